@@ -1,0 +1,54 @@
+"""Arithmetic on demands: vectors of instances per pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from headway.model import Demand, Snapshot
+
+
+def plus(left: Demand, right: Demand) -> dict[str, int]:
+    """The sum of two vectors."""
+    return {pool: left.get(pool, 0) + right.get(pool, 0) for pool in sorted({*left, *right})}
+
+
+def minus(left: Demand, right: Demand) -> dict[str, int]:
+    """What is left of ``left``; may be negative."""
+    return {pool: left.get(pool, 0) - right.get(pool, 0) for pool in sorted({*left, *right})}
+
+
+def total(demands: Iterable[Demand]) -> dict[str, int]:
+    """The sum of many vectors."""
+    result: dict[str, int] = {}
+    for demand in demands:
+        result = plus(result, demand)
+    return result
+
+
+def shortfall(need: Demand, available: Demand) -> dict[str, int]:
+    """What ``need`` lacks in ``available``: only the pools that lack something, all positive."""
+    return positive({pool: count - available.get(pool, 0) for pool, count in need.items()})
+
+
+def positive(demand: Demand) -> dict[str, int]:
+    """Only the pools with a positive count."""
+    return {pool: count for pool, count in sorted(demand.items()) if count > 0}
+
+
+def overlap(left: Demand, right: Demand) -> dict[str, int]:
+    """What two vectors have in common: only positive counts."""
+    return positive({pool: min(count, right.get(pool, 0)) for pool, count in left.items()})
+
+
+def free(snapshot: Snapshot) -> dict[str, int]:
+    """Instances neither held nor reserved; negative where a pool was shrunk below its use."""
+    used = plus(
+        total(allocation.demand for allocation in snapshot.allocations),
+        total(reservation.demand for reservation in snapshot.reservations),
+    )
+    return {pool: size - used.get(pool, 0) for pool, size in sorted(snapshot.pools.items())}
+
+
+def describe(demand: Mapping[str, int]) -> str:
+    """A demand in words, e.g. ``2 ml.p5.48xlarge and 1 ml.c5.4xlarge``."""
+    return " and ".join(f"{count} {pool}" for pool, count in sorted(demand.items()))

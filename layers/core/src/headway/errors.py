@@ -1,0 +1,25 @@
+"""The one base of every error that Headway raises on purpose, and the errors of the decision core."""
+
+from __future__ import annotations
+
+
+class HeadwayError(Exception):
+    """Base of all errors raised by Headway. Its text is a sentence that says what to change."""
+
+
+class InvalidTransition(HeadwayError):
+    """A job or an attempt was asked to make a step that its state does not allow.
+
+    Attributes:
+        state: the state it was in.
+        trigger: what was asked of it.
+    """
+
+    def __init__(self, state: str, trigger: str) -> None:
+        super().__init__(f"cannot {trigger} while {state}")
+        self.state = state
+        self.trigger = trigger
+
+
+class InvariantViolation(HeadwayError):
+    """A plan or a snapshot would break a promise of ``docs/semantics.md``; nothing of it may be applied."""

@@ -1,0 +1,127 @@
+"""The life of a job and of an attempt, as transition tables: what is not in a table cannot happen.
+
+``docs/semantics.md`` draws its diagrams from these tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from headway.errors import InvalidTransition
+
+
+class JobState(StrEnum):
+    """``jobState``. The last three are terminal."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    PREEMPTED = "preempted"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+WAITING = frozenset({JobState.PENDING, JobState.PREEMPTED})
+"""States of a job that stands in a line."""
+
+HOLDING = frozenset({JobState.RUNNING, JobState.STOPPING})
+"""States of a job that has an attempt, and with it instances."""
+
+TERMINAL = frozenset({JobState.COMPLETED, JobState.FAILED, JobState.STOPPED})
+"""States that a job never leaves."""
+
+
+class JobTrigger(StrEnum):
+    """What can happen to a job."""
+
+    START = "start"
+    #: SageMaker could not launch the attempt now; the job goes back to its place in the line.
+    POSTPONE = "postpone"
+    PREEMPT = "preempt"
+    #: Somebody asked the queue to stop the job.
+    STOP = "stop"
+    #: The attempt ended because it was preempted.
+    YIELD = "yield"
+    COMPLETE = "complete"
+    FAIL = "fail"
+    #: The attempt ended as stopped, on request or outside the queue.
+    END_STOPPED = "end as stopped"
+
+
+JOB_TRANSITIONS: Mapping[tuple[JobState, JobTrigger], JobState] = {
+    (JobState.PENDING, JobTrigger.START): JobState.RUNNING,
+    (JobState.PENDING, JobTrigger.STOP): JobState.STOPPED,
+    (JobState.RUNNING, JobTrigger.POSTPONE): JobState.PENDING,
+    (JobState.RUNNING, JobTrigger.PREEMPT): JobState.STOPPING,
+    (JobState.RUNNING, JobTrigger.STOP): JobState.STOPPING,
+    (JobState.RUNNING, JobTrigger.COMPLETE): JobState.COMPLETED,
+    (JobState.RUNNING, JobTrigger.FAIL): JobState.FAILED,
+    (JobState.RUNNING, JobTrigger.END_STOPPED): JobState.STOPPED,
+    (JobState.STOPPING, JobTrigger.STOP): JobState.STOPPING,
+    (JobState.STOPPING, JobTrigger.YIELD): JobState.PREEMPTED,
+    (JobState.STOPPING, JobTrigger.COMPLETE): JobState.COMPLETED,
+    (JobState.STOPPING, JobTrigger.FAIL): JobState.FAILED,
+    (JobState.STOPPING, JobTrigger.END_STOPPED): JobState.STOPPED,
+    (JobState.PREEMPTED, JobTrigger.START): JobState.RUNNING,
+    (JobState.PREEMPTED, JobTrigger.STOP): JobState.STOPPED,
+}
+
+
+class AttemptState(StrEnum):
+    """The state of an attempt."""
+
+    #: The intent is written; CreateTrainingJob may or may not have been called.
+    LAUNCHING = "launching"
+    #: SageMaker has accepted it.
+    LIVE = "live"
+    #: It has been asked to stop; SageMaker has not ended it yet.
+    STOPPING = "stopping"
+    #: SageMaker has ended it, or it was never launched.
+    ENDED = "ended"
+
+
+class AttemptTrigger(StrEnum):
+    """What can happen to an attempt."""
+
+    CONFIRM = "confirm"
+    STOP = "stop"
+    END = "end"
+
+
+ATTEMPT_TRANSITIONS: Mapping[tuple[AttemptState, AttemptTrigger], AttemptState] = {
+    (AttemptState.LAUNCHING, AttemptTrigger.CONFIRM): AttemptState.LIVE,
+    # Stopping an attempt that may or may not have been launched leaves it launching, with a stop cause:
+    # whoever settles the launch settles the stop too.
+    (AttemptState.LAUNCHING, AttemptTrigger.STOP): AttemptState.LAUNCHING,
+    (AttemptState.LAUNCHING, AttemptTrigger.END): AttemptState.ENDED,
+    (AttemptState.LIVE, AttemptTrigger.STOP): AttemptState.STOPPING,
+    (AttemptState.LIVE, AttemptTrigger.END): AttemptState.ENDED,
+    (AttemptState.STOPPING, AttemptTrigger.STOP): AttemptState.STOPPING,
+    (AttemptState.STOPPING, AttemptTrigger.END): AttemptState.ENDED,
+}
+
+
+def next_job_state(state: JobState, trigger: JobTrigger) -> JobState:
+    """The state that follows.
+
+    Raises:
+        InvalidTransition: the table has no such step.
+    """
+    try:
+        return JOB_TRANSITIONS[state, trigger]
+    except KeyError:
+        raise InvalidTransition(state, trigger) from None
+
+
+def next_attempt_state(state: AttemptState, trigger: AttemptTrigger) -> AttemptState:
+    """The state that follows.
+
+    Raises:
+        InvalidTransition: the table has no such step.
+    """
+    try:
+        return ATTEMPT_TRANSITIONS[state, trigger]
+    except KeyError:
+        raise InvalidTransition(state, trigger) from None

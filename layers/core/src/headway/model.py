@@ -1,0 +1,65 @@
+"""The words of the scheduler as values: pools, allocations, reservations, waiting jobs, snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+Demand = Mapping[str, int]
+"""Instances per pool; a job demands all of them or none (promise 2)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WaitingJob:
+    """A job in the line."""
+
+    name: str
+    #: Instances per pool, each at least 1.
+    demand: Demand
+    #: 0 to 9999; higher goes first.
+    priority: int
+    #: When the job was accepted, ms. It keeps this through preemptions.
+    entry_time_ms: int
+    #: It is not started before this, ms: the back-off after SageMaker refused a launch. 0 for none.
+    not_before_ms: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Allocation:
+    """Instances held by one attempt, from the intent to launch it until SageMaker has ended it."""
+
+    job: str
+    attempt: str
+    demand: Demand
+    priority: int
+    #: When the attempt's instances were taken, ms.
+    since_ms: int
+    #: Whether the job writes checkpoints, so that stopping it loses little.
+    checkpoints: bool = False
+    #: Whether it has been asked to stop. Its instances still count until it has ended.
+    stopping: bool = False
+    #: The waiting job that it was preempted for, if any ...
+    freed_for: str | None = None
+    #: ... and the part of its demand that is earmarked for that job.
+    freed: Demand | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reservation:
+    """Instances that have been freed for one waiting job and that nobody else may take."""
+
+    job: str
+    demand: Demand
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Snapshot:
+    """All that a decision depends on, read at one moment."""
+
+    now_ms: int
+    #: Size of each pool, in instances.
+    pools: Mapping[str, int]
+    allocations: tuple[Allocation, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
+    #: The heads of the lines: of each pool the first jobs in rank order, at least as many as could start.
+    waiting: tuple[WaitingJob, ...] = ()

@@ -1,0 +1,68 @@
+"""The promises, checked on a plan before any of it is applied: a wrong decision must not reach SageMaker."""
+
+from __future__ import annotations
+
+from headway.capacity import free, minus, plus, positive, shortfall, total
+from headway.errors import InvariantViolation
+from headway.model import Snapshot
+from headway.plan import Plan, Preempt, Release, Start
+
+
+def verify(snapshot: Snapshot, plan: Plan) -> None:
+    """Check a plan against the promises that a single decision can break (1, 2, 5 and 6).
+
+    Raises:
+        InvariantViolation: the plan breaks a promise; the text says which and how.
+    """
+    waiting = {job.name: job for job in snapshot.waiting}
+    reserved = {reservation.job: reservation.demand for reservation in snapshot.reservations}
+    left = free(snapshot)
+    holding = {allocation.job for allocation in snapshot.allocations}
+    for action in plan.actions:
+        match action:
+            case Release():
+                left = plus(left, reserved.pop(action.job))
+            case Start():
+                _require(action.job in waiting, f"{action.job} is started but does not wait")
+                _require(action.job not in holding, f"{action.job} would have two live attempts")
+                _require(
+                    action.demand == dict(waiting[action.job].demand),
+                    f"{action.job} would start on a part of its demand",
+                )
+                takes = minus(action.demand, reserved.pop(action.job, {}))
+                _require(
+                    not shortfall(takes, left),
+                    f"starting {action.job} would exceed a pool: {takes} of {left}",
+                )
+                holding.add(action.job)
+                left = minus(left, takes)
+            case Preempt():
+                pass
+    _verify_preemptions(snapshot, plan)
+
+
+def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
+    allocations = {allocation.attempt: allocation for allocation in snapshot.allocations}
+    waiting = {job.name: job for job in snapshot.waiting}
+    started = {action.job for action in plan.actions if isinstance(action, Start)}
+    preemptions = [action for action in plan.actions if isinstance(action, Preempt)]
+    _require(len({action.attempt for action in preemptions}) == len(preemptions), "an attempt is preempted twice")
+    for action in preemptions:
+        victim = allocations[action.attempt]
+        preemptor = waiting[action.for_job]
+        _require(not victim.stopping, f"{action.attempt} is stopping already")
+        _require(
+            victim.priority < preemptor.priority,
+            f"{victim.job} is preempted for {preemptor.name}, whose priority is not higher",
+        )
+        _require(preemptor.name not in started, f"{victim.job} is preempted for {preemptor.name}, which starts")
+        _require(not shortfall(action.freed, victim.demand), f"{victim.job} cannot free {dict(action.freed)}")
+    for name in sorted({action.for_job for action in preemptions}):
+        freed = total(action.freed for action in preemptions if action.for_job == name)
+        beyond = positive(minus(freed, waiting[name].demand))
+        _require(not beyond, f"more is freed for {name} than it demands: {beyond}")
+
+
+def _require(holds: object, otherwise: str) -> None:
+    if not holds:
+        raise InvariantViolation(otherwise)

@@ -1,0 +1,88 @@
+"""Short ways to write the values that the tests of the core are about."""
+
+from __future__ import annotations
+
+from headway.model import Allocation, Reservation, Snapshot, WaitingJob
+from headway.plan import Plan, Preempt, Release, Start
+
+P5 = "ml.p5.48xlarge"
+G5 = "ml.g5.xlarge"
+NOW_MS = 1_000_000
+
+
+def job(name: str, priority: int = 0, *, entered: int = 0, count: int = 1, pool: str = P5, **more: int) -> WaitingJob:
+    """A waiting job; ``more`` adds pools as keywords with ``_`` for ``.``, e.g. ``ml_c5_4xlarge=2``."""
+    demand = {pool: count, **{key.replace("_", "."): value for key, value in more.items()}}
+    return WaitingJob(name=name, demand=demand, priority=priority, entry_time_ms=entered)
+
+
+def held(
+    name: str,
+    priority: int = 0,
+    *,
+    count: int = 1,
+    pool: str = P5,
+    since: int = 0,
+    checkpoints: bool = False,
+    stopping: bool = False,
+    freed_for: str | None = None,
+    freed: int = 0,
+) -> Allocation:
+    """The allocation of a running job."""
+    return Allocation(
+        job=name,
+        attempt=name,
+        demand={pool: count},
+        priority=priority,
+        since_ms=since,
+        checkpoints=checkpoints,
+        stopping=stopping or freed_for is not None,
+        freed_for=freed_for,
+        freed={pool: freed or count} if freed_for else None,
+    )
+
+
+def reserved(name: str, count: int = 1, pool: str = P5) -> Reservation:
+    """Instances reserved for a job."""
+    return Reservation(job=name, demand={pool: count})
+
+
+def snapshot(
+    *parts: WaitingJob | Allocation | Reservation,
+    size: int = 2,
+    now_ms: int = NOW_MS,
+    pools: dict[str, int] | None = None,
+) -> Snapshot:
+    """A snapshot of one pool (or of several), with its parts in any order."""
+    return Snapshot(
+        now_ms=now_ms,
+        pools=pools or {P5: size},
+        allocations=tuple(part for part in parts if isinstance(part, Allocation)),
+        reservations=tuple(part for part in parts if isinstance(part, Reservation)),
+        waiting=tuple(part for part in parts if isinstance(part, WaitingJob)),
+    )
+
+
+def starts(plan: Plan) -> list[str]:
+    """Who starts, in order."""
+    return [action.job for action in plan.actions if isinstance(action, Start)]
+
+
+def preemptions(plan: Plan) -> list[tuple[str, str]]:
+    """Who is preempted for whom, in order."""
+    return [(action.job, action.for_job) for action in plan.actions if isinstance(action, Preempt)]
+
+
+def releases(plan: Plan) -> list[str]:
+    """Whose reservation is given back."""
+    return [action.job for action in plan.actions if isinstance(action, Release)]
+
+
+def reason_of(plan: Plan, name: str) -> str:
+    """The sentence that says why a job waits."""
+    return next(hold.reason.message for hold in plan.holds if hold.job == name)
+
+
+def code_of(plan: Plan, name: str) -> str:
+    """The code of why a job waits."""
+    return next(hold.reason.code for hold in plan.holds if hold.job == name)
