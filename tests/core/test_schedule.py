@@ -201,8 +201,10 @@ REASONS: list[tuple[str, Parts, dict[str, int], str]] = [
         "a head says when preempting would not be enough",
         (held("x", 9), held("y", 1), job("a", 5, count=2)),
         {P5: 2},
-        "waits for 2 of 2 ml.p5.48xlarge, held by `x` (priority 9), `y` (priority 1); "
-        "stopping those of lower priority would not free enough",
+        (
+            "waits for 2 of 2 ml.p5.48xlarge, held by `x` (priority 9), `y` (priority 1); "
+            "stopping those of lower priority would not free enough"
+        ),
     ),
     (
         "a preemptor says whom it waits for",
@@ -220,15 +222,19 @@ REASONS: list[tuple[str, Parts, dict[str, int], str]] = [
         "a job too large for its pool says what to do",
         (job("a", count=3),),
         {P5: 2},
-        "demands 3 ml.p5.48xlarge but the pools hold 2 ml.p5.48xlarge; enlarge the pool "
-        "(`headway config set`) or stop the job and submit a smaller one",
+        (
+            "demands 3 ml.p5.48xlarge but the pools hold 2 ml.p5.48xlarge; enlarge the pool "
+            "(`headway config set`) or stop the job and submit a smaller one"
+        ),
     ),
     (
         "a job whose pool is gone says which pools there are",
         (job("a"),),
         {G5: 2},
-        "there is no pool ml.p5.48xlarge any more; known pools: ml.g5.xlarge. "
-        "Add the pool (`headway config set`) or stop the job",
+        (
+            "there is no pool ml.p5.48xlarge any more; known pools: ml.g5.xlarge. "
+            "Add the pool (`headway config set`) or stop the job"
+        ),
     ),
 ]
 

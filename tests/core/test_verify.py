@@ -1,0 +1,74 @@
+"""Wrong plans do not get past the verification."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.errors import InvariantViolation
+from headway.model import Demand, Snapshot
+from headway.plan import Action, Plan, Preempt, Start
+from headway.reasons import Reason, ReasonCode
+from headway.verify import verify
+from tests.core.builders import P5, held, job, reserved, snapshot
+
+WHY = Reason(code=ReasonCode.STARTED, message="a test")
+
+
+def start(name: str, count: int = 1) -> Start:
+    return Start(job=name, demand={P5: count}, reason=WHY)
+
+
+def preempt(name: str, for_job: str, freed: Demand | None = None) -> Preempt:
+    return Preempt(job=name, attempt=name, for_job=for_job, freed={P5: 1} if freed is None else freed, reason=WHY)
+
+
+WRONG: list[tuple[str, Snapshot, list[Action], str]] = [
+    ("a start beyond the pool", snapshot(held("x"), job("a"), size=1), [start("a")], "would exceed a pool"),
+    ("two starts beyond the pool", snapshot(job("a"), job("b"), size=1), [start("a"), start("b")], "exceed"),
+    ("a start on somebody's reservation", snapshot(reserved("b"), job("a"), size=1), [start("a")], "exceed"),
+    ("a start of a job that does not wait", snapshot(), [start("a")], "does not wait"),
+    ("a second attempt of a job", snapshot(job("a")), [start("a"), start("a")], "two live attempts"),
+    ("a start on a part of the demand", snapshot(job("a", count=2)), [start("a", 1)], "a part of its demand"),
+    (
+        "a preemption of an equal",
+        snapshot(held("x", 5), job("a", 5), size=1),
+        [preempt("x", "a")],
+        "priority is not higher",
+    ),
+    (
+        "a preemption of who is stopping already",
+        snapshot(held("x", 1, stopping=True), job("a", 5), size=1),
+        [preempt("x", "a")],
+        "stopping already",
+    ),
+    (
+        "a preemption for a job that starts",
+        snapshot(held("x", 1), job("a", 5), size=2),
+        [start("a"), preempt("x", "a")],
+        "which starts",
+    ),
+    (
+        "a victim that frees more than it holds",
+        snapshot(held("x", 1), job("a", 5, count=2), size=2),
+        [preempt("x", "a", {P5: 2})],
+        "cannot free",
+    ),
+    (
+        "more freed than is demanded",
+        snapshot(held("x", 1), held("y", 1), job("a", 5), size=2),
+        [preempt("x", "a"), preempt("y", "a")],
+        "more is freed",
+    ),
+    (
+        "the same victim twice",
+        snapshot(held("x", 1, count=2), job("a", 5), job("b", 4), size=2),
+        [preempt("x", "a"), preempt("x", "b")],
+        "preempted twice",
+    ),
+]
+
+
+@pytest.mark.parametrize(("snap", "actions", "message"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
+def test_a_wrong_plan_is_refused(snap: Snapshot, actions: list[Action], message: str) -> None:
+    with pytest.raises(InvariantViolation, match=message):
+        verify(snap, Plan(actions=tuple(actions), holds=()))
