@@ -1,0 +1,21 @@
+"""Takes in SageMaker Training Job State Change events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from headway_service.log import logger
+from headway_service.observation import sighting_of_event
+from headway_service.wiring import Services, now_ms
+
+services = Services.from_environment()
+
+
+@logger.inject_lambda_context(clear_state=True)
+def handler(event: dict[str, Any], context: LambdaContext) -> None:
+    """Apply one event. An error is raised, so that Lambda tries again and then hands it to the dead-letter queue."""
+    sighting = sighting_of_event(event["detail"])
+    if services.observer.take(sighting, now_ms()):
+        services.wake(f"{sighting.attempt} {sighting.status}")

@@ -1,0 +1,1 @@
+"""The AWS side of Headway: admission, the store, launching and observing SageMaker training jobs."""

@@ -1,0 +1,243 @@
+"""What people ask of the queue: submit, list, show, stop, change the priority, see the capacity."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headway.capacity import describe, total
+from headway.errors import InvalidTransition
+from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
+from headway.reasons import Reason, ReasonCode
+from headway_service import transitions
+from headway_service.admission import admit
+from headway_service.configuration import Configuration
+from headway_service.errors import Busy, Conflict, FieldError, InvalidRequest, JobEnded, JobNotFound, NameInUse
+from headway_service.explanation import MAX_PLACE, Explainer, Seen
+from headway_service.ledger import read_ledger
+from headway_service.listing import list_jobs
+from headway_service.log import logger
+from headway_service.observation import MAX_TRIES
+from headway_service.ports import Table, Wake
+from headway_service.records import (
+    AttemptRecord,
+    JobRecord,
+    LineEntry,
+    ReasonRecord,
+    ReservationRecord,
+    Step,
+    StopCause,
+    request_key,
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PoolUse:
+    """How a pool is used, in instances; ``waiting`` in jobs."""
+
+    pool: str
+    size: int
+    allocated: int
+    #: Part of ``allocated``.
+    stopping: int
+    reserved: int
+    free: int
+    waiting: int
+
+
+class Desk:
+    """Answers callers.
+
+    Args:
+        table: the table.
+        wake: asks for a tick.
+        clock: now, ms.
+        configuration: the configuration in force.
+        retention_s: how long an ended job is kept, s.
+    """
+
+    def __init__(
+        self,
+        *,
+        table: Table,
+        wake: Wake,
+        clock: Callable[[], int],
+        configuration: Callable[[], Configuration],
+        retention_s: int,
+    ) -> None:
+        self._table = table
+        self._wake = wake
+        self._clock = clock
+        self._configuration = configuration
+        self._retention_s = retention_s
+        self._explainer = Explainer(table, clock)
+
+    def submit(self, request: Any, owner: str | None) -> tuple[Seen, bool]:
+        """Accept a CreateTrainingJob request into the queue.
+
+        Returns:
+            The job, and whether it is new: the same request under the same name is the same job.
+
+        Raises:
+            InvalidRequest, RequestTooLarge, ImpossibleDemand: see :func:`headway_service.admission.admit`.
+            NameInUse: another request of that name is in the queue.
+        """
+        admitted = admit(request, self._configuration())
+        now_ms = self._clock()
+        reason = ReasonRecord(code=ReasonCode.ENTERED, message=f"entered the line for {describe(admitted.demand)}")
+        job = JobRecord(
+            job_name=admitted.name,
+            job_state=JobState.PENDING,
+            priority=admitted.priority,
+            entry_time=now_ms,
+            demand=dict(admitted.demand),
+            checkpoints=admitted.checkpoints,
+            owner=owner,
+            request_digest=admitted.digest,
+            reason=reason,
+            history=(Step(time_ms=now_ms, job_state=JobState.PENDING, reason=reason),),
+        )
+        try:
+            self._table.write(transitions.accept(job, admitted.request))
+        except Conflict:
+            known = self._job(admitted.name)
+            if known.request_digest != admitted.digest:
+                raise NameInUse(
+                    f"another request is in the queue as `{admitted.name}` ({known.job_state}): choose a new name",
+                    [FieldError(field="TrainingJobName", message="is the name of another job in the queue")],
+                ) from None
+            # The first call may have died before it woke anybody.
+            self._wake("submitted again")
+            return self._seen(known), False
+        logger.info("accepted", extra={"job": job.job_name, "priority": job.priority, "demand": job.demand})
+        self._wake("submitted")
+        return Seen(job=job, place=self._explainer.place(job), reason=reason), True
+
+    def show(self, name: str) -> tuple[Seen, AttemptRecord | None, Mapping[str, Any]]:
+        """A job with its live attempt and its request.
+
+        Raises:
+            JobNotFound: there is none of that name.
+        """
+        job = self._job(name)
+        attempt = self._attempt(job)
+        stored = self._table.get(request_key(name))
+        return self._seen(job), attempt, json.loads(stored["jobDetails"]) if stored else {}
+
+    def jobs(self, states: Collection[JobState], limit: int, token: str | None) -> tuple[Sequence[Seen], str | None]:
+        """A page of the jobs in these states, explained; see :func:`headway_service.listing.list_jobs`."""
+        jobs, following = list_jobs(self._table, states, limit, token)
+        return self._explainer.explain(jobs), following
+
+    def stop(self, name: str) -> tuple[Seen, bool]:
+        """Stop a job: a waiting one leaves the line, a running one is asked to stop.
+
+        Returns:
+            The job, and whether it is still stopping.
+
+        Raises:
+            JobNotFound: there is none of that name.
+            JobEnded: it has completed or failed. Stopping a stopped job is no error.
+            Busy: others keep changing it.
+        """
+        for _ in range(MAX_TRIES):
+            job = self._job(name)
+            now_ms = self._clock()
+            if job.job_state is JobState.STOPPED:
+                return self._seen(job), False
+            if job.job_state in TERMINAL:
+                raise JobEnded(f"`{name}` has {job.job_state} already: there is nothing to stop")
+            attempt = self._attempt(job)
+            try:
+                if job.job_state in WAITING:
+                    self._stop_waiting(job, now_ms)
+                elif attempt is not None and attempt.stop_cause is not StopCause.REQUEST:
+                    reason = Reason(
+                        code=ReasonCode.STOP_REQUESTED, message="asked to stop; its instances are free when it has"
+                    )
+                    self._table.write(transitions.stop_holding(job, attempt, reason, now_ms)[1])
+                elif attempt is None:
+                    continue
+            except (Conflict, InvalidTransition):
+                continue
+            self._wake("stop requested")
+            stopped = self._job(name)
+            return self._seen(stopped), stopped.job_state not in TERMINAL
+        raise Busy(f"`{name}` keeps changing; try again in a moment")
+
+    def set_priority(self, name: str, priority: int) -> Seen:
+        """Give a job that has not ended another priority.
+
+        Raises:
+            JobNotFound: there is none of that name.
+            JobEnded: it has ended.
+            InvalidRequest: the priority is above the configured maximum.
+            Busy: others keep changing it.
+        """
+        most = self._configuration().priority.maximum
+        if not 0 <= priority <= most:
+            message = f"is {priority}; a priority is a whole number from 0 to {most}, higher goes first"
+            raise InvalidRequest(f"priority {message}", [FieldError(field="priority", message=message)])
+        for _ in range(MAX_TRIES):
+            job = self._job(name)
+            if job.job_state in TERMINAL:
+                raise JobEnded(f"`{name}` has {job.job_state} already: its priority does not matter any more")
+            if job.priority == priority:
+                return self._seen(job)
+            attempt = self._attempt(job)
+            if attempt is None and job.job_state in HOLDING:
+                continue
+            reason = Reason(
+                code=ReasonCode.PRIORITY_CHANGED, message=f"priority changed from {job.priority} to {priority}"
+            )
+            try:
+                changed, writes = transitions.change_priority(job, attempt, priority, reason, self._clock())
+                self._table.write(writes)
+            except Conflict:
+                continue
+            self._wake("priority changed")
+            return self._seen(changed)
+        raise Busy(f"`{name}` keeps changing; try again in a moment")
+
+    def capacity(self) -> list[PoolUse]:
+        """How each pool is used now, strongly consistent."""
+        ledger = read_ledger(self._table)
+        allocated = total(attempt.demand for attempt in ledger.attempts)
+        stopping = total(attempt.demand for attempt in ledger.attempts if attempt.stop_cause)
+        reserved = total(reservation.demand for reservation in ledger.reservations)
+        return [
+            PoolUse(
+                pool=pool.pool,
+                size=pool.size,
+                allocated=allocated.get(pool.pool, 0),
+                stopping=stopping.get(pool.pool, 0),
+                reserved=reserved.get(pool.pool, 0),
+                free=pool.size - allocated.get(pool.pool, 0) - reserved.get(pool.pool, 0),
+                waiting=self._table.count_before(LineEntry.partition(pool.pool), "~", limit=MAX_PLACE),
+            )
+            for pool in ledger.pools
+        ]
+
+    def _stop_waiting(self, job: JobRecord, now_ms: int) -> None:
+        item = self._table.get(ReservationRecord.key(job.job_name))
+        reservation = ReservationRecord.parse(item) if item else None
+        reason = Reason(code=ReasonCode.STOPPED, message="stopped on request while it waited")
+        expires_at = now_ms // 1000 + self._retention_s
+        self._table.write(transitions.stop_waiting(job, reservation, reason, now_ms, expires_at))
+
+    def _seen(self, job: JobRecord) -> Seen:
+        return self._explainer.explain([job])[0]
+
+    def _job(self, name: str) -> JobRecord:
+        item = self._table.get(JobRecord.key(name))
+        if item is None:
+            raise JobNotFound(f"there is no job `{name}` in the queue: check the name, or list the queue")
+        return JobRecord.parse(item)
+
+    def _attempt(self, job: JobRecord) -> AttemptRecord | None:
+        if job.live_attempt is None:
+            return None
+        item = self._table.get(AttemptRecord.key(job.live_attempt))
+        return AttemptRecord.parse(item) if item else None

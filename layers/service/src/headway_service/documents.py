@@ -1,0 +1,97 @@
+"""The documents that the HTTP API answers with; ``docs/api.md`` describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from headway_service.desk import PoolUse
+from headway_service.errors import RequestError
+from headway_service.explanation import Seen
+from headway_service.records import AttemptRecord, EndedAttempt, ReasonRecord
+
+
+def job_document(seen: Seen) -> dict[str, Any]:
+    """A job."""
+    job = seen.job
+    return {
+        "jobName": job.job_name,
+        "jobState": job.job_state,
+        "priority": job.priority,
+        "entryTime": _time(job.entry_time),
+        "demand": job.demand,
+        "owner": job.owner,
+        "place": seen.place,
+        "reason": _reason(seen.reason),
+        "attemptCount": job.attempt_count,
+        "liveAttempt": job.live_attempt,
+        "endedTime": _time(job.ended_ms),
+    }
+
+
+def whole_job_document(seen: Seen, attempt: AttemptRecord | None, request: Mapping[str, Any]) -> dict[str, Any]:
+    """A job with its attempts, its history and its request."""
+    attempts = [_ended_attempt(ended) for ended in seen.job.attempts]
+    if attempt is not None:
+        attempts.append(_live_attempt(attempt))
+    history = [
+        {
+            "time": _time(step.time_ms),
+            "jobState": step.job_state,
+            "reason": _reason(step.reason),
+            "attemptName": step.attempt_name,
+        }
+        for step in seen.job.history
+    ]
+    return {**job_document(seen), "attempts": attempts, "history": history, "request": dict(request)}
+
+
+def pool_document(use: PoolUse) -> dict[str, Any]:
+    """A pool."""
+    return asdict(use)
+
+
+def error_document(error: RequestError, request_id: str) -> dict[str, Any]:
+    """A refusal."""
+    fields = [{"field": each.field, "message": each.message} for each in error.fields]
+    return {"error": {"code": error.code, "message": str(error), "fields": fields}, "requestId": request_id}
+
+
+def _ended_attempt(ended: EndedAttempt) -> dict[str, Any]:
+    return {
+        "attemptName": ended.attempt_name,
+        "number": ended.number,
+        "attemptState": "ended",
+        "trainingJobStatus": ended.training_job_status,
+        "secondaryStatus": ended.secondary_status,
+        "startedTime": _time(ended.since_ms),
+        "endedTime": _time(ended.ended_ms),
+        "failureReason": ended.failure_reason,
+        "reason": _reason(ended.reason),
+    }
+
+
+def _live_attempt(attempt: AttemptRecord) -> dict[str, Any]:
+    return {
+        "attemptName": attempt.attempt_name,
+        "number": attempt.number,
+        "attemptState": attempt.attempt_state,
+        "trainingJobStatus": attempt.training_job_status,
+        "secondaryStatus": attempt.secondary_status,
+        "startedTime": _time(attempt.since_ms),
+        "endedTime": None,
+        "failureReason": None,
+        "reason": None,
+    }
+
+
+def _reason(reason: ReasonRecord) -> dict[str, Any]:
+    return {"code": reason.code, "message": reason.message}
+
+
+def _time(time_ms: int | None) -> str | None:
+    if time_ms is None:
+        return None
+    return datetime.fromtimestamp(time_ms / 1000, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,277 @@
+"""The table on DynamoDB."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
+from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as BotoConnectionError
+
+from headway_service.errors import Busy, Conflict
+from headway_service.ports import (
+    Absent,
+    AtLeast,
+    Change,
+    Check,
+    Condition,
+    Delete,
+    Equals,
+    Item,
+    Key,
+    ListingPage,
+    OneOf,
+    Put,
+    Write,
+)
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
+
+LISTING_INDEX = "listing"
+
+MAX_CONTENTION_RETRIES = 5
+"""How often a write that met another transaction on the same item is tried again before the caller hears Busy."""
+
+_FIRST_RETRY_S = 0.02
+_PASSING_CANCELLATIONS = {"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+_THROTTLED = {"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"}
+
+_serialize = TypeSerializer().serialize
+_deserialize = TypeDeserializer().deserialize
+
+
+class DynamoDBTable:
+    """A :class:`headway_service.ports.Table` on DynamoDB."""
+
+    def __init__(self, client: DynamoDBClient, name: str) -> None:
+        self._client = client
+        self._name = name
+
+    def get(self, key: Key) -> Item | None:
+        """See :class:`headway_service.ports.Table`."""
+        with _answering():
+            answer = self._client.get_item(TableName=self._name, Key=_key(key), ConsistentRead=True)
+        return _item(answer["Item"]) if "Item" in answer else None
+
+    def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.Table`."""
+        condition, values = "pk = :pk", {":pk": _serialize(pk)}
+        # A key condition takes one clause on the sort key, so with both a prefix and a start the prefix is the
+        # clause and the start is handed over as if it were the end of an earlier page.
+        start: dict[str, Any] = {}
+        if prefix:
+            condition, values = f"{condition} AND begins_with(sk, :sk)", {**values, ":sk": _serialize(prefix)}
+            if after:
+                start = {"ExclusiveStartKey": _key(Key(pk, after))}
+        elif after:
+            condition, values = f"{condition} AND sk > :sk", {**values, ":sk": _serialize(after)}
+        found: list[Item] = []
+        for page in self._pages(condition, values, limit, start):
+            found += [_item(item) for item in page["Items"]]
+            if len(found) >= limit:
+                break
+        return tuple(found[:limit])
+
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
+        """See :class:`headway_service.ports.Table`."""
+        values = {":pk": _serialize(pk), ":sk": _serialize(sk)}
+        counted = 0
+        for page in self._pages("pk = :pk AND sk < :sk", values, limit, {"Select": "COUNT"}):
+            counted += page["Count"]
+            if counted >= limit:
+                break
+        return min(limit, counted)
+
+    def listing(
+        self,
+        name: str,
+        *,
+        states: Collection[str],
+        after: Mapping[str, str] | None,
+        limit: int,
+        descending: bool = False,
+    ) -> ListingPage:
+        """See :class:`headway_service.ports.Table`."""
+        options: dict[str, Any] = {}
+        if after is not None:
+            position = {"listing": name, "sk": "job", **after}
+            options["ExclusiveStartKey"] = {attribute: _serialize(value) for attribute, value in position.items()}
+        wanted = {f":state{i}": _serialize(state) for i, state in enumerate(sorted(states))}
+        with _answering():
+            page = self._client.query(
+                TableName=self._name,
+                IndexName=LISTING_INDEX,
+                KeyConditionExpression="listing = :listing",
+                FilterExpression=f"jobState IN ({', '.join(wanted)})",
+                ExpressionAttributeValues={":listing": _serialize(name), **wanted},
+                ScanIndexForward=not descending,
+                Limit=limit,
+                **options,
+            )
+        last = page.get("LastEvaluatedKey")
+        tail = {part: _deserialize(last[part]) for part in ("listingKey", "pk")} if last else None
+        return ListingPage(items=tuple(_item(item) for item in page["Items"]), after=tail)
+
+    def write(self, writes: Sequence[Write]) -> None:
+        """See :class:`headway_service.ports.Table`."""
+        for attempt in range(MAX_CONTENTION_RETRIES + 1):
+            if attempt:
+                # Full jitter, as AWS's architecture blog recommends against synchronised retries.
+                time.sleep(random.uniform(0, _FIRST_RETRY_S * 2**attempt))
+            try:
+                with _answering():
+                    self._write_once(writes)
+            except ClientError as error:
+                if not _contended(error):
+                    raise
+            else:
+                return
+        raise Busy("the queue is busy with other changes of the same jobs; try again in a moment")
+
+    def _write_once(self, writes: Sequence[Write]) -> None:
+        try:
+            if len(writes) == 1:
+                # A single write needs no transaction, which would cost twice.
+                self._single(writes[0])
+            else:
+                self._client.transact_write_items(TransactItems=[self._transactional(write) for write in writes])
+        except self._client.exceptions.ConditionalCheckFailedException:
+            raise Conflict([0]) from None
+        except self._client.exceptions.TransactionCanceledException as error:
+            codes = [reason.get("Code") for reason in error.response.get("CancellationReasons", [])]
+            failed = [i for i, code in enumerate(codes) if code == "ConditionalCheckFailed"]
+            if failed:
+                raise Conflict(failed) from None
+            raise
+
+    def _single(self, write: Write) -> None:
+        match write:
+            case Put():
+                self._client.put_item(**self._expressions(write), Item=_attributes(write.item))
+            case Change():
+                self._client.update_item(**self._expressions(write), Key=_key(write.key))
+            case Delete():
+                self._client.delete_item(**self._expressions(write), Key=_key(write.key))
+            case Check():
+                self._client.transact_write_items(TransactItems=[self._transactional(write)])
+
+    def _transactional(self, write: Write) -> TransactWriteItemTypeDef:
+        expressions = self._expressions(write)
+        entry: dict[str, Any]
+        match write:
+            case Put():
+                entry = {"Put": {**expressions, "Item": _attributes(write.item)}}
+            case Change():
+                entry = {"Update": {**expressions, "Key": _key(write.key)}}
+            case Delete():
+                entry = {"Delete": {**expressions, "Key": _key(write.key)}}
+            case Check():
+                entry = {"ConditionCheck": {**expressions, "Key": _key(write.key)}}
+        return cast("TransactWriteItemTypeDef", entry)
+
+    def _expressions(self, write: Write) -> dict[str, Any]:
+        """Table name, condition and update of a write. All names are aliased: many are reserved words."""
+        names: dict[str, str] = {}
+        values: dict[str, Any] = {}
+        expressions: dict[str, Any] = {"TableName": self._name}
+
+        def name(attribute: str) -> str:
+            alias = f"#n{len(names)}"
+            names[alias] = attribute
+            return alias
+
+        def value(content: Any) -> str:
+            alias = f":v{len(values)}"
+            values[alias] = _serialize(content)
+            return alias
+
+        if isinstance(write, Change):
+            clauses = []
+            if write.sets:
+                clauses.append("SET " + ", ".join(f"{name(a)} = {value(v)}" for a, v in write.sets.items()))
+            if write.adds:
+                clauses.append("ADD " + ", ".join(f"{name(a)} {value(v)}" for a, v in write.adds.items()))
+            expressions["UpdateExpression"] = " ".join(clauses)
+        if write.requires is not None:
+            expressions["ConditionExpression"] = _condition(write.requires, name, value)
+        if names:
+            expressions["ExpressionAttributeNames"] = names
+        if values:
+            expressions["ExpressionAttributeValues"] = values
+        return expressions
+
+    def _pages(
+        self, condition: str, values: Mapping[str, Any], limit: int, options: Mapping[str, Any]
+    ) -> Iterator[Mapping[str, Any]]:
+        # A page ends at 1 MB whatever the limit (API reference, Query).
+        start = dict(options)
+        while True:
+            with _answering():
+                page = self._client.query(
+                    TableName=self._name,
+                    KeyConditionExpression=condition,
+                    ExpressionAttributeValues=values,
+                    ConsistentRead=True,
+                    Limit=limit,
+                    **start,
+                )
+            yield page
+            if "LastEvaluatedKey" not in page:
+                return
+            start["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Turns a table that does not answer, after botocore's own retries, into Busy."""
+    try:
+        yield
+    except ClientError as error:
+        if error.response["Error"]["Code"] in _THROTTLED:
+            raise Busy("the queue's table is throttled; try again in a moment") from error
+        raise
+    except (BotoConnectionError, HTTPClientError) as error:
+        raise Busy("the queue's table does not answer; try again in a moment") from error
+
+
+def _condition(condition: Condition, name: Any, value: Any) -> str:
+    match condition:
+        case Absent():
+            return f"attribute_not_exists({name('pk')})"
+        case Equals():
+            return f"{name(condition.attribute)} = {value(condition.value)}"
+        case AtLeast():
+            return f"{name(condition.attribute)} >= {value(condition.value)}"
+        case OneOf():
+            return f"{name(condition.attribute)} IN ({', '.join(value(each) for each in condition.values)})"
+
+
+def _contended(error: ClientError) -> bool:
+    """Whether another transaction or a throttle was in the way, so that the same write may succeed later."""
+    code = error.response["Error"]["Code"]
+    if code == "TransactionCanceledException":
+        reasons: Sequence[Mapping[str, Any]] = error.response.get("CancellationReasons", [])
+        return all(
+            reason.get("Code")
+            in {None, "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+            for reason in reasons
+        )
+    return code in {"TransactionConflictException", "TransactionInProgressException"}
+
+
+def _key(key: Key) -> dict[str, Any]:
+    return {"pk": _serialize(key.pk), "sk": _serialize(key.sk)}
+
+
+def _attributes(item: Item) -> dict[str, Any]:
+    return {attribute: _serialize(value) for attribute, value in item.items()}
+
+
+def _item(attributes: Mapping[str, Any]) -> Item:
+    return {attribute: _deserialize(value) for attribute, value in attributes.items()}

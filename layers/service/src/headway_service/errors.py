@@ -1,0 +1,128 @@
+"""Errors of the service. Each that a caller may see carries the HTTP status and the code it is answered with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from headway.errors import HeadwayError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FieldError:
+    """What is wrong with one field of a request."""
+
+    #: Path of the field, e.g. ``ResourceConfig.InstanceCount``.
+    field: str
+    #: A sentence that says what to change.
+    message: str
+
+
+class RequestError(HeadwayError):
+    """Base of errors that are answered to the caller.
+
+    Attributes:
+        status: the HTTP status.
+        code: the ``error.code`` of the answer.
+        fields: what is wrong, field by field; may be empty.
+    """
+
+    status = HTTPStatus.BAD_REQUEST
+    code = "InvalidRequest"
+
+    def __init__(self, message: str, fields: Sequence[FieldError] = ()) -> None:
+        super().__init__(message)
+        self.fields = tuple(fields)
+
+
+class InvalidRequest(RequestError):
+    """The request is not one that SageMaker or the queue would accept."""
+
+
+class InvalidConfiguration(RequestError):
+    """The configuration document is not valid."""
+
+    code = "InvalidConfiguration"
+
+
+class RequestTooLarge(RequestError):
+    """The request is larger than the queue keeps."""
+
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    code = "RequestTooLarge"
+
+
+class ImpossibleDemand(RequestError):
+    """No pool could ever give what the job demands."""
+
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    code = "ImpossibleDemand"
+
+
+class JobNotFound(RequestError):
+    """No job of that name is in the queue."""
+
+    status = HTTPStatus.NOT_FOUND
+    code = "JobNotFound"
+
+
+class NameInUse(RequestError):
+    """Another job of that name is in the queue."""
+
+    status = HTTPStatus.CONFLICT
+    code = "NameInUse"
+
+
+class JobEnded(RequestError):
+    """The job has ended, so it can be neither stopped nor changed."""
+
+    status = HTTPStatus.CONFLICT
+    code = "JobEnded"
+
+
+class Busy(RequestError):
+    """Too many writers at once, or a throttled service; the same call may succeed a moment later."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    code = "Busy"
+
+
+class Conflict(HeadwayError):
+    """A condition of a write did not hold: somebody else was faster. Nothing was written; read again.
+
+    Attributes:
+        failed: indexes of the writes whose condition failed.
+    """
+
+    def __init__(self, failed: Sequence[int]) -> None:
+        super().__init__(f"the conditions of writes {list(failed)} did not hold")
+        self.failed = tuple(failed)
+
+
+class LaunchError(HeadwayError):
+    """Base of what CreateTrainingJob may answer instead of starting the job."""
+
+
+class NameTaken(LaunchError):
+    """ResourceInUse: a training job of that name exists, perhaps our own."""
+
+
+class LaunchPostponed(LaunchError):
+    """SageMaker did not launch the job now, but may later: an account quota, or a missing permission of the queue."""
+
+
+class LaunchRefused(LaunchError):
+    """SageMaker will never launch this request as it is."""
+
+
+class TrainingJobEnded(HeadwayError):
+    """StopTrainingJob was refused because the training job has ended or does not exist."""
+
+
+class Unclear(HeadwayError):
+    """A call to SageMaker may or may not have had its effect (time-out, throttling, server fault)."""
+
+
+class Throttled(Unclear):
+    """SageMaker turned the call away, so it had no effect; the same call may succeed a moment later."""

@@ -1,0 +1,177 @@
+"""Carries out intents: launches attempts that were decided on, and stops those that have to go.
+
+Decisions only write intents; this reads them and calls SageMaker. A crash anywhere in between leaves an intent
+that the next tick finds, so recovery is the normal way taken once more. Who may settle a launch is ruled by a
+lease: whoever wrote the intent holds it for as long as its invocation can live, and nobody else touches the
+launch before. So a launch that was given up can never be carried out late (promise 6).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from headway.lifecycle import AttemptState, JobState, JobTrigger
+from headway.reasons import Reason, ReasonCode
+from headway_service import transitions
+from headway_service.admission import ATTEMPT_TAG, JOB_TAG
+from headway_service.errors import (
+    Conflict,
+    LaunchPostponed,
+    LaunchRefused,
+    NameTaken,
+    Throttled,
+    TrainingJobEnded,
+    Unclear,
+)
+from headway_service.log import logger
+from headway_service.observation import Observer
+from headway_service.ports import Table, TrainingJobs
+from headway_service.records import AttemptRecord, JobRecord, StopCause, request_key
+
+POSTPONED_FOR_S = 60
+"""How long a job waits after SageMaker postponed its launch (an account quota, a permission)."""
+
+LEASE_MARGIN_MS = 5_000
+"""A lease outlives its invocation by this much, for clocks that differ."""
+
+NOBODY = ""
+"""Holder of a lease that was given back."""
+
+
+class Launcher:
+    """Settles what is launching or has to be stopped.
+
+    Args:
+        table: the table.
+        training_jobs: SageMaker.
+        observer: takes what SageMaker says of an attempt.
+        holder: names this invocation, and no other.
+        deadline_ms: when this invocation dies, ms; bounds the leases it takes.
+    """
+
+    def __init__(
+        self, table: Table, training_jobs: TrainingJobs, observer: Observer, *, holder: str, deadline_ms: int
+    ) -> None:
+        self._table = table
+        self._training_jobs = training_jobs
+        self._observer = observer
+        self.holder = holder
+        self.lease_until_ms = deadline_ms + LEASE_MARGIN_MS
+
+    def pending(self, attempt: AttemptRecord, now_ms: int) -> bool:
+        """Whether there is anything to do for an attempt that this invocation may do."""
+        if attempt.attempt_state is AttemptState.LAUNCHING:
+            return attempt.lease_holder == self.holder or attempt.lease_until_ms < now_ms
+        return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
+
+    def settle(self, attempt: AttemptRecord, now_ms: int) -> None:
+        """Launch or stop an attempt.
+
+        Raises:
+            Conflict: somebody else changed it meanwhile; nothing was decided.
+            Unclear: SageMaker gave no clear answer; the intent stays.
+        """
+        if attempt.attempt_state is AttemptState.LAUNCHING:
+            if attempt.lease_holder != self.holder:
+                attempt, writes = transitions.take_lease(attempt, self.holder, self.lease_until_ms)
+                self._table.write(writes)
+            if attempt.stop_cause is None:
+                self._launch(attempt, now_ms)
+            else:
+                self._give_up(attempt, now_ms)
+        else:
+            self._stop(attempt, now_ms)
+
+    def _launch(self, attempt: AttemptRecord, now_ms: int) -> None:
+        log = {"job": attempt.job_name, "attempt": attempt.attempt_name}
+        try:
+            self._training_jobs.create(self._request(attempt))
+        except NameTaken:
+            ours = self._is_ours(attempt)
+            if ours is None:
+                raise Unclear(f"`{attempt.attempt_name}` is both in use and not there") from None
+            if ours:
+                logger.info("launched by an earlier try", extra=log)
+                self._confirm(attempt, now_ms)
+                self._look(attempt, now_ms)
+                return
+            text = f"SageMaker has another training job named `{attempt.attempt_name}`; the next try uses another name"
+            self._postpone(attempt, ReasonCode.NAME_TAKEN, text, now_ms, name_is_free=False)
+        except LaunchPostponed as error:
+            logger.warning("launch postponed", extra={**log, "error": str(error)})
+            text = f"SageMaker did not launch it now ({error}); next try in {POSTPONED_FOR_S} s"
+            self._postpone(attempt, ReasonCode.LAUNCH_POSTPONED, text, now_ms, name_is_free=True)
+        except LaunchRefused as error:
+            logger.warning("launch refused", extra={**log, "error": str(error)})
+            reason = Reason(
+                code=ReasonCode.LAUNCH_REFUSED,
+                message=f"SageMaker refused the request: {error}; correct it and submit it under a new name",
+            )
+            self._observer.end(attempt, JobTrigger.FAIL, reason, None, now_ms)
+        except Throttled:
+            # It was certainly not launched: whoever comes next may try, without waiting for the lease to pass.
+            self._table.write(transitions.take_lease(attempt, NOBODY, 0)[1])
+            raise
+        except Unclear:
+            # Nobody knows whether it was launched, so the intent stays and the lease with it.
+            logger.warning("launch unclear; the intent stays", extra=log)
+            raise
+        else:
+            logger.info("launched", extra=log)
+            self._confirm(attempt, now_ms)
+
+    def _confirm(self, attempt: AttemptRecord, now_ms: int) -> None:
+        confirmed, writes = transitions.confirm(attempt, now_ms)
+        self._table.write(writes)
+        if confirmed.attempt_state is AttemptState.STOPPING:
+            self._stop(confirmed, now_ms)
+
+    def _give_up(self, attempt: AttemptRecord, now_ms: int) -> None:
+        """A launch that has to stop: perhaps an earlier invocation called CreateTrainingJob before it died."""
+        if self._is_ours(attempt):
+            self._confirm(attempt, now_ms)
+            return
+        requested = attempt.stop_cause is StopCause.REQUEST
+        trigger = JobTrigger.END_STOPPED if requested else JobTrigger.YIELD
+        code = ReasonCode.STOPPED if requested else ReasonCode.RETURNED_TO_LINE
+        reason = Reason(code=code, message="stopped before SageMaker launched it")
+        self._observer.end(attempt, trigger, reason, None, now_ms)
+
+    def _stop(self, attempt: AttemptRecord, now_ms: int) -> None:
+        try:
+            self._training_jobs.stop(attempt.attempt_name)
+        except TrainingJobEnded:
+            self._look(attempt, now_ms)
+            return
+        logger.info("asked to stop", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
+        self._table.write(transitions.stop_sent(attempt, now_ms))
+
+    def _is_ours(self, attempt: AttemptRecord) -> bool | None:
+        """Whether the training job of that name carries the attempt's mark; None if there is none."""
+        sighting = self._training_jobs.describe(attempt.attempt_name)
+        return None if sighting is None else self._training_jobs.mark_of(sighting.arn) == attempt.mark
+
+    def _look(self, attempt: AttemptRecord, now_ms: int) -> None:
+        """Take in what SageMaker says of an attempt that is known to be ours."""
+        self._observer.look(attempt.attempt_name, self._training_jobs, now_ms)
+
+    def _postpone(
+        self, attempt: AttemptRecord, code: ReasonCode, text: str, now_ms: int, *, name_is_free: bool
+    ) -> None:
+        item = self._table.get(JobRecord.key(attempt.job_name))
+        if item is None or (job := JobRecord.parse(item)).job_state is not JobState.RUNNING:
+            raise Conflict([0])
+        reason = Reason(code=code, message=text)
+        not_before_ms = now_ms + POSTPONED_FOR_S * 1000 if name_is_free else 0
+        self._table.write(transitions.postpone(job, attempt, reason, not_before_ms, now_ms, name_is_free=name_is_free))
+
+    def _request(self, attempt: AttemptRecord) -> Mapping[str, Any]:
+        """The stored request under the attempt's name, with the queue's marks."""
+        item = self._table.get(request_key(attempt.job_name))
+        if item is None:
+            raise Unclear(f"the request of `{attempt.job_name}` is missing from the table")
+        request = json.loads(item["jobDetails"])
+        marks = [{"Key": JOB_TAG, "Value": attempt.job_name}, {"Key": ATTEMPT_TAG, "Value": attempt.mark}]
+        return {**request, "TrainingJobName": attempt.attempt_name, "Tags": [*request.get("Tags", []), *marks]}

@@ -1,0 +1,24 @@
+"""The names of attempts: deterministic, so that launching twice is seen, and unique within SageMaker's rules."""
+
+from __future__ import annotations
+
+import hashlib
+
+MAX_NAME_CHARS = 63
+"""TrainingJobName's maximum (service model of CreateTrainingJob)."""
+
+
+def attempt_name(job: str, number: int) -> str:
+    """The name of a job's n-th attempt.
+
+    The first carries the job's own name, so that nothing changes for who looks for it in SageMaker. A later one
+    carries a suffix ``-<hash of the job's name>-<n>``. Generated names are often as long as allowed and end in a
+    timestamp; a name that would get too long loses its beginning, which is the least distinctive part, and the
+    hash keeps it unique.
+    """
+    if number == 1:
+        return job
+    digest = hashlib.sha256(job.encode()).hexdigest()[:8]
+    suffix = f"-{digest}-{number}"
+    kept = job if len(job) + len(suffix) <= MAX_NAME_CHARS else job[len(suffix) - MAX_NAME_CHARS :].lstrip("-")
+    return f"{kept}{suffix}"

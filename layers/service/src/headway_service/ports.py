@@ -1,0 +1,239 @@
+"""What the service needs of the world, as protocols: a table, SageMaker, a wake-up call, the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+Item = Mapping[str, Any]
+"""An item of the table: text, whole numbers, booleans, lists and maps of these. It holds ``pk`` and ``sk``."""
+
+MAX_TRANSACTION_WRITES = 100
+"""DynamoDB's limit of a TransactWriteItems call (service quota)."""
+
+MAX_ITEM_BYTES = 400 * 1024
+"""DynamoDB's limit of an item (service quota)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The primary key of an item: partition and sort key."""
+
+    pk: str
+    sk: str
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The item does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Equals:
+    """The item exists and its attribute has this value."""
+
+    attribute: str
+    value: str | int
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """The item exists and its number is at least this."""
+
+    attribute: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The item exists and its attribute has one of these values."""
+
+    attribute: str
+    values: tuple[str, ...]
+
+
+Condition = Absent | Equals | AtLeast | OneOf
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Put:
+    """Write a whole item."""
+
+    item: Item
+    requires: Condition | None = None
+
+    @property
+    def key(self) -> Key:
+        """The key inside the item."""
+        return Key(self.item["pk"], self.item["sk"])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """Set attributes of an item, and add to numbers of it."""
+
+    key: Key
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    adds: Mapping[str, int] = field(default_factory=dict)
+    requires: Condition | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Delete:
+    """Remove an item; no error if it does not exist, unless a condition says so."""
+
+    key: Key
+    requires: Condition | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """Write nothing, but let the transaction fail unless the condition holds."""
+
+    key: Key
+    requires: Condition
+
+
+Write = Put | Change | Delete | Check
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListingPage:
+    """A page of the listing and where the next begins (None at the end)."""
+
+    items: tuple[Item, ...]
+    after: Mapping[str, str] | None
+
+
+class Table(Protocol):
+    """One table with strongly consistent reads by key and all-or-nothing conditional writes.
+
+    Every method may raise :class:`headway_service.errors.Busy` when the table cannot answer now.
+    """
+
+    def get(self, key: Key) -> Item | None:
+        """The item, strongly consistent, or None."""
+
+    def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
+        """Items of a partition by ascending sort key, strongly consistent.
+
+        Args:
+            pk: the partition.
+            prefix: only sort keys that begin so.
+            after: only sort keys greater than this (exclusive).
+            limit: at most so many items; the call reads as many pages as that takes.
+        """
+
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
+        """How many items of a partition have a lesser sort key, counted to ``limit``."""
+
+    def listing(
+        self,
+        name: str,
+        *,
+        states: Collection[str],
+        after: Mapping[str, str] | None,
+        limit: int,
+        descending: bool = False,
+    ) -> ListingPage:
+        """Jobs of one listing in the order of their listing key, eventually consistent.
+
+        Args:
+            name: the listing: ``holding``, ``waiting`` or ``ended``.
+            states: only jobs in these states.
+            after: where to go on, from an earlier page.
+            limit: at most so many items. A page may hold fewer and still have a successor.
+            descending: whether the greatest listing key comes first.
+        """
+
+    def write(self, writes: Sequence[Write]) -> None:
+        """Apply all writes or none.
+
+        Raises:
+            Conflict: a condition did not hold; nothing was written.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sighting:
+    """What SageMaker said of a training job at one moment, in an event or an answer."""
+
+    attempt: str
+    #: TrainingJobStatus: InProgress, Completed, Failed, Stopping, Stopped or Deleting.
+    status: str
+    secondary_status: str
+    #: LastModifiedTime, ms.
+    modified_ms: int
+    arn: str = ""
+    failure_reason: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether this is a final status. SageMaker's final statuses are never left (but by deletion)."""
+        return self.status in {"Completed", "Failed", "Stopped", "Deleting"}
+
+
+class TrainingJobs(Protocol):
+    """SageMaker's training jobs."""
+
+    def create(self, request: Mapping[str, Any]) -> None:
+        """CreateTrainingJob.
+
+        Raises:
+            NameTaken: a training job of that name exists, perhaps made by an earlier call of ours.
+            LaunchPostponed: not now.
+            LaunchRefused: never.
+            Unclear: it may or may not have been created.
+        """
+
+    def stop(self, name: str) -> None:
+        """StopTrainingJob. Stopping a job that is stopping is no error.
+
+        Raises:
+            TrainingJobEnded: there is nothing to stop.
+            Unclear: it may or may not have been asked.
+        """
+
+    def describe(self, name: str) -> Sighting | None:
+        """DescribeTrainingJob; None if there is no such job.
+
+        Raises:
+            Unclear: no answer.
+        """
+
+    def mark_of(self, arn: str) -> str | None:
+        """The value of the tag ``headway:attempt`` on the training job of that ARN; None without it.
+
+        Raises:
+            Unclear: no answer.
+        """
+
+
+class Wake(Protocol):
+    """Asks for a tick."""
+
+    def __call__(self, why: str) -> None:
+        """Ask for a tick soon. Asking twice is harmless.
+
+        Args:
+            why: what happened, for the log.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ConfigurationText:
+    """The configuration document as it is stored, perhaps invalid."""
+
+    text: str
+    version: int
+
+
+class ConfigurationStore(Protocol):
+    """Where operators keep the configuration document."""
+
+    def read(self) -> ConfigurationText:
+        """The stored document."""
+
+    def write(self, text: str) -> int:
+        """Store a document and return its version."""

@@ -1,0 +1,318 @@
+"""What is kept in the table, item by item, and under which keys.
+
+=====================  ==========================  ============================================================
+partition ``pk``       sort key ``sk``             item
+=====================  ==========================  ============================================================
+``job#<job>``          ``job``                     :class:`JobRecord`: state, reasons, ended attempts
+``job#<job>``          ``request``                 the CreateTrainingJob request; never changes, so that a
+                                                   change of state does not pay for writing it again
+``line#<pool>``        rank                        :class:`LineEntry`: one per pool that a waiting job demands
+``ledger``             ``attempt#<attempt>``       :class:`AttemptRecord`: an attempt that holds instances
+``ledger``             ``pool#<pool>``             :class:`PoolRecord`: its size and what is free
+``ledger``             ``reservation#<job>``       :class:`ReservationRecord`: freed for a waiting job
+``config``             ``config``                  the last valid configuration
+=====================  ==========================  ============================================================
+
+The ledger is one partition, so that one strongly consistent query reads all that holds capacity.
+The index ``listing`` holds the job items: ``listing`` is holding, waiting or ended, ``listingKey`` the order.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from headway.lifecycle import HOLDING, TERMINAL, WAITING, AttemptState, JobState
+from headway.model import Allocation, Reservation, WaitingJob
+from headway.ordering import rank_key
+from headway.reasons import Reason, ReasonCode
+from headway_service.ports import Absent, Delete, Equals, Item, Key, Put
+
+MAX_HISTORY = 50
+"""Steps of a job's history that are kept; of a longer one the first and the newest."""
+
+MAX_ENDED_ATTEMPTS = 20
+"""Ended attempts that are kept with a job, the newest."""
+
+LEDGER = "ledger"
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="ignore")
+
+    @classmethod
+    def parse(cls, item: Item) -> Self:
+        """The record in an item."""
+        return cls.model_validate(item)
+
+    def fields(self) -> dict[str, Any]:
+        """The attributes of the item, without keys."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class ReasonRecord(_Record):
+    """A :class:`headway.reasons.Reason` as it is kept."""
+
+    code: ReasonCode
+    message: str
+    jobs: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, reason: Reason) -> ReasonRecord:
+        """The record of a reason."""
+        return cls(code=reason.code, message=reason.message, jobs=reason.jobs)
+
+
+class Step(_Record):
+    """A step of a job's history."""
+
+    time_ms: int
+    job_state: JobState
+    reason: ReasonRecord
+    attempt_name: str | None = None
+
+
+class EndedAttempt(_Record):
+    """An attempt that has ended."""
+
+    attempt_name: str
+    number: int
+    since_ms: int
+    ended_ms: int
+    training_job_status: str | None = None
+    secondary_status: str | None = None
+    failure_reason: str | None = None
+    reason: ReasonRecord
+
+
+class JobRecord(_Record):
+    """An accepted job. ``version`` counts its changes; each is conditional on the one before."""
+
+    job_name: str
+    job_state: JobState
+    priority: int
+    #: When it was accepted, ms.
+    entry_time: int
+    demand: dict[str, int]
+    #: Whether the request names a checkpoint location.
+    checkpoints: bool = False
+    #: ARN of the caller that submitted it.
+    owner: str | None = None
+    #: Digest of the canonical request, to tell the same request from another one of that name.
+    request_digest: str
+    #: Launches so far; names the next attempt.
+    attempt_count: int = 0
+    live_attempt: str | None = None
+    not_before_ms: int = 0
+    reason: ReasonRecord
+    history: tuple[Step, ...] = ()
+    attempts: tuple[EndedAttempt, ...] = ()
+    ended_ms: int | None = None
+    #: When the table may forget it, s since the epoch; set when the job has ended.
+    expires_at: int | None = None
+    version: int = 1
+
+    @staticmethod
+    def key(job: str) -> Key:
+        """Where the job is kept."""
+        return Key(f"job#{job}", "job")
+
+    def listed(self) -> tuple[str, str]:
+        """The listing it belongs to and its place there."""
+        if self.job_state in TERMINAL:
+            return "ended", f"{self.ended_ms:013d}#{self.job_name}"
+        return "holding" if self.job_state in HOLDING else "waiting", self.rank()
+
+    def rank(self) -> str:
+        """Its place in a line, as a sort key."""
+        return rank_key(self.priority, self.entry_time, self.job_name)
+
+    def put(self, *, was: int | None = None) -> Put:
+        """The write that stores it, on condition that the stored version is still ``was``."""
+        key = self.key(self.job_name)
+        listing, listing_key = self.listed()
+        item = {"pk": key.pk, "sk": key.sk, "listing": listing, "listingKey": listing_key, **self.fields()}
+        return Put(item=item, requires=None if was is None else Equals("version", was))
+
+    def line_entries(self) -> list[LineEntry]:
+        """Its entries in the lines, if it waits."""
+        if self.job_state not in WAITING:
+            return []
+        return [
+            LineEntry(
+                pool=pool,
+                job_name=self.job_name,
+                demand=self.demand,
+                priority=self.priority,
+                entry_time=self.entry_time,
+                not_before_ms=self.not_before_ms,
+            )
+            for pool in sorted(self.demand)
+        ]
+
+    def waiting(self) -> WaitingJob:
+        """It as the scheduler sees it."""
+        return WaitingJob(
+            name=self.job_name,
+            demand=self.demand,
+            priority=self.priority,
+            entry_time_ms=self.entry_time,
+            not_before_ms=self.not_before_ms,
+        )
+
+
+class LineEntry(_Record):
+    """A waiting job in the line of one pool, with all that planning needs."""
+
+    pool: str
+    job_name: str
+    demand: dict[str, int]
+    priority: int
+    entry_time: int
+    not_before_ms: int = 0
+
+    @staticmethod
+    def partition(pool: str) -> str:
+        """The partition that holds the line of a pool."""
+        return f"line#{pool}"
+
+    def key(self) -> Key:
+        """Where the entry is kept: in rank order."""
+        return Key(self.partition(self.pool), rank_key(self.priority, self.entry_time, self.job_name))
+
+    def put(self) -> Put:
+        """The write that stores it."""
+        key = self.key()
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+    def waiting(self) -> WaitingJob:
+        """The job as the scheduler sees it."""
+        return WaitingJob(
+            name=self.job_name,
+            demand=self.demand,
+            priority=self.priority,
+            entry_time_ms=self.entry_time,
+            not_before_ms=self.not_before_ms,
+        )
+
+
+class StopCause(StrEnum):
+    """Why an attempt is stopped."""
+
+    PREEMPTION = "preemption"
+    REQUEST = "request"
+
+
+class AttemptRecord(_Record):
+    """An attempt that holds instances: from the intent to launch it until SageMaker has ended it."""
+
+    attempt_name: str
+    job_name: str
+    number: int
+    attempt_state: AttemptState
+    #: Random; also the value of the tag ``headway:attempt``, by which the queue knows its own training job.
+    mark: str
+    demand: dict[str, int]
+    priority: int
+    checkpoints: bool = False
+    since_ms: int
+    #: While launching: the invocation that may settle the launch ...
+    lease_holder: str
+    #: ... and when that right passes to whoever takes it, ms. No invocation outlives its leases.
+    lease_until_ms: int
+    stop_cause: StopCause | None = None
+    #: When StopTrainingJob was answered, ms.
+    stop_sent_ms: int | None = None
+    freed_for: str | None = None
+    freed: dict[str, int] = Field(default_factory=dict)
+    training_job_status: str | None = None
+    secondary_status: str | None = None
+    #: LastModifiedTime of the newest status seen, ms.
+    modified_ms: int = 0
+    #: When SageMaker was last heard of it, ms.
+    seen_ms: int
+    version: int = 1
+
+    @staticmethod
+    def key(attempt: str) -> Key:
+        """Where the attempt is kept while it holds instances."""
+        return Key(LEDGER, f"attempt#{attempt}")
+
+    def put(self, *, was: int | None = None) -> Put:
+        """The write that stores it, on condition that the stored version is still ``was``."""
+        key = self.key(self.attempt_name)
+        item = {"pk": key.pk, "sk": key.sk, **self.fields()}
+        return Put(item=item, requires=None if was is None else Equals("version", was))
+
+    def delete(self) -> Delete:
+        """The write that removes it, on condition that it has not changed."""
+        return Delete(key=self.key(self.attempt_name), requires=Equals("version", self.version))
+
+    def allocation(self) -> Allocation:
+        """It as the scheduler sees it."""
+        return Allocation(
+            job=self.job_name,
+            attempt=self.attempt_name,
+            demand=self.demand,
+            priority=self.priority,
+            since_ms=self.since_ms,
+            checkpoints=self.checkpoints,
+            stopping=self.stop_cause is not None,
+            freed_for=self.freed_for,
+            freed=self.freed or None,
+        )
+
+
+class PoolRecord(_Record):
+    """The ledger of one pool. ``free`` is its size less allocations and reservations; negative after shrinking."""
+
+    pool: str
+    size: int
+    free: int
+
+    @staticmethod
+    def key(pool: str) -> Key:
+        """Where the ledger is kept."""
+        return Key(LEDGER, f"pool#{pool}")
+
+    def put(self) -> Put:
+        """The write that stores it."""
+        key = self.key(self.pool)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+
+class ReservationRecord(_Record):
+    """Instances freed for a waiting job."""
+
+    job_name: str
+    demand: dict[str, int]
+    version: int = 1
+
+    @staticmethod
+    def key(job: str) -> Key:
+        """Where the reservation is kept."""
+        return Key(LEDGER, f"reservation#{job}")
+
+    def put(self, *, was: int | None) -> Put:
+        """The write that stores it, on condition that the stored version is still ``was`` (None: none stored)."""
+        key = self.key(self.job_name)
+        return Put(
+            item={"pk": key.pk, "sk": key.sk, **self.fields()},
+            requires=Absent() if was is None else Equals("version", was),
+        )
+
+    def delete(self) -> Delete:
+        """The write that removes it, on condition that it has not changed."""
+        return Delete(key=self.key(self.job_name), requires=Equals("version", self.version))
+
+    def reservation(self) -> Reservation:
+        """It as the scheduler sees it."""
+        return Reservation(job=self.job_name, demand=self.demand)
+
+
+def request_key(job: str) -> Key:
+    """Where the request of a job is kept."""
+    return Key(f"job#{job}", "request")

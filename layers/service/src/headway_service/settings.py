@@ -1,0 +1,45 @@
+"""What the deployment tells the functions, read from the environment once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headway.errors import HeadwayError
+
+_DAY_S = 86_400
+
+
+class MissingSetting(HeadwayError):
+    """The deployment does not say something that a function needs."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """Settings of a function; ``template.yaml`` sets the variables."""
+
+    table: str
+    configuration_parameter: str
+    retention_s: int
+    wake_queue_url: str = ""
+    reconcile_after_s: int = 300
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> Settings:
+        """The settings in an environment.
+
+        Raises:
+            MissingSetting: a variable is missing or not a number.
+        """
+        try:
+            return cls(
+                table=environment["HEADWAY_TABLE"],
+                configuration_parameter=environment["HEADWAY_CONFIG_PARAMETER"],
+                retention_s=int(environment["HEADWAY_RETENTION_DAYS"]) * _DAY_S,
+                wake_queue_url=environment.get("HEADWAY_WAKE_QUEUE_URL", ""),
+                reconcile_after_s=int(environment.get("HEADWAY_RECONCILE_AFTER_S", "300")),
+            )
+        except (KeyError, ValueError) as error:
+            raise MissingSetting(
+                f"the function's environment lacks a usable {error}; deploy template.yaml again"
+            ) from None

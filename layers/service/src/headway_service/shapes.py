@@ -1,0 +1,119 @@
+"""Checks a CreateTrainingJob request against SageMaker's own service model, pinned with the deployment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import botocore.session
+from botocore.model import ListShape, MapShape, ServiceModel, Shape, StringShape, StructureShape
+from botocore.validate import ParamValidator
+
+from headway_service.errors import FieldError
+
+MAX_REPORTED_FIELDS = 25
+"""A refusal names at most so many fields."""
+
+_OPERATION = "CreateTrainingJob"
+
+# The list of instance types grows faster than any deployment: which of them exist is for the pools to say.
+_OPEN_ENUMS = {"TrainingInstanceType"}
+
+_MISSING = re.compile(r'^Missing required parameter in (?P<parent>\S+): "(?P<name>[^"]+)"$')
+_UNKNOWN = re.compile(r'^Unknown parameter in (?P<parent>\S+): "(?P<name>[^"]+)", must be one of: .*$', re.DOTALL)
+_WRONG = re.compile(r"^Invalid (?:type|length|value|range) for parameter (?P<name>[^,]*), (?P<rest>.*)$", re.DOTALL)
+
+
+@cache
+def input_shape() -> StructureShape:
+    """The input shape of CreateTrainingJob in the installed botocore."""
+    loader = botocore.session.get_session().get_component("data_loader")
+    model = ServiceModel(loader.load_service_model("sagemaker", "service-2"), "sagemaker")
+    shape = model.operation_model(_OPERATION).input_shape
+    assert isinstance(shape, StructureShape)  # noqa: S101 - the model's own promise
+    return shape
+
+
+def check(request: Mapping[str, Any]) -> list[FieldError]:
+    """What SageMaker's model says against a request; empty if nothing.
+
+    botocore's validator finds missing, unknown and mistyped fields and what is too short or too small; maxima,
+    patterns and enumerations it leaves to the service, so they are checked here.
+    """
+    report = ParamValidator().validate(request, input_shape())
+    found = [_field_error(line) for line in report.generate_report().splitlines()] if report.has_errors() else []
+    named = {error.field for error in found}
+    for error in _beyond(request, input_shape(), ""):
+        # One problem a field is enough: a name too long breaks the pattern as well.
+        if error.field not in named:
+            named.add(error.field)
+            found.append(error)
+    return found[:MAX_REPORTED_FIELDS]
+
+
+def _field_error(line: str) -> FieldError:
+    """A line of botocore's report as a field and a sentence."""
+    if match := _MISSING.match(line):
+        return FieldError(field=_path(match["parent"], match["name"]), message="is required: add it")
+    if match := _UNKNOWN.match(line):
+        message = "is not a parameter of CreateTrainingJob: remove it, or check its spelling"
+        return FieldError(field=_path(match["parent"], match["name"]), message=message)
+    if match := _WRONG.match(line):
+        return FieldError(field=match["name"] or "(the request)", message=f"is not valid: {match['rest']}")
+    return FieldError(field="(the request)", message=line)
+
+
+def _path(parent: str, name: str) -> str:
+    return name if parent == "input" else f"{parent}.{name}"
+
+
+def _beyond(value: Any, shape: Shape, path: str) -> Iterator[FieldError]:
+    """What breaks maxima, patterns and enumerations. Mistyped values are botocore's to report."""
+    match shape:
+        case ListShape() if isinstance(value, list | tuple):
+            yield from _too_long(value, shape, path, "entries")
+        case MapShape() if isinstance(value, Mapping):
+            yield from _too_long(value, shape, path, "entries")
+        case StringShape() if isinstance(value, str):
+            yield from _too_long(value, shape, path, "characters")
+            yield from _wrong_text(value, shape, path)
+        case Shape(type_name="integer" | "long") if isinstance(value, int):
+            most = shape.metadata.get("max")
+            if most is not None and value > most:
+                yield FieldError(field=path, message=f"is {value}; the most that SageMaker takes is {most}")
+    for member, inner, place in _members(value, shape, path):
+        yield from _beyond(member, inner, place)
+
+
+def _members(value: Any, shape: Shape, path: str) -> Iterator[tuple[Any, Shape, str]]:
+    """The values inside a value, each with its shape and path."""
+    match shape:
+        case StructureShape() if isinstance(value, Mapping):
+            for name, member in shape.members.items():
+                if name in value:
+                    yield value[name], member, f"{path}.{name}" if path else name
+        case ListShape() if isinstance(value, list | tuple):
+            for i, entry in enumerate(value):
+                yield entry, shape.member, f"{path}[{i}]"
+        case MapShape() if isinstance(value, Mapping):
+            for key, entry in value.items():
+                yield key, shape.key, f"{path} (key {key!s:.40})"
+                yield entry, shape.value, f"{path}.{key!s:.40}"
+
+
+def _too_long(value: Any, shape: Shape, path: str, unit: str) -> Iterator[FieldError]:
+    most = shape.metadata.get("max")
+    if most is not None and len(value) > most:
+        yield FieldError(field=path, message=f"has {len(value)} {unit}; shorten it to at most {most}")
+
+
+def _wrong_text(value: str, shape: StringShape, path: str) -> Iterator[FieldError]:
+    enum = shape.enum
+    if enum and shape.name not in _OPEN_ENUMS and value not in enum:
+        yield FieldError(field=path, message=f"is {value!r:.60}; use one of {', '.join(enum)}")
+    pattern = shape.metadata.get("pattern")
+    # Python's re has no \p{...} classes.
+    if pattern and r"\p{" not in pattern and not re.fullmatch(pattern, value):
+        yield FieldError(field=path, message=f"is {value!r:.80}, which does not match {pattern}")

@@ -1,0 +1,202 @@
+"""One tick: read a snapshot, decide, check, apply, launch and stop. Safe to run twice at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from headway.capacity import free
+from headway.errors import InvalidTransition
+from headway.lifecycle import AttemptState
+from headway.model import Snapshot
+from headway.plan import Action, Plan, Preempt, Release, Start
+from headway.schedule import schedule
+from headway.verify import verify
+from headway_service import transitions
+from headway_service.errors import Conflict, Unclear
+from headway_service.launching import Launcher
+from headway_service.ledger import Ledger, read_ledger, read_snapshot
+from headway_service.log import logger
+from headway_service.naming import attempt_name
+from headway_service.pools import apply_configuration
+from headway_service.ports import ConfigurationStore, Table, Write
+from headway_service.records import AttemptRecord, JobRecord
+
+MAX_ROUNDS = 20
+"""Rounds of a tick. Each applies a whole plan, so more than a few mean that others change the queue as fast."""
+
+RESERVED_MS = 10_000
+"""A tick begins nothing new when its invocation has less than this left."""
+
+
+@dataclass(kw_only=True, slots=True)
+class TickReport:
+    """What a tick did, for the log and for tests."""
+
+    started: list[str] = field(default_factory=list)
+    preempted: list[str] = field(default_factory=list)
+    released: list[str] = field(default_factory=list)
+    rejected: int = 0
+    unclear: int = 0
+    rounds: int = 0
+    waiting: int = 0
+
+
+class Ticker:
+    """Runs ticks.
+
+    Args:
+        table: the table.
+        store: where the configuration document is.
+        launcher: carries out what was decided.
+        clock: now, ms.
+        token: a new random mark.
+        deadline_ms: when this invocation dies, ms.
+    """
+
+    def __init__(
+        self,
+        *,
+        table: Table,
+        store: ConfigurationStore,
+        launcher: Launcher,
+        clock: Callable[[], int],
+        token: Callable[[], str],
+        deadline_ms: int,
+    ) -> None:
+        self._table = table
+        self._store = store
+        self._launcher = launcher
+        self._clock = clock
+        self._token = token
+        self._deadline_ms = deadline_ms
+
+    def run(self) -> TickReport:
+        """Run rounds until there is nothing left to do now."""
+        report = TickReport()
+        try:
+            apply_configuration(self._table, self._store)
+        except Conflict:
+            logger.info("another tick applies the configuration")
+        #: Attempts that SageMaker gave no clear answer about: the next tick asks again, this one does not insist.
+        given_up: set[str] = set()
+        while report.rounds < MAX_ROUNDS and self._has_time():
+            report.rounds += 1
+            ledger = read_ledger(self._table)
+            busy = self._settle(
+                [each for each in ledger.attempts if each.attempt_name not in given_up], given_up, report
+            )
+            if busy:
+                continue
+            snapshot = read_snapshot(self._table, ledger, self._clock())
+            _check_ledger(ledger, snapshot)
+            report.waiting = len(snapshot.waiting)
+            plan = schedule(snapshot)
+            verify(snapshot, plan)
+            if not plan.actions:
+                break
+            self._apply(plan, ledger, report)
+        logger.info(
+            "tick",
+            extra={
+                "started": report.started,
+                "preempted": report.preempted,
+                "released": report.released,
+                "rejected": report.rejected,
+                "unclear": report.unclear,
+                "rounds": report.rounds,
+                "waiting": report.waiting,
+            },
+        )
+        return report
+
+    def _has_time(self) -> bool:
+        return self._clock() < self._deadline_ms - RESERVED_MS
+
+    def _settle(self, attempts: list[AttemptRecord], given_up: set[str], report: TickReport) -> bool:
+        """Carry out what is left to carry out. Returns whether the ledger may have changed."""
+        due = [attempt for attempt in attempts if self._launcher.pending(attempt, self._clock())]
+        for attempt in due:
+            if not self._has_time():
+                break
+            try:
+                self._launcher.settle(attempt, self._clock())
+            except (Conflict, InvalidTransition):
+                report.rejected += 1
+            except Unclear as error:
+                report.unclear += 1
+                given_up.add(attempt.attempt_name)
+                logger.warning(
+                    "no clear answer",
+                    extra={"job": attempt.job_name, "attempt": attempt.attempt_name, "error": str(error)},
+                )
+        return bool(due)
+
+    def _apply(self, plan: Plan, ledger: Ledger, report: TickReport) -> None:
+        """Write the intents of a plan; the next round carries them out. What is rejected waits for that round too."""
+        for action in plan.actions:
+            try:
+                self._write(action, ledger, report)
+            except (Conflict, InvalidTransition):
+                report.rejected += 1
+                logger.info("an action was rejected", extra={"job": action.job, "action": type(action).__name__})
+
+    def _write(self, action: Action, ledger: Ledger, report: TickReport) -> None:
+        now_ms = self._clock()
+        match action:
+            case Release():
+                reservation = ledger.reservation_of(action.job)
+                if reservation is not None:
+                    self._table.write(transitions.release(reservation))
+                    report.released.append(action.job)
+            case Start():
+                self._table.write(self._start(action, ledger, now_ms))
+                report.started.append(action.job)
+            case Preempt():
+                self._table.write(self._preempt(action, ledger, now_ms))
+                report.preempted.append(action.job)
+
+    def _start(self, action: Start, ledger: Ledger, now_ms: int) -> list[Write]:
+        job = self._job(action.job)
+        number = job.attempt_count + 1
+        attempt = AttemptRecord(
+            attempt_name=attempt_name(job.job_name, number),
+            job_name=job.job_name,
+            number=number,
+            attempt_state=AttemptState.LAUNCHING,
+            mark=self._token(),
+            demand=job.demand,
+            priority=job.priority,
+            checkpoints=job.checkpoints,
+            since_ms=now_ms,
+            lease_holder=self._launcher.holder,
+            lease_until_ms=self._launcher.lease_until_ms,
+            seen_ms=now_ms,
+        )
+        return transitions.start(job, attempt, ledger.reservation_of(job.job_name), action.reason, now_ms)
+
+    def _preempt(self, action: Preempt, ledger: Ledger, now_ms: int) -> list[Write]:
+        attempt = ledger.attempt_of(action.job)
+        if attempt is None:
+            raise Conflict([0])
+        _, writes = transitions.preempt(
+            self._job(action.job), attempt, action.for_job, action.freed, action.reason, now_ms
+        )
+        return writes
+
+    def _job(self, name: str) -> JobRecord:
+        item = self._table.get(JobRecord.key(name))
+        if item is None:
+            raise Conflict([0])
+        return JobRecord.parse(item)
+
+
+def _check_ledger(ledger: Ledger, snapshot: Snapshot) -> None:
+    """The ledger says what is free, and so does the sum of what is held. They differ only while others write."""
+    summed = free(snapshot)
+    for pool in ledger.pools:
+        if pool.free != summed[pool.pool]:
+            logger.warning(
+                "the ledger was read while it changed",
+                extra={"pool": pool.pool, "free": pool.free, "summed": summed[pool.pool]},
+            )

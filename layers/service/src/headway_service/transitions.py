@@ -1,0 +1,355 @@
+"""Every change of state, as the writes of one transaction. Pure: records in, writes out.
+
+Each function returns the writes that move a job, its line entries, its attempt, reservations and the pool
+ledgers together. All are conditional on what was read, so that whoever comes second finds a
+:class:`headway_service.errors.Conflict` and nothing half done (promises 1 and 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headway.capacity import minus, plus
+from headway.lifecycle import (
+    TERMINAL,
+    WAITING,
+    AttemptTrigger,
+    JobState,
+    JobTrigger,
+    next_attempt_state,
+    next_job_state,
+)
+from headway.model import Demand
+from headway.reasons import Reason
+from headway_service.ports import Absent, AtLeast, Change, Check, Delete, Equals, OneOf, Put, Sighting, Write
+from headway_service.records import (
+    MAX_ENDED_ATTEMPTS,
+    MAX_HISTORY,
+    AttemptRecord,
+    EndedAttempt,
+    JobRecord,
+    PoolRecord,
+    ReasonRecord,
+    ReservationRecord,
+    Step,
+    StopCause,
+    request_key,
+)
+
+
+def accept(job: JobRecord, request: str) -> list[Write]:
+    """A new job enters the line. Fails if a job of that name is in the queue."""
+    key = request_key(job.job_name)
+    stored = job.put()
+    return [
+        Put(item=stored.item, requires=Absent()),
+        Put(item={"pk": key.pk, "sk": key.sk, "jobDetails": request}),
+        *(entry.put() for entry in job.line_entries()),
+    ]
+
+
+def start(
+    job: JobRecord, attempt: AttemptRecord, reservation: ReservationRecord | None, reason: Reason, now_ms: int
+) -> list[Write]:
+    """The intent to launch: the job leaves the line and its attempt holds the instances.
+
+    Fails if they are no longer free, or if the job has changed since it was read.
+    """
+    moved = _step(
+        job,
+        JobTrigger.START,
+        reason,
+        now_ms,
+        attempt=attempt.attempt_name,
+        attempt_count=attempt.number,
+        live_attempt=attempt.attempt_name,
+        not_before_ms=0,
+    )
+    own = reservation.demand if reservation else {}
+    return [
+        moved.put(was=job.version),
+        Put(item=attempt.put().item, requires=Absent()),
+        *_take(minus(attempt.demand, own)),
+        *([reservation.delete()] if reservation else []),
+        *_leave_line(job),
+    ]
+
+
+def take_lease(attempt: AttemptRecord, holder: str, lease_until_ms: int) -> tuple[AttemptRecord, list[Write]]:
+    """Take the right to settle a launch, or give it back (with a time that has passed)."""
+    moved = _changed(attempt, lease_holder=holder, lease_until_ms=lease_until_ms)
+    return moved, [moved.put(was=attempt.version)]
+
+
+def confirm(attempt: AttemptRecord, now_ms: int) -> tuple[AttemptRecord, list[Write]]:
+    """SageMaker has accepted the attempt. If it was asked to stop meanwhile, it is stopping now."""
+    state = next_attempt_state(attempt.attempt_state, AttemptTrigger.CONFIRM)
+    if attempt.stop_cause is not None:
+        state = next_attempt_state(state, AttemptTrigger.STOP)
+    moved = _changed(attempt, attempt_state=state, seen_ms=now_ms)
+    return moved, [moved.put(was=attempt.version)]
+
+
+def postpone(
+    job: JobRecord,
+    attempt: AttemptRecord,
+    reason: Reason,
+    not_before_ms: int,
+    now_ms: int,
+    *,
+    name_is_free: bool,
+) -> list[Write]:
+    """The attempt was not launched; the job goes back to its place in the line.
+
+    Args:
+        job: the job.
+        attempt: its attempt, launching.
+        reason: what SageMaker said.
+        not_before_ms: when to try again.
+        now_ms: now.
+        name_is_free: whether the next launch may use the same name.
+    """
+    moved = _step(
+        job,
+        JobTrigger.POSTPONE,
+        reason,
+        now_ms,
+        attempt=attempt.attempt_name,
+        attempt_count=attempt.number - 1 if name_is_free else attempt.number,
+        live_attempt=None,
+        not_before_ms=not_before_ms,
+    )
+    return [
+        moved.put(was=job.version),
+        attempt.delete(),
+        *_give(attempt.demand),
+        *(entry.put() for entry in moved.line_entries()),
+    ]
+
+
+def preempt(
+    job: JobRecord, attempt: AttemptRecord, preemptor: str, freed: Demand, reason: Reason, now_ms: int
+) -> tuple[AttemptRecord, list[Write]]:
+    """Ask an attempt to stop for a waiting job, which gets ``freed`` of what it frees.
+
+    Fails if the preemptor no longer waits.
+    """
+    moved = _step(job, JobTrigger.PREEMPT, reason, now_ms, attempt=attempt.attempt_name)
+    stopping = _stopping(attempt, StopCause.PREEMPTION, freed_for=preemptor, freed=dict(freed))
+    return stopping, [
+        moved.put(was=job.version),
+        stopping.put(was=attempt.version),
+        Check(key=JobRecord.key(preemptor), requires=OneOf("jobState", tuple(sorted(WAITING)))),
+    ]
+
+
+def stop_waiting(
+    job: JobRecord, reservation: ReservationRecord | None, reason: Reason, now_ms: int, expires_at: int
+) -> list[Write]:
+    """A waiting job leaves the line for good."""
+    moved = _step(job, JobTrigger.STOP, reason, now_ms, ended_ms=now_ms, expires_at=expires_at)
+    return [
+        moved.put(was=job.version),
+        *_leave_line(job),
+        *(release(reservation) if reservation else []),
+        _expire_request(job, expires_at),
+    ]
+
+
+def stop_holding(
+    job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int
+) -> tuple[AttemptRecord, list[Write]]:
+    """Ask the attempt of a job to stop for good. A preemption under way becomes a stop; its earmark stays."""
+    moved = _step(job, JobTrigger.STOP, reason, now_ms, attempt=attempt.attempt_name)
+    stopping = _stopping(attempt, StopCause.REQUEST)
+    return stopping, [moved.put(was=job.version), stopping.put(was=attempt.version)]
+
+
+def stop_sent(attempt: AttemptRecord, now_ms: int) -> list[Write]:
+    """StopTrainingJob has been answered."""
+    return [_changed(attempt, stop_sent_ms=now_ms).put(was=attempt.version)]
+
+
+def sighted(attempt: AttemptRecord, sighting: Sighting, now_ms: int) -> list[Write]:
+    """A newer status that does not end the attempt."""
+    moved = _changed(
+        attempt,
+        training_job_status=sighting.status,
+        secondary_status=sighting.secondary_status,
+        modified_ms=sighting.modified_ms,
+        seen_ms=now_ms,
+    )
+    return [moved.put(was=attempt.version)]
+
+
+def end(
+    job: JobRecord,
+    attempt: AttemptRecord,
+    trigger: JobTrigger,
+    reason: Reason,
+    *,
+    sighting: Sighting | None,
+    preemptor: JobRecord | None,
+    reservation: ReservationRecord | None,
+    now_ms: int,
+    expires_at: int,
+) -> list[Write]:
+    """The attempt has ended (or was never launched), and its instances are free, or reserved for the preemptor.
+
+    Args:
+        job: the job of the attempt.
+        attempt: the attempt.
+        trigger: what this means for the job.
+        reason: why.
+        sighting: the final status; None if the attempt was never launched.
+        preemptor: the job that the attempt was stopped for, if that still waits.
+        reservation: what is already reserved for the preemptor.
+        now_ms: now.
+        expires_at: when the table may forget the job if it has ended, s since the epoch.
+    """
+    ended = EndedAttempt(
+        attempt_name=attempt.attempt_name,
+        number=attempt.number,
+        since_ms=attempt.since_ms,
+        ended_ms=now_ms,
+        training_job_status=sighting.status if sighting else None,
+        secondary_status=sighting.secondary_status if sighting else None,
+        failure_reason=sighting.failure_reason if sighting else None,
+        reason=ReasonRecord.of(reason),
+    )
+    over = next_job_state(job.job_state, trigger) in TERMINAL
+    moved = _step(
+        job,
+        trigger,
+        reason,
+        now_ms,
+        attempt=attempt.attempt_name,
+        live_attempt=None,
+        attempts=(*job.attempts, ended)[-MAX_ENDED_ATTEMPTS:],
+        ended_ms=now_ms if over else None,
+        expires_at=expires_at if over else None,
+    )
+    kept = attempt.freed if preemptor else {}
+    writes: list[Write] = [
+        moved.put(was=job.version),
+        attempt.delete(),
+        *_give(minus(attempt.demand, kept)),
+        *(entry.put() for entry in moved.line_entries()),
+    ]
+    if preemptor and kept:
+        writes += [
+            _reserve(preemptor.job_name, kept, reservation),
+            # The version, not only the state: a preemptor that starts and is preempted again meanwhile would wait
+            # again, without this reservation in its books.
+            Check(key=JobRecord.key(preemptor.job_name), requires=Equals("version", preemptor.version)),
+        ]
+    if over:
+        writes.append(_expire_request(job, expires_at))
+    return writes
+
+
+def change_priority(
+    job: JobRecord, attempt: AttemptRecord | None, priority: int, reason: Reason, now_ms: int
+) -> tuple[JobRecord, list[Write]]:
+    """A job that has not ended gets another priority; a waiting one moves in its lines."""
+    moved = _noted(job, job.job_state, reason, now_ms, priority=priority)
+    writes: list[Write] = [moved.put(was=job.version)]
+    if attempt:
+        writes.append(_changed(attempt, priority=priority).put(was=attempt.version))
+    else:
+        writes += [*_leave_line(job), *(entry.put() for entry in moved.line_entries())]
+    return moved, writes
+
+
+def release(reservation: ReservationRecord) -> list[Write]:
+    """What is reserved becomes free."""
+    return [reservation.delete(), *_give(reservation.demand)]
+
+
+def add_pool(pool: str, size: int) -> list[Write]:
+    """A pool appears in the configuration."""
+    return [Put(item=PoolRecord(pool=pool, size=size, free=size).put().item, requires=Absent())]
+
+
+def resize_pool(pool: PoolRecord, size: int) -> list[Write]:
+    """A pool gets another size. What is in use stays in use, so ``free`` may become negative."""
+    key = PoolRecord.key(pool.pool)
+    return [Change(key=key, sets={"size": size}, adds={"free": size - pool.size}, requires=Equals("size", pool.size))]
+
+
+def remove_pool(pool: PoolRecord) -> list[Write]:
+    """An empty pool of size 0 leaves the ledger. Fails if anybody uses it."""
+    return [Delete(key=PoolRecord.key(pool.pool), requires=Equals("free", 0))]
+
+
+def _step(
+    job: JobRecord,
+    trigger: JobTrigger,
+    reason: Reason,
+    now_ms: int,
+    *,
+    attempt: str | None = None,
+    **changes: Any,
+) -> JobRecord:
+    return _noted(job, next_job_state(job.job_state, trigger), reason, now_ms, attempt=attempt, **changes)
+
+
+def _noted(
+    job: JobRecord,
+    state: JobState,
+    reason: Reason,
+    now_ms: int,
+    *,
+    attempt: str | None = None,
+    **changes: Any,
+) -> JobRecord:
+    """The job in its next version, with the step in its history."""
+    noted = ReasonRecord.of(reason)
+    step = Step(time_ms=now_ms, job_state=state, reason=noted, attempt_name=attempt)
+    history = (*job.history, step)
+    if len(history) > MAX_HISTORY:
+        history = (history[0], *history[-(MAX_HISTORY - 1) :])
+    update = {"job_state": state, "reason": noted, "history": history, "version": job.version + 1, **changes}
+    return job.model_copy(update=update)
+
+
+def _changed(attempt: AttemptRecord, **changes: Any) -> AttemptRecord:
+    return attempt.model_copy(update={"version": attempt.version + 1, **changes})
+
+
+def _stopping(attempt: AttemptRecord, cause: StopCause, **changes: Any) -> AttemptRecord:
+    state = next_attempt_state(attempt.attempt_state, AttemptTrigger.STOP)
+    return _changed(attempt, attempt_state=state, stop_cause=cause, **changes)
+
+
+def _take(demand: Demand) -> list[Write]:
+    """Take instances from the ledgers. A negative count gives back, what a reservation held beyond the demand."""
+    return [
+        Change(key=PoolRecord.key(pool), adds={"free": -count}, requires=AtLeast("free", count))
+        for pool, count in sorted(demand.items())
+    ]
+
+
+def _give(demand: Demand) -> list[Write]:
+    return [
+        # The ledger of a pool outlives all that it holds, so its absence would be a fault: better no write at all.
+        Change(key=PoolRecord.key(pool), adds={"free": count}, requires=Equals("pool", pool))
+        for pool, count in sorted(demand.items())
+        if count
+    ]
+
+
+def _leave_line(job: JobRecord) -> Sequence[Write]:
+    return [Delete(key=entry.key()) for entry in job.line_entries()]
+
+
+def _reserve(job: str, demand: Mapping[str, int], known: ReservationRecord | None) -> Write:
+    if known is None:
+        return ReservationRecord(job_name=job, demand=dict(demand)).put(was=None)
+    grown = ReservationRecord(job_name=job, demand=plus(known.demand, demand), version=known.version + 1)
+    return grown.put(was=known.version)
+
+
+def _expire_request(job: JobRecord, expires_at: int) -> Write:
+    return Change(key=request_key(job.job_name), sets={"expiresAt": expires_at})

@@ -1,0 +1,8 @@
+"""What holds for all tests, in every environment that they run in."""
+
+from hypothesis import settings
+
+# Hypothesis would repeat the same examples in each run where CI is set. New ones find more, and a failure prints
+# what repeats it (print_blob). No deadline: the time of an example says little on a shared machine.
+settings.register_profile("headway", derandomize=False, print_blob=True, deadline=None)
+settings.load_profile("headway")

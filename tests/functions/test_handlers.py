@@ -1,0 +1,273 @@
+"""The handlers of all functions, on the events of ``events/``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import boto3
+import pytest
+
+from headway.errors import HeadwayError
+from headway_service.errors import Busy
+from headway_service.settings import Settings
+from tests.functions.conftest import Functions, event
+from tests.service.world import lambda_context, on, request
+
+
+def test_a_submitted_job_is_answered_with_its_place_and_wakes_the_scheduler(functions: Functions) -> None:
+    answer = functions.invoke("api", event("api-submit"))
+    assert answer["statusCode"] == 201
+    job = json.loads(answer["body"])
+    assert (job["jobName"], job["jobState"], job["priority"], job["place"]) == ("bert-large", "pending", 5, 1)
+    assert job["owner"] == "arn:aws:iam::123456789012:user/ada"
+    assert job["demand"] == {"ml.p5.48xlarge": 1}
+    assert job["entryTime"].endswith("Z")
+    assert functions.wakes() == ["submitted"]
+
+
+def test_the_whole_life_of_a_job_passes_through_the_handlers(functions: Functions) -> None:
+    functions.invoke("api", event("api-submit"))
+    functions.invoke("schedule", event("schedule"))
+    status, job = functions.http("GET", "/jobs/bert-large")
+    assert (status, job["jobState"], job["liveAttempt"]) == (200, "running", "bert-large")
+    assert job["attempts"][0]["attemptState"] == "live"
+    assert job["request"]["TrainingJobName"] == "bert-large"
+    functions.wakes()
+
+    functions.invoke("observe", event("observe"))
+    _, job = functions.http("GET", "/jobs/bert-large")
+    assert job["jobState"] == "failed"
+    assert "exit code 1" in job["reason"]["message"]
+    assert [step["jobState"] for step in job["history"]] == ["pending", "running", "failed"]
+    assert job["attempts"][0]["trainingJobStatus"] == "Failed"
+    assert functions.wakes() == ["bert-large Failed"]
+
+    functions.invoke("observe", event("observe"))
+    assert functions.wakes() == [], "the same event again changes nothing"
+
+
+def test_reconcile_wakes_the_scheduler_every_time(functions: Functions) -> None:
+    functions.invoke("reconcile", event("reconcile"))
+    assert functions.wakes() == ["reconcile"]
+
+
+def test_an_event_that_makes_no_sense_is_raised_so_that_it_reaches_the_dead_letter_queue(functions: Functions) -> None:
+    with pytest.raises(KeyError):
+        functions.invoke("observe", {"detail": {}})
+
+
+def test_a_failed_tick_is_counted_and_does_not_block_the_queue(
+    functions: Functions, capsys: pytest.CaptureFixture[str]
+) -> None:
+    boto3.client("ssm").delete_parameter(Name="/headway/config")
+    functions.invoke("schedule", event("schedule"))
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+    metrics = next(line for line in lines if "_aws" in line)
+    assert 1 in metrics["TickFailed"]
+
+
+def test_listing_gives_what_has_not_ended_with_a_reason_each(functions: Functions) -> None:
+    for i in range(4):
+        functions.http("POST", "/jobs", request(f"j{i}", i))
+    functions.invoke("schedule", event("schedule"))
+    status, page = functions.http("GET", "/jobs")
+    assert status == 200
+    assert [(job["jobName"], job["jobState"], job["place"]) for job in page["jobs"]] == [
+        ("j3", "running", None),
+        ("j2", "running", None),
+        ("j1", "pending", 1),
+        ("j0", "pending", 2),
+    ]
+    assert all(job["reason"]["message"] for job in page["jobs"])
+    assert page["nextToken"] is None
+
+
+def test_listing_pages_through_everything_once(functions: Functions) -> None:
+    for i in range(7):
+        functions.http("POST", "/jobs", request(f"j{i}"))
+    functions.invoke("schedule", event("schedule"))
+    found: list[str] = []
+    query: dict[str, list[str]] = {"limit": ["2"]}
+    for _ in range(10):
+        _, page = functions.http("GET", "/jobs", **query)
+        assert len(page["jobs"]) <= 2
+        found += [job["jobName"] for job in page["jobs"]]
+        if page["nextToken"] is None:
+            break
+        query["nextToken"] = [page["nextToken"]]
+    assert sorted(found) == [f"j{i}" for i in range(7)]
+
+
+def test_listing_takes_several_states(functions: Functions) -> None:
+    for i in range(3):
+        functions.http("POST", "/jobs", request(f"j{i}"))
+    functions.invoke("schedule", event("schedule"))
+    functions.http("DELETE", "/jobs/j2")
+    _, page = functions.http("GET", "/jobs", state=["stopped", "running"])
+    assert {job["jobName"]: job["jobState"] for job in page["jobs"]} == {
+        "j0": "running", "j1": "running", "j2": "stopped",
+    }  # fmt: skip
+    answer = functions.invoke("api", event("api-list"))
+    assert {job["jobState"] for job in json.loads(answer["body"])["jobs"]} == {"running"}
+
+
+def test_the_same_request_again_is_200_and_another_one_409(functions: Functions) -> None:
+    assert functions.http("POST", "/jobs", request("a"))[0] == 201
+    assert functions.http("POST", "/add-job", request("a"))[0] == 200
+    status, answer = functions.http("POST", "/jobs", request("a", 9))
+    assert (status, answer["error"]["code"]) == (409, "NameInUse")
+
+
+def test_stopping_a_waiting_job_is_200_and_a_running_one_202(functions: Functions) -> None:
+    for name in ("a", "b", "c"):
+        functions.http("POST", "/jobs", request(name))
+    functions.invoke("schedule", event("schedule"))
+    assert functions.http("DELETE", "/jobs/c")[0] == 200
+    status, job = functions.http("DELETE", "/jobs/a")
+    assert (status, job["jobState"]) == (202, "stopping")
+
+
+def test_a_priority_can_be_changed(functions: Functions) -> None:
+    functions.http("POST", "/jobs", request("a"))
+    status, job = functions.http("PATCH", "/jobs/a", {"priority": 8})
+    assert (status, job["priority"]) == (200, 8)
+
+
+def test_capacity_tells_the_pools(functions: Functions) -> None:
+    functions.http("POST", "/jobs", request("a"))
+    functions.invoke("schedule", event("schedule"))
+    _, answer = functions.http("GET", "/capacity")
+    assert answer["pools"] == [
+        {"pool": "ml.p5.48xlarge", "size": 2, "allocated": 1, "stopping": 0, "reserved": 0, "free": 1, "waiting": 0}
+    ]
+
+
+def test_a_changed_configuration_is_in_force_at_once(functions: Functions) -> None:
+    status, answer = functions.http("PUT", "/config", {"pools": {"ml.g5.xlarge": {"size": 1}}})
+    assert (status, answer["version"], answer["problem"]) == (200, 2, None)
+    assert functions.http("POST", "/jobs", request("a"))[1]["error"]["code"] == "ImpossibleDemand"
+    assert functions.http("POST", "/jobs", request("a", ResourceConfig=on(1, "ml.g5.xlarge")))[0] == 201
+    assert functions.http("GET", "/config")[1]["document"]["pools"] == {"ml.g5.xlarge": {"size": 1}}
+
+
+def test_a_document_broken_by_hand_is_told_and_not_used(functions: Functions) -> None:
+    functions.invoke("schedule", event("schedule"))
+    boto3.client("ssm").put_parameter(Name="/headway/config", Value="{", Type="String", Overwrite=True)
+    functions.invoke("schedule", event("schedule"))
+    _, answer = functions.http("GET", "/config")
+    assert "is no JSON" in answer["problem"]
+    assert functions.http("POST", "/jobs", request("a"))[0] == 201
+
+
+REFUSALS: list[tuple[str, str, str, Any, int, str, str]] = [
+    ("a missing role", "POST", "/jobs", request("a", RoleArn=None), 400, "InvalidRequest", "RoleArn"),
+    ("no instances", "POST", "/jobs", request("a", ResourceConfig=on(0)), 400, "InvalidRequest", "at least 1"),
+    (
+        "an unknown pool",
+        "POST",
+        "/jobs",
+        request("a", ResourceConfig=on(1, "ml.x.y")),
+        422,
+        "ImpossibleDemand",
+        "up to 2",
+    ),
+    ("an unknown job", "GET", "/jobs/nobody", None, 404, "JobNotFound", "nobody"),
+    ("stopping an unknown job", "DELETE", "/jobs/nobody", None, 404, "JobNotFound", "nobody"),
+    ("a priority in words", "PATCH", "/jobs/a", {"priority": "high"}, 400, "InvalidRequest", "priority"),
+    ("a priority beyond the maximum", "PATCH", "/jobs/a", {"priority": 10_000}, 400, "InvalidRequest", "0 to 9999"),
+    ("a change of something else", "PATCH", "/jobs/a", {"priority": 1, "x": 2}, 400, "InvalidRequest", "x"),
+    ("a list as a request", "POST", "/jobs", [1], 400, "InvalidRequest", "body"),
+    ("a bad document", "PUT", "/config", {"pools": {}}, 400, "InvalidConfiguration", "pools"),
+    ("an unknown path", "GET", "/nothing", None, 404, "JobNotFound", "/nothing"),
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "code", "word"),
+    [row[1:] for row in REFUSALS],
+    ids=[row[0] for row in REFUSALS],
+)
+def test_a_refusal_has_a_status_a_code_and_a_sentence(
+    functions: Functions, method: str, path: str, body: Any, status: int, code: str, word: str
+) -> None:
+    got, answer = functions.http(method, path, body)
+    assert (got, answer["error"]["code"]) == (status, code)
+    assert word in answer["error"]["message"]
+    assert answer["requestId"]
+
+
+@pytest.mark.parametrize("raw", ["{", "", "null", '"text"', "[]"], ids=repr)
+def test_a_body_that_is_no_json_object_is_refused(functions: Functions, raw: str) -> None:
+    status, answer = functions.http("POST", "/jobs", raw=raw)
+    assert (status, answer["error"]["code"]) == (400, "InvalidRequest")
+
+
+BAD_QUERIES: list[dict[str, list[str]]] = [
+    {"limit": ["0"]},
+    {"limit": ["101"]},
+    {"limit": ["x"]},
+    {"state": ["asleep"]},
+    {"nextToken": ["bogus"]},
+    {"nextToken": ["WyJlbmRlZCIsIG51bGxd"]},
+]
+
+
+@pytest.mark.parametrize("query", BAD_QUERIES, ids=str)
+def test_a_bad_query_is_refused(functions: Functions, query: dict[str, list[str]]) -> None:
+    status, answer = functions.http("GET", "/jobs", **query)
+    assert (status, answer["error"]["code"]) == (400, "InvalidRequest")
+
+
+def test_a_request_over_the_limit_is_413(functions: Functions) -> None:
+    large = request("a", HyperParameters={f"p{i:03d}": "x" * 4100 for i in range(100)})
+    status, answer = functions.http("POST", "/jobs", large)
+    assert (status, answer["error"]["code"]) == (413, "RequestTooLarge")
+
+
+def test_busy_is_503_and_says_when_to_come_back(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> None:
+    api = functions.module("api")
+
+    def busy(*_: Any) -> None:
+        raise Busy("the queue is busy; try again in a moment")
+
+    monkeypatch.setattr(api.services.table, "get", busy)
+    payload = event("api-submit") | {"httpMethod": "GET", "path": "/jobs/a"}
+    answer = api.handler(payload, lambda_context())
+    assert answer["statusCode"] == 503
+    assert answer["multiValueHeaders"]["Retry-After"] == ["1"]
+
+
+def test_an_unexpected_error_is_500_and_tells_nothing_of_the_inside(
+    functions: Functions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = functions.module("api")
+
+    def broken(*_: Any) -> None:
+        raise RuntimeError("a secret inside")
+
+    monkeypatch.setattr(api.services.table, "get", broken)
+    status, answer = functions.http("GET", "/jobs/a")
+    assert (status, answer["error"]["code"]) == (500, "InternalError")
+    assert "secret" not in json.dumps(answer)
+
+
+def test_a_lost_wake_up_does_not_lose_the_job(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWAY_WAKE_QUEUE_URL", functions.queue_url + "-gone")
+    assert functions.http("POST", "/jobs", request("a"))[0] == 201
+    functions.invoke("schedule", event("schedule"))
+    assert functions.http("GET", "/jobs/a")[1]["jobState"] == "running"
+
+
+def test_nothing_of_a_request_is_logged(functions: Functions, capsys: pytest.CaptureFixture[str]) -> None:
+    secret = request("a", HyperParameters={"token": "hunter2"}, Environment={"KEY": "hunter2"})
+    functions.http("POST", "/jobs", secret)
+    functions.http("POST", "/jobs", secret | {"RoleArn": "x" * 30})
+    functions.invoke("schedule", event("schedule"))
+    functions.http("GET", "/jobs/a")
+    assert "hunter2" not in capsys.readouterr().out
+
+
+def test_a_missing_setting_says_which() -> None:
+    with pytest.raises(HeadwayError, match="HEADWAY_TABLE"):
+        Settings.of({})

@@ -1,0 +1,168 @@
+"""What may enter the queue, and the sentence with which the rest is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headway_service.admission import MAX_REQUEST_BYTES, admit
+from headway_service.configuration import validate
+from headway_service.errors import ImpossibleDemand, InvalidRequest, RequestTooLarge
+from tests.service.world import P5, on, request
+
+CONFIGURATION = validate(
+    {"pools": {P5: {"size": 2}, "ml.g5.xlarge": {"size": 8}}, "priority": {"default": 3, "maximum": 100}}
+)
+
+
+def tagged(*tags: tuple[str, str]) -> dict[str, Any]:
+    return {"Tags": [{"Key": key, "Value": value} for key, value in tags]}
+
+
+def test_an_admitted_request_says_what_it_demands() -> None:
+    admitted = admit(request("a", 7, ResourceConfig=on(2), CheckpointConfig={"S3Uri": "s3://c/x"}), CONFIGURATION)
+    assert (admitted.name, dict(admitted.demand), admitted.priority) == ("a", {P5: 2}, 7)
+    assert admitted.checkpoints
+
+
+PRIORITIES: list[tuple[str, dict[str, Any], int]] = [
+    ("no tag means the default", {}, 3),
+    ("the article's tag", tagged(("priority", "5")), 5),
+    ("the queue's own tag", tagged(("headway:priority", "6")), 6),
+    ("zero counts", tagged(("priority", "0")), 0),
+    ("both tags with one value", tagged(("priority", "4"), ("headway:priority", "4")), 4),
+]
+
+
+@pytest.mark.parametrize(("changes", "expected"), [r[1:] for r in PRIORITIES], ids=[r[0] for r in PRIORITIES])
+def test_the_priority_of_a_request(changes: dict[str, Any], expected: int) -> None:
+    assert admit(request("a", **changes), CONFIGURATION).priority == expected
+
+
+def test_the_order_of_keys_makes_no_difference_to_the_digest() -> None:
+    document = request("a")
+    assert admit(document, CONFIGURATION).digest == admit(dict(reversed(document.items())), CONFIGURATION).digest
+    assert admit(request("a", 1), CONFIGURATION).digest != admit(request("a", 2), CONFIGURATION).digest
+
+
+REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
+    ("a name of 70 characters", {"TrainingJobName": "x" * 70}, "TrainingJobName", "shorten it to at most 63"),
+    ("a name with a space", {"TrainingJobName": "a b"}, "TrainingJobName", "does not match"),
+    ("an empty name", {"TrainingJobName": ""}, "TrainingJobName", "is not valid"),
+    ("a missing name", {"TrainingJobName": None}, "TrainingJobName", "is required: add it"),
+    ("a missing role", {"RoleArn": None}, "RoleArn", "is required: add it"),
+    ("a role that is no ARN", {"RoleArn": "my-role-that-is-no-arn-at-all"}, "RoleArn", "does not match"),
+    ("a missing output", {"OutputDataConfig": {}}, "OutputDataConfig.S3OutputPath", "is required: add it"),
+    ("no instances", {"ResourceConfig": on(0)}, "ResourceConfig.InstanceCount", "at least 1 instance"),
+    ("a negative count", {"ResourceConfig": on(-1)}, "ResourceConfig.InstanceCount", "is not valid"),
+    (
+        "a count as text",
+        {"ResourceConfig": {**on(1), "InstanceCount": "1"}},
+        "ResourceConfig.InstanceCount",
+        "is not valid",
+    ),
+    ("a misspelt parameter", {"TrainingJobname": "x"}, "TrainingJobname", "check its spelling"),
+    ("a misspelt inner parameter", {"ResourceConfig": {**on(1), "Count": 1}}, "ResourceConfig.Count", "spelling"),
+    ("no resources", {"ResourceConfig": None}, "ResourceConfig", "cannot count serverless training"),
+    (
+        "instance groups",
+        {"ResourceConfig": {"InstanceGroups": [{"InstanceType": P5, "InstanceCount": 1, "InstanceGroupName": "g"}]}},
+        "ResourceConfig.InstanceGroups",
+        "use InstanceType and InstanceCount",
+    ),
+    (
+        "a warm pool",
+        {"ResourceConfig": {**on(1), "KeepAlivePeriodInSeconds": 600}},
+        "ResourceConfig.KeepAlivePeriodInSeconds",
+        "remove it",
+    ),
+    ("a priority in words", tagged(("priority", "high")), "Tags[0].Value", "a whole number from 0 to 100"),
+    ("a negative priority", tagged(("priority", "-1")), "Tags[0].Value", "a whole number from 0 to 100"),
+    ("a priority above the maximum", tagged(("priority", "101")), "Tags[0].Value", "from 0 to 100"),
+    ("a priority in other digits", tagged(("priority", "٣")), "Tags[0].Value", "a whole number"),
+    ("two priorities", tagged(("priority", "1"), ("headway:priority", "2")), "Tags", "two different priorities"),
+    ("a tag twice", tagged(("team", "a"), ("team", "b")), "Tags", "twice"),
+    ("the queue's own tag", tagged(("headway:job", "x")), "Tags[0].Key", "the queue sets itself"),
+    ("a tag of AWS", tagged(("aws:x", "y")), "Tags[0].Key", "AWS's own"),
+    ("49 tags", tagged(*((f"k{i}", "v") for i in range(49))), "Tags", "at most 48"),
+    (
+        "spot without a waiting time",
+        {"EnableManagedSpotTraining": True},
+        "StoppingCondition.MaxWaitTimeInSeconds",
+        "is required when",
+    ),
+    (
+        "a waiting time without spot",
+        {"StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 60}},
+        "StoppingCondition.MaxWaitTimeInSeconds",
+        "only for spot",
+    ),
+    (
+        "a waiting time below the run time",
+        {
+            "EnableManagedSpotTraining": True,
+            "StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 59},
+        },
+        "StoppingCondition.MaxWaitTimeInSeconds",
+        "at least MaxRuntimeInSeconds",
+    ),
+    ("an environment of a number", {"Environment": {"A": 1}}, "Environment.A", "is not valid"),
+    (
+        "an unknown input mode",
+        {"AlgorithmSpecification": {"TrainingInputMode": "Tape", "TrainingImage": "i"}},
+        "AlgorithmSpecification.TrainingInputMode",
+        "use one of",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "field", "message"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_a_bad_request_is_refused_with_the_field_and_what_to_change(
+    changes: dict[str, Any], field: str, message: str
+) -> None:
+    with pytest.raises(InvalidRequest) as raised:
+        admit(request("a", **changes), CONFIGURATION)
+    told = {error.field: error.message for error in raised.value.fields}
+    assert message in told[field]
+
+
+def test_every_wrong_field_is_named_at_once() -> None:
+    with pytest.raises(InvalidRequest, match=r"and 2 more") as raised:
+        admit(request("x" * 70, RoleArn=None, Bogus=1), CONFIGURATION)
+    assert {error.field for error in raised.value.fields} == {"TrainingJobName", "RoleArn", "Bogus"}
+
+
+@pytest.mark.parametrize("body", [None, [], "text", 5], ids=repr)
+def test_a_body_that_is_no_object_is_refused(body: Any) -> None:
+    with pytest.raises(InvalidRequest, match="JSON object"):
+        admit(body, CONFIGURATION)
+
+
+IMPOSSIBLE: list[tuple[str, dict[str, Any], str]] = [
+    (
+        "an unknown pool",
+        on(1, "ml.g5.2xlarge"),
+        "there is no pool ml.g5.2xlarge; a job may have up to 8 ml.g5.xlarge or 2",
+    ),
+    ("more than the pool holds", on(3), "the pool ml.p5.48xlarge has 2 instances, not 3; a job may have up to"),
+]
+
+
+@pytest.mark.parametrize(("resources", "message"), [row[1:] for row in IMPOSSIBLE], ids=[row[0] for row in IMPOSSIBLE])
+def test_an_impossible_demand_is_refused_with_what_would_be_possible(resources: dict[str, Any], message: str) -> None:
+    with pytest.raises(ImpossibleDemand, match=message.replace(".", r"\.")):
+        admit(request("a", ResourceConfig=resources), CONFIGURATION)
+
+
+def test_a_request_of_the_largest_size_is_taken_and_one_byte_more_is_not() -> None:
+    def sized(extra: int) -> dict[str, Any]:
+        # SageMaker's model allows 2048 channels; their text is what makes a request large.
+        document = request("a", HyperParameters={f"p{i:03d}": "x" * 2500 for i in range(100)})
+        document["Environment"] = {f"E{i:03d}": "x" * 512 for i in range(100)}
+        return {**document, "ExperimentConfig": {"ExperimentName": "e" * extra}}
+
+    small = len(admit(sized(1), CONFIGURATION).request.encode())
+    assert small < MAX_REQUEST_BYTES
+    with pytest.raises(RequestTooLarge, match="move large hyperparameters"):
+        admit(request("a", HyperParameters={f"p{i:03d}": "x" * 4100 for i in range(100)}), CONFIGURATION)

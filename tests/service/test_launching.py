@@ -1,0 +1,319 @@
+"""Launching and stopping when SageMaker, the network or the function itself fails in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from headway_sandbox.errors import AwsError
+from headway_service.errors import LaunchRefused, Unclear
+from headway_service.ledger import read_ledger
+from headway_service.ports import Sighting, Write
+from headway_service.records import AttemptRecord
+from tests.service.world import INVOCATION_S, World, on, request
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+class Crash(BaseException):
+    """The function process is gone."""
+
+
+def fail_once(world: World, operation: str, error: AwsError, *, after: bool = False) -> None:
+    """Let the next call of an operation fail, before or after it had its effect."""
+    real: Callable[..., Any] = world.fleet.call
+
+    def call(name: str, body: Mapping[str, Any], *, now: float) -> Any:
+        if name != operation:
+            return real(name, body, now=now)
+        world.fleet.call = real  # type: ignore[method-assign]
+        if after:
+            real(name, body, now=now)
+        raise error
+
+    world.fleet.call = call  # type: ignore[method-assign]
+
+
+def next_invocation(world: World) -> None:
+    """Let the lease of a dead invocation pass, and tick again."""
+    world.now_s += INVOCATION_S + 10
+    world.tick()
+    world.check()
+
+
+def attempt(world: World) -> AttemptRecord:
+    (only,) = read_ledger(world.table).attempts
+    return only
+
+
+def test_a_quota_in_use_up_postpones_the_job_and_keeps_its_place_and_name(world: World) -> None:
+    world.submit("a")
+    fail_once(world, "CreateTrainingJob", AwsError("ResourceLimitExceeded", "the account-level limit is 0"))
+    world.tick()
+    world.check()
+    seen = world.seen("a")
+    assert (str(seen.job.job_state), seen.place, str(seen.reason.code)) == ("pending", 1, "BacksOff")
+    assert "account-level limit" in seen.job.reason.message
+    world.now_s += 61
+    world.tick()
+    assert world.called("CreateTrainingJob") == ["a", "a"]
+    assert world.states("a") == {"a": "running"}
+
+
+def test_a_request_that_sagemaker_refuses_fails_with_what_sagemaker_said(world: World) -> None:
+    world.submit("a")
+    fail_once(world, "CreateTrainingJob", AwsError("ValidationException", "no such bucket"))
+    world.tick()
+    world.check()
+    seen = world.seen("a")
+    assert str(seen.job.job_state) == "failed"
+    assert "no such bucket" in seen.reason.message
+
+
+def test_a_role_that_the_queue_may_not_pass_fails_the_job(world: World) -> None:
+    world.submit("a")
+    denied = AwsError("AccessDeniedException", "not authorized to perform: iam:PassRole on resource: x")
+    fail_once(world, "CreateTrainingJob", denied)
+    world.tick()
+    assert world.states("a") == {"a": "failed"}
+
+
+def test_a_permission_that_the_queue_itself_lacks_fails_no_job(world: World) -> None:
+    world.submit("a")
+    denied = AwsError("AccessDeniedException", "not authorized to perform: sagemaker:CreateTrainingJob")
+    fail_once(world, "CreateTrainingJob", denied)
+    world.tick()
+    assert world.states("a") == {"a": "pending"}
+
+
+def test_a_throttled_launch_is_tried_again_by_the_next_tick(world: World) -> None:
+    world.submit("a")
+    fail_once(world, "CreateTrainingJob", AwsError("ThrottlingException", "Rate exceeded"))
+    report = world.tick()
+    assert report.unclear == 1
+    world.check()
+    world.now_s += 1
+    world.tick()
+    assert attempt(world).attempt_state == "live"
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before it had an effect", "after it had its effect"])
+def test_a_launch_without_an_answer_is_settled_by_a_later_tick_and_happens_once(world: World, after: bool) -> None:
+    world.submit("a")
+    fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500), after=after)
+    world.tick()
+    world.check()
+    assert attempt(world).attempt_state == "launching"
+    world.now_s += 1
+    world.tick()
+    assert world.called("CreateTrainingJob") == ["a"], "nobody may touch a launch while its lease runs"
+    next_invocation(world)
+    assert attempt(world).attempt_state == "live"
+    assert len(world.fleet.jobs(now=world.now_s)) == 1
+
+
+def test_a_launch_that_ended_before_anybody_noticed_it_began_is_found_ended(world: World) -> None:
+    world.submit("a")
+    fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500), after=True)
+    world.tick()
+    world.fleet.finish("a", now=world.now_s)
+    world.pass_time(60)
+    assert world.states("a") == {"a": "running"}, "an event may be somebody else's while the launch is not settled"
+    world.tick()
+    assert world.states("a") == {"a": "completed"}
+    world.check()
+
+
+def test_a_name_that_somebody_else_took_makes_the_next_attempt_use_another(world: World) -> None:
+    world.fleet.create(request("a"), now=world.now_s)
+    world.submit("a")
+    world.tick()
+    world.tick()
+    assert world.states("a") == {"a": "running"}
+    assert attempt(world).attempt_name.startswith("a-")
+    assert "NameTaken" in {str(step.reason.code) for step in world.seen("a").job.history}
+    world.fleet.finish("a", now=world.now_s)
+    world.pass_time(1)
+    assert world.states("a") == {"a": "running"}, "the end of somebody else's job is not ours"
+
+
+def test_a_job_stopped_before_its_launch_was_settled_never_runs(world: World) -> None:
+    world.submit("a")
+    fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500))
+    world.tick()
+    world.desk.stop("a")
+    assert world.states("a") == {"a": "stopping"}
+    next_invocation(world)
+    assert world.states("a") == {"a": "stopped"}
+    assert world.fleet.jobs(now=world.now_s) == []
+
+
+def test_a_job_stopped_after_a_launch_without_an_answer_is_stopped_in_sagemaker_too(world: World) -> None:
+    world.submit("a")
+    fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500), after=True)
+    world.tick()
+    world.desk.stop("a")
+    next_invocation(world)
+    assert world.called("StopTrainingJob") == ["a"]
+    world.pass_time(130)
+    assert world.states("a") == {"a": "stopped"}
+    world.check()
+
+
+def test_a_job_preempted_before_its_launch_was_settled_goes_back_to_the_line(world: World) -> None:
+    world.submit("a", 1, ResourceConfig=on(2))
+    fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500))
+    world.tick()
+    world.submit("b", 5, ResourceConfig=on(2))
+    world.tick()
+    assert world.states("a") == {"a": "stopping"}
+    next_invocation(world)
+    assert world.states("a", "b") == {"a": "preempted", "b": "running"}
+    assert world.called("CreateTrainingJob") == ["a", "b"]
+
+
+def test_a_stop_without_an_answer_is_sent_again(world: World) -> None:
+    world.submit("a", 1, ResourceConfig=on(2))
+    world.tick()
+    world.pass_time(300)
+    world.submit("b", 5)
+    fail_once(world, "StopTrainingJob", AwsError("ServiceUnavailable", "?", status=503))
+    assert world.tick().unclear == 1
+    world.tick()
+    world.pass_time(130)
+    world.check()
+    assert world.states("a", "b") == {"a": "preempted", "b": "running"}
+
+
+def test_a_job_that_ended_just_before_the_stop_is_found_ended(world: World) -> None:
+    world.submit("a", 1, ResourceConfig=on(2))
+    world.tick()
+    world.fleet.finish("a", now=world.now_s)
+    world.submit("b", 5)
+    world.tick()
+    world.tick()
+    world.check()
+    assert world.states("a", "b") == {"a": "completed", "b": "running"}
+
+
+def test_every_launch_carries_the_request_the_job_and_a_mark_of_its_own(world: World) -> None:
+    world.submit("a", 4, Environment={"X": "y", "SANDBOX_RUN_SECONDS": "60"})
+    world.tick()
+    _, sent = next(call for call in world.calls if call[0] == "CreateTrainingJob")
+    tags = {tag["Key"]: tag["Value"] for tag in sent["Tags"]}
+    assert tags == {"priority": "4", "headway:job": "a", "headway:attempt": attempt(world).mark}
+    assert sent["Environment"]["X"] == "y"
+
+
+def test_an_unknown_refusal_is_told_not_repeated(world: World) -> None:
+    fail_once(world, "CreateTrainingJob", AwsError("SomethingNew", "never heard of it"))
+    with pytest.raises(LaunchRefused, match="never heard of it"):
+        world.training_jobs.create(request("a"))
+
+
+@pytest.mark.parametrize(("operation", "method"), [("DescribeTrainingJob", "describe"), ("StopTrainingJob", "stop")])
+def test_a_throttled_question_is_unclear(world: World, operation: str, method: str) -> None:
+    fail_once(world, operation, AwsError("ThrottlingException", "Rate exceeded"))
+    with pytest.raises(Unclear):
+        getattr(world.training_jobs, method)("a")
+
+
+def test_a_missing_training_job_is_none(world: World) -> None:
+    assert world.training_jobs.describe("a") is None
+
+
+# ----------------------------------------------------------------------------------------------- crash points
+
+
+class CrashingTable:
+    """A table whose n-th write kills the process, just before or just after it happens."""
+
+    def __init__(self, table: Any, at: int, *, after: bool) -> None:
+        self._table = table
+        self._left = at
+        self._after = after
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._table, name)
+
+    def write(self, writes: list[Write]) -> None:
+        self._left -= 1
+        if self._left == 0 and not self._after:
+            raise Crash
+        self._table.write(writes)
+        if self._left == 0:
+            raise Crash
+
+
+def play(world: World) -> None:
+    """The preemption story with enough time for everything to end."""
+    world.submit("low", 1, ResourceConfig=on(2))
+    world.tick()
+    world.pass_time(300)
+    world.submit("high", 5)
+    world.tick()
+    world.submit("more", 1)
+    world.desk.stop("more")
+    world.pass_time(130)
+
+
+def count_writes() -> int:
+    world = World()
+    counted = CrashingTable(world.table, at=0, after=False)
+    install(world, counted)
+    play(world)
+    return -counted._left
+
+
+def install(world: World, table: Any) -> None:
+    world.table = table
+    world.observer._table = table
+    world.desk._table = table
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("at", range(1, count_writes() + 1))
+def test_a_crash_beside_any_write_loses_no_job_and_doubles_none(at: int, after: bool) -> None:
+    world = World()
+    healthy = world.table
+    install(world, CrashingTable(healthy, at, after=after))
+    accepted = set()
+    try:
+        for step in ("low", "high", "more"):
+            world.submit(step, {"low": 1, "high": 5, "more": 1}[step])
+            accepted.add(step)
+            world.tick()
+            world.pass_time(200)
+        world.desk.stop("more")
+        world.pass_time(2000)
+    except Crash:
+        pass
+    install(world, healthy)
+    # The world goes on: time passes, the reconciler runs once a minute, the scheduler after it.
+    for _ in range(60):
+        world.now_s += 60
+        world.pass_time(0)
+        world.reconcile(after_s=120)
+        world.tick()
+        world.check()
+    states = world.states(*accepted)
+    assert all(state in {"completed", "stopped"} for state in states.values()), states
+    assert not read_ledger(world.table).attempts
+    launched = world.called("CreateTrainingJob")
+    created = [job.name for job in world.fleet.jobs(now=world.now_s)]
+    assert len(created) == len(set(created))
+    assert set(created) <= set(launched)
+
+
+def test_a_sighting_during_a_launch_is_left_to_whoever_settles_it(world: World) -> None:
+    world.submit("a")
+    fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500))
+    world.tick()
+    strange = Sighting(attempt="a", status="Completed", secondary_status="Completed", modified_ms=world.clock())
+    assert world.observer.take(strange, world.clock()) is False
+    assert world.states("a") == {"a": "running"}

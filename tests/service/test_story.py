@@ -1,0 +1,438 @@
+"""The main story and its accidents, over the whole service layer on virtual time."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.reasons import started
+from headway_service import transitions
+from headway_service.errors import Conflict, JobEnded, NameInUse
+from headway_service.ledger import read_ledger
+from headway_service.observation import sighting_of_event
+from headway_service.ports import Sighting
+from headway_service.tick import Ticker
+from tests.service.world import P5, World, on, request
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def line(world: World) -> list[str]:
+    return [seen.job.job_name for seen in world.desk.jobs(["pending", "preempted"], 100, None)[0]]
+
+
+def test_the_founding_story_plays_from_submit_to_an_empty_queue(world: World) -> None:
+    long = {"Environment": {"SANDBOX_RUN_SECONDS": "3000"}}
+    middling = {"Environment": {"SANDBOX_RUN_SECONDS": "1200"}}
+    for name, priority in (("job1", 1), ("job2", 2), ("job3", 1)):
+        world.submit(name, priority, **(long if name == "job1" else middling))
+        world.tick()
+        world.check()
+        world.now_s += 1
+    assert world.states("job1", "job2", "job3") == {"job1": "running", "job2": "running", "job3": "pending"}
+
+    world.pass_time(300)
+    world.submit("job4", 3, **long)
+    world.tick()
+    world.check()
+    assert world.states("job1", "job4") == {"job1": "stopping", "job4": "pending"}
+    assert "`job1`" in world.seen("job4").reason.message
+    assert world.called("StopTrainingJob") == ["job1"]
+
+    world.pass_time(60)
+    assert world.states("job4") == {"job4": "pending"}, "job4 starts only when the instance is really free"
+    world.pass_time(70)
+    world.check()
+    assert world.states("job1", "job4") == {"job1": "preempted", "job4": "running"}
+    assert line(world) == ["job1", "job3"]
+    assert world.seen("job1").place == 1
+
+    world.pass_time(1000)
+    world.check()
+    assert world.states("job2", "job1", "job3") == {"job2": "completed", "job1": "running", "job3": "pending"}
+    assert world.called("CreateTrainingJob")[-1].startswith("job1-")
+
+    world.pass_time(20_000)
+    world.check()
+    assert set(world.states("job1", "job2", "job3", "job4").values()) == {"completed"}
+    assert world.desk.jobs(["pending", "preempted", "running", "stopping"], 100, None) == ([], None)
+    assert world.called("CreateTrainingJob")[-1] == "job3"
+    ledger = read_ledger(world.table)
+    assert not ledger.attempts
+    assert not ledger.reservations
+
+
+def test_the_history_of_a_preempted_job_says_what_happened_and_why(world: World) -> None:
+    world.submit("low", 1, ResourceConfig=on(2))
+    world.tick()
+    world.submit("high", 5, ResourceConfig=on(2))
+    world.tick()
+    world.pass_time(10_000)
+    job = world.seen("low").job
+    assert [(str(step.job_state), str(step.reason.code)) for step in job.history] == [
+        ("pending", "Entered"),
+        ("running", "Started"),
+        ("stopping", "Preempted"),
+        ("preempted", "ReturnedToLine"),
+        ("running", "Started"),
+        ("completed", "Completed"),
+    ]
+    assert [attempt.number for attempt in job.attempts] == [1, 2]
+    assert job.attempts[0].attempt_name == "low"
+
+
+def test_freed_instances_are_held_for_the_job_they_were_freed_for(world: World) -> None:
+    world.submit("x", 1)
+    world.submit("y", 1)
+    world.tick()
+    world.pass_time(300)
+    world.submit("big", 5, ResourceConfig=on(2))
+    world.tick()
+    assert world.states("x", "y") == {"x": "stopping", "y": "stopping"}
+    # One ends at once, the other takes its time: what is free already must not go to somebody else.
+    world.fleet.finish("x", now=world.now_s)
+    world.pass_time(1)
+    world.submit("small", 4)
+    world.tick()
+    world.check()
+    assert world.states("big", "small") == {"big": "pending", "small": "pending"}
+    world.pass_time(130)
+    world.check()
+    assert world.states("big", "small") == {"big": "running", "small": "pending"}
+
+
+def test_when_the_preemptor_leaves_what_was_freed_for_it_goes_to_the_next(world: World) -> None:
+    world.submit("x", 1, ResourceConfig=on(2))
+    world.tick()
+    world.submit("high", 5, ResourceConfig=on(2))
+    world.tick()
+    world.desk.stop("high")
+    world.pass_time(130)
+    world.check()
+    assert world.states("high", "x") == {"high": "stopped", "x": "running"}
+    assert not read_ledger(world.table).reservations
+
+
+def test_a_reservation_of_a_preemptor_that_leaves_is_given_back(world: World) -> None:
+    world.submit("x", 1)
+    world.submit("y", 1)
+    world.tick()
+    world.pass_time(300)
+    world.submit("big", 5, ResourceConfig=on(2))
+    world.tick()
+    world.fleet.finish("x", now=world.now_s)
+    world.pass_time(1)
+    assert read_ledger(world.table).reservation_of("big") is not None
+    world.desk.stop("big")
+    world.check()
+    assert read_ledger(world.table).reservation_of("big") is None
+
+
+def test_a_job_that_completes_while_it_is_being_preempted_is_completed(world: World) -> None:
+    world.submit("x", 1, ResourceConfig=on(2))
+    world.tick()
+    world.submit("high", 5, ResourceConfig=on(2))
+    world.tick()
+    world.fleet.finish("x", now=world.now_s)
+    world.pass_time(5)
+    assert world.states("x", "high") == {"x": "completed", "high": "running"}
+
+
+def test_stopping_a_job_that_is_being_preempted_ends_it_for_good(world: World) -> None:
+    world.submit("x", 1, ResourceConfig=on(2))
+    world.tick()
+    world.submit("high", 5, ResourceConfig=on(2))
+    world.tick()
+    _, still = world.desk.stop("x")
+    assert still
+    world.pass_time(130)
+    world.check()
+    assert world.states("x", "high") == {"x": "stopped", "high": "running"}
+
+
+def test_stopping_a_running_job_frees_its_instances_only_when_it_has_ended(world: World) -> None:
+    world.submit("x", ResourceConfig=on(2))
+    world.tick()
+    world.pass_time(300)
+    world.submit("y")
+    world.desk.stop("x")
+    world.tick()
+    world.check()
+    assert world.states("x", "y") == {"x": "stopping", "y": "pending"}
+    world.pass_time(130)
+    assert world.states("x", "y") == {"x": "stopped", "y": "running"}
+
+
+def test_stopping_twice_is_no_error_but_stopping_a_completed_job_is(world: World) -> None:
+    world.submit("x")
+    assert world.desk.stop("x")[1] is False
+    assert world.desk.stop("x")[1] is False
+    world.submit("y")
+    world.tick()
+    world.desk.stop("y")
+    assert world.desk.stop("y")[1] is True
+    world.submit("z")
+    world.tick()
+    world.pass_time(2000)
+    with pytest.raises(JobEnded, match="completed already"):
+        world.desk.stop("z")
+
+
+def test_the_same_request_again_is_the_same_job_and_another_one_is_refused(world: World) -> None:
+    first, new = world.desk.submit(request("a", 1), None)
+    again, new_again = world.desk.submit(request("a", 1), None)
+    assert (new, new_again) == (True, False)
+    assert again.job.entry_time == first.job.entry_time
+    with pytest.raises(NameInUse, match="choose a new name"):
+        world.desk.submit(request("a", 2), None)
+
+
+def test_a_higher_priority_moves_a_waiting_job_to_the_front(world: World) -> None:
+    world.submit("x", 5, ResourceConfig=on(2))
+    world.tick()
+    world.submit("a", 1)
+    world.submit("b", 1)
+    world.desk.set_priority("b", 3)
+    assert line(world) == ["b", "a"]
+    world.tick()
+    assert world.states("b") == {"b": "pending"}
+    world.desk.set_priority("b", 6)
+    world.tick()
+    world.pass_time(130)
+    world.check()
+    assert world.states("x", "b") == {"x": "preempted", "b": "running"}
+
+
+def test_a_running_job_given_a_lower_priority_can_be_preempted(world: World) -> None:
+    world.submit("x", 5, ResourceConfig=on(2))
+    world.tick()
+    world.submit("a", 3)
+    world.desk.set_priority("x", 1)
+    world.tick()
+    assert world.states("x") == {"x": "stopping"}
+
+
+def test_two_ticks_at_once_launch_every_job_once(world: World) -> None:
+    """The second tick runs wholly inside the first, between its decision and its first write."""
+    for name in ("a", "b", "c"):
+        world.submit(name)
+
+    class Interrupted(Ticker):
+        interrupted = False
+
+        def _apply(self, plan, ledger, report) -> None:  # type: ignore[no-untyped-def]
+            if not self.interrupted:
+                self.interrupted = True
+                world.tick()
+            super()._apply(plan, ledger, report)
+
+    ticker = world.ticker()
+    ticker.__class__ = Interrupted
+    report = ticker.run()
+    world.check()
+    assert report.rejected == 2
+    assert sorted(world.called("CreateTrainingJob")) == ["a", "b"]
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_repeated_and_late_events_change_nothing(world: World, repeats: int) -> None:
+    world.submit("a")
+    world.tick()
+    details = []
+    while (due := world.fleet.next_due()) is not None:
+        world.now_s = due
+        details += world.fleet.advance(due)
+    sightings = [sighting_of_event(detail) for detail in details]
+    for _ in range(repeats):
+        for sighting in reversed(sightings):
+            world.observer.take(sighting, world.clock())
+    world.check()
+    job = world.seen("a").job
+    assert str(job.job_state) == "completed"
+    assert len(job.attempts) == 1
+    assert [str(step.job_state) for step in job.history] == ["pending", "running", "completed"]
+
+
+def test_an_older_status_does_not_replace_a_newer_one(world: World) -> None:
+    world.submit("a")
+    world.tick()
+
+    def seen(secondary: str, at_ms: int) -> str | None:
+        sighting = Sighting(attempt="a", status="InProgress", secondary_status=secondary, modified_ms=at_ms)
+        world.observer.take(sighting, world.clock())
+        attempt = world.desk.show("a")[1]
+        return attempt.secondary_status if attempt else None
+
+    assert seen("Training", 2000) == "Training"
+    assert seen("Downloading", 1000) == "Training"
+    assert seen("Training", 2000) == "Training"
+    assert seen("Uploading", 3000) == "Uploading"
+
+
+def test_events_of_training_jobs_that_are_not_ours_are_ignored(world: World) -> None:
+    sighting = Sighting(attempt="somebody", status="Completed", secondary_status="Completed", modified_ms=1)
+    assert world.observer.take(sighting, world.clock()) is False
+
+
+def test_reconcile_finds_an_attempt_whose_event_was_lost(world: World) -> None:
+    world.submit("a")
+    world.tick()
+    world.pass_time(5000, deliver=False)
+    assert world.states("a") == {"a": "running"}
+    assert world.reconcile() == 1
+    assert world.states("a") == {"a": "completed"}
+    assert world.wakes[-1] == "reconcile"
+    world.check()
+
+
+def test_reconcile_leaves_alone_what_was_heard_of_lately(world: World) -> None:
+    world.submit("a")
+    world.tick()
+    world.now_s += 200
+    assert world.reconcile(after_s=300) == 0
+    assert world.called("DescribeTrainingJob") == []
+    world.now_s += 200
+    world.reconcile(after_s=300)
+    world.reconcile(after_s=300)
+    assert world.called("DescribeTrainingJob") == ["a"], "an answer counts as news"
+
+
+def test_a_training_job_deleted_outside_the_queue_fails_with_a_reason(world: World) -> None:
+    world.submit("a")
+    world.tick()
+    world.fleet.finish("a", now=world.now_s)
+    world.fleet.delete("a", now=world.now_s)
+    world.now_s += 400
+    world.reconcile()
+    seen = world.seen("a")
+    assert str(seen.job.job_state) == "failed"
+    assert "deleted outside the queue" in seen.reason.message
+
+
+def test_a_training_job_stopped_outside_the_queue_stops_its_job(world: World) -> None:
+    world.submit("a")
+    world.tick()
+    world.pass_time(300)
+    world.fleet.stop("a", now=world.now_s)
+    world.pass_time(130)
+    seen = world.seen("a")
+    assert str(seen.job.job_state) == "stopped"
+    assert "outside the queue" in seen.reason.message
+
+
+def test_a_failed_job_tells_sagemakers_reason(world: World) -> None:
+    world.submit("a", Environment={"SANDBOX_OUTCOME": "AlgorithmError: exit code 1", "SANDBOX_RUN_SECONDS": "5"})
+    world.tick()
+    world.pass_time(1000)
+    seen = world.seen("a")
+    assert str(seen.job.job_state) == "failed"
+    assert "AlgorithmError: exit code 1" in seen.reason.message
+    assert seen.job.attempts[0].failure_reason == "AlgorithmError: exit code 1"
+
+
+def test_a_job_that_fails_while_it_is_being_preempted_goes_back_to_the_line(world: World) -> None:
+    """Not every script takes SIGTERM well; that it was stopped is the queue's doing, not the job's fault."""
+    world.submit("x", 1, ResourceConfig=on(2))
+    world.tick()
+    world.submit("high", 5, ResourceConfig=on(2))
+    world.tick()
+    world.fleet.fail("x", "AlgorithmError: killed", now=world.now_s)
+    world.pass_time(1)
+    assert world.states("x") == {"x": "preempted"}
+
+
+def test_a_job_that_ran_into_its_limit_says_so(world: World) -> None:
+    world.submit("a", StoppingCondition={"MaxRuntimeInSeconds": 60})
+    world.tick()
+    world.pass_time(1000)
+    seen = world.seen("a")
+    assert str(seen.job.job_state) == "stopped"
+    assert "MaxRuntimeInSeconds" in seen.reason.message
+
+
+def test_an_ended_job_is_forgotten_only_after_the_retention_time(world: World) -> None:
+    world.submit("a")
+    world.desk.stop("a")
+    assert world.seen("a").job.expires_at == int(world.now_s) + 30 * 86_400
+
+
+def test_a_pool_can_be_enlarged_without_a_redeploy(world: World) -> None:
+    world.submit("a", ResourceConfig=on(2))
+    world.submit("b", ResourceConfig=on(2))
+    world.tick()
+    assert world.states("a", "b") == {"a": "running", "b": "pending"}
+    world.configuration.write('{"pools": {"ml.p5.48xlarge": {"size": 4}}}')
+    world.tick()
+    world.check()
+    assert world.states("b") == {"b": "running"}
+
+
+def test_a_pool_shrunk_below_its_use_lets_run_what_runs_and_starts_nothing(world: World) -> None:
+    world.submit("a")
+    world.submit("b")
+    world.tick()
+    world.configuration.write('{"pools": {"ml.p5.48xlarge": {"size": 1}}}')
+    world.submit("c")
+    world.tick()
+    assert world.states("a", "b", "c") == {"a": "running", "b": "running", "c": "pending"}
+    world.fleet.finish("a", now=world.now_s)
+    world.pass_time(1)
+    assert world.states("b", "c") == {"b": "running", "c": "pending"}
+    world.fleet.finish("b", now=world.now_s)
+    world.pass_time(1)
+    world.check()
+    assert world.states("c") == {"c": "running"}
+
+
+def test_an_invalid_document_leaves_the_last_valid_one_in_force(world: World) -> None:
+    world.submit("a")
+    world.tick()
+    world.configuration.write('{"pools": {"ml.p5.48xlarge": {"size": -1}}}')
+    world.submit("b")
+    world.tick()
+    assert world.states("a", "b") == {"a": "running", "b": "running"}
+
+
+def test_jobs_of_a_removed_pool_wait_and_say_why(world: World) -> None:
+    world.submit("a", ResourceConfig=on(2))
+    world.submit("b")
+    world.tick()
+    world.configuration.write('{"pools": {"ml.g5.xlarge": {"size": 1}}}')
+    world.tick()
+    assert world.states("a", "b") == {"a": "running", "b": "pending"}
+    assert "the pools hold 0" in world.seen("b").reason.message
+    world.pass_time(2000)
+    world.configuration.write('{"pools": {"ml.g5.xlarge": {"size": 2}}}')
+    world.tick()
+    assert {pool.pool for pool in read_ledger(world.table).pools} == {"ml.g5.xlarge"}
+    assert "there is no pool ml.p5.48xlarge any more" in world.seen("b").reason.message
+
+
+def test_capacity_counts_what_is_held_stopping_reserved_free_and_waiting(world: World) -> None:
+    world.submit("x", 1)
+    world.submit("y", 1)
+    world.tick()
+    world.pass_time(300)
+    world.submit("big", 5, ResourceConfig=on(2))
+    world.tick()
+    world.fleet.finish("x", now=world.now_s)
+    world.pass_time(1)
+    (use,) = world.desk.capacity()
+    assert (use.pool, use.size, use.allocated, use.stopping, use.reserved, use.free, use.waiting) == (
+        P5, 2, 1, 1, 1, 0, 1,
+    )  # fmt: skip
+
+
+def test_a_stale_write_is_refused_whole(world: World) -> None:
+    world.submit("a")
+    world.tick()
+    job = world.seen("a").job
+    world.desk.stop("a")
+    attempt = read_ledger(world.table).attempts[0]
+    with pytest.raises(Conflict):
+        world.table.write(
+            transitions.postpone(job, attempt, started({}), 0, world.clock(), name_is_free=True),
+        )
+    world.check()

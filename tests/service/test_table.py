@@ -1,0 +1,235 @@
+"""One contract for every implementation of the table."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from headway_service.dynamodb import DynamoDBTable
+from headway_service.errors import Conflict
+from headway_service.memory import MemoryTable
+from headway_service.ports import (
+    Absent,
+    AtLeast,
+    Change,
+    Check,
+    Condition,
+    Delete,
+    Equals,
+    Key,
+    OneOf,
+    Put,
+    Table,
+    Write,
+)
+
+SCHEMA: dict[str, Any] = {
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    "AttributeDefinitions": [
+        {"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk", "listing", "listingKey")
+    ],
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "listing",
+            "KeySchema": [
+                {"AttributeName": "listing", "KeyType": "HASH"},
+                {"AttributeName": "listingKey", "KeyType": "RANGE"},
+            ],
+            "Projection": {"ProjectionType": "ALL"},
+        }
+    ],
+    "BillingMode": "PAY_PER_REQUEST",
+}
+
+
+@pytest.fixture(params=["memory", "moto"])
+def table(request: pytest.FixtureRequest) -> Iterator[Table]:
+    if request.param == "memory":
+        yield MemoryTable()
+        return
+    with mock_aws():
+        client = boto3.client("dynamodb", region_name="eu-west-1", aws_access_key_id="x", aws_secret_access_key="x")
+        client.create_table(TableName="queue", **SCHEMA)
+        yield DynamoDBTable(client, "queue")
+
+
+def put(pk: str, sk: str, requires: Condition | None = None, **attributes: Any) -> Put:
+    return Put(item={"pk": pk, "sk": sk, **attributes}, requires=requires)
+
+
+def test_what_is_put_can_be_got_with_all_its_values(table: Table) -> None:
+    item = {"text": "ä\x1b", "number": 12345678901234, "flag": True, "list": [{"a": 1}], "map": {"b": "c"}, "empty": {}}
+    table.write([put("a", "b", **item)])
+    assert table.get(Key("a", "b")) == {"pk": "a", "sk": "b", **item}
+
+
+def test_what_is_not_there_is_none(table: Table) -> None:
+    assert table.get(Key("a", "b")) is None
+    assert table.query("a", limit=10) == ()
+
+
+def test_a_read_item_is_nobody_elses(table: Table) -> None:
+    table.write([put("a", "b", map={"c": 1})])
+    item = table.get(Key("a", "b"))
+    assert item is not None
+    item["map"]["c"] = 2
+    assert table.get(Key("a", "b")) == {"pk": "a", "sk": "b", "map": {"c": 1}}
+
+
+def test_a_query_gives_a_partition_in_the_order_of_its_sort_keys(table: Table) -> None:
+    for sk in ("b#2", "a#1", "b#1", "c#1", "b#3"):
+        table.write([put("p", sk)])
+    table.write([put("other", "b#0")])
+
+    def keys(**options: Any) -> list[str]:
+        return [item["sk"] for item in table.query("p", **{"limit": 10, **options})]
+
+    assert keys() == ["a#1", "b#1", "b#2", "b#3", "c#1"]
+    assert keys(limit=2) == ["a#1", "b#1"]
+    assert keys(after="b#1") == ["b#2", "b#3", "c#1"]
+    assert keys(after="b#15") == ["b#2", "b#3", "c#1"]
+    assert keys(prefix="b#") == ["b#1", "b#2", "b#3"]
+    assert keys(prefix="b#", after="b#1", limit=1) == ["b#2"]
+
+
+def test_counting_stops_at_the_limit(table: Table) -> None:
+    for i in range(7):
+        table.write([put("p", f"{i}")])
+    assert table.count_before("p", "3", limit=10) == 3
+    assert table.count_before("p", "3x", limit=10) == 4
+    assert table.count_before("p", "9", limit=5) == 5
+    assert table.count_before("q", "9", limit=5) == 0
+
+
+CONDITIONS: list[tuple[str, Condition, bool, bool]] = [
+    ("absent", Absent(), False, True),
+    ("an equal text", Equals("state", "on"), True, False),
+    ("another text", Equals("state", "off"), False, False),
+    ("an equal number", Equals("free", 2), True, False),
+    ("a missing attribute", Equals("nothing", 2), False, False),
+    ("at least what is there", AtLeast("free", 2), True, False),
+    ("at least more", AtLeast("free", 3), False, False),
+    ("at least a negative number", AtLeast("free", -1), True, False),
+    ("at least of a missing attribute", AtLeast("nothing", -1), False, False),
+    ("one of several", OneOf("state", ("off", "on")), True, False),
+    ("none of several", OneOf("state", ("off", "out")), False, False),
+]
+
+
+def writes_with(condition: Condition) -> list[Write]:
+    key = Key("a", "b")
+    return [
+        put("a", "b", condition, written=1),
+        Change(key=key, sets={"written": 1}, requires=condition),
+        Delete(key=key, requires=condition),
+        Check(key=key, requires=condition),
+    ]
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "in a transaction"])
+@pytest.mark.parametrize("exists", [True, False], ids=["item exists", "item does not exist"])
+@pytest.mark.parametrize(
+    ("condition", "with_item", "without"), [row[1:] for row in CONDITIONS], ids=[row[0] for row in CONDITIONS]
+)
+def test_a_write_happens_only_if_its_condition_holds(
+    table: Table, condition: Condition, with_item: bool, without: bool, exists: bool, alone: bool
+) -> None:
+    for i, write in enumerate(writes_with(condition)):
+        table.write([Delete(key=Key("a", "b"))])
+        if exists:
+            table.write([put("a", "b", state="on", free=2)])
+        before = table.get(Key("a", "b"))
+        writes = [write] if alone else [put("x", str(i)), write]
+        if with_item if exists else without:
+            table.write(writes)
+        else:
+            with pytest.raises(Conflict) as raised:
+                table.write(writes)
+            assert raised.value.failed == (len(writes) - 1,)
+            assert table.get(Key("a", "b")) == before
+            assert table.get(Key("x", str(i))) is None, "nothing of a refused transaction may be written"
+
+
+def test_a_change_sets_adds_and_creates(table: Table) -> None:
+    key = Key("a", "b")
+    table.write([Change(key=key, sets={"size": 3, "name": "x"}, adds={"free": 2})])
+    table.write([Change(key=key, sets={"size": 4}, adds={"free": -5})])
+    assert table.get(key) == {"pk": "a", "sk": "b", "size": 4, "name": "x", "free": -3}
+
+
+def test_a_conflict_names_every_write_that_failed(table: Table) -> None:
+    table.write([put("a", "1"), put("a", "2")])
+    with pytest.raises(Conflict) as raised:
+        table.write([put("a", "1", Absent()), put("a", "3", Absent()), put("a", "2", Absent())])
+    assert raised.value.failed == (0, 2)
+
+
+def test_deleting_what_is_not_there_is_no_error(table: Table) -> None:
+    table.write([Delete(key=Key("a", "b"))])
+
+
+def test_a_hundred_writes_are_one_transaction(table: Table) -> None:
+    table.write([put("a", f"{i:03d}") for i in range(100)])
+    assert len(table.query("a", limit=200)) == 100
+
+
+def test_of_writers_at_once_exactly_one_wins(table: Table) -> None:
+    table.write([put("a", "b", version=1)])
+    outcomes: list[str] = []
+
+    def write(i: int) -> None:
+        try:
+            table.write([put("a", "b", Equals("version", 1), version=2, by=i), put("log", str(i))])
+            outcomes.append("won")
+        except Conflict:
+            outcomes.append("lost")
+
+    threads = [threading.Thread(target=write, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["lost"] * 7 + ["won"]
+    assert len(table.query("log", limit=10)) == 1
+
+
+def listed(name: str, key: str, state: str) -> Put:
+    return put(f"job#{name}", "job", listing="waiting", listingKey=key, jobState=state, jobName=name)
+
+
+def names(table: Table, *, states: tuple[str, ...], limit: int, descending: bool = False) -> list[list[str]]:
+    """The names on each page."""
+    pages: list[list[str]] = []
+    after = None
+    for _ in range(20):
+        page = table.listing("waiting", states=states, after=after, limit=limit, descending=descending)
+        pages.append([item["jobName"] for item in page.items])
+        after = page.after
+        if after is None:
+            break
+    return pages
+
+
+def test_a_listing_comes_in_the_order_of_its_keys_page_by_page(table: Table) -> None:
+    for name, key in (("c", "3"), ("a", "1"), ("b", "2"), ("d", "4")):
+        table.write([listed(name, key, "pending")])
+    both = [name for page in names(table, states=("pending",), limit=3) for name in page]
+    assert both == ["a", "b", "c", "d"]
+    back = [name for page in names(table, states=("pending",), limit=3, descending=True) for name in page]
+    assert back == ["d", "c", "b", "a"]
+    assert all(len(page) <= 3 for page in names(table, states=("pending",), limit=3))
+
+
+def test_a_listing_is_filtered_by_state_and_goes_on_past_what_it_leaves_out(table: Table) -> None:
+    for i in range(6):
+        table.write([listed(f"j{i}", f"{i}", "pending" if i % 2 else "preempted")])
+    found = [name for page in names(table, states=("preempted",), limit=1) for name in page]
+    assert found == ["j0", "j2", "j4"]
+    assert [n for page in names(table, states=("preempted", "pending"), limit=4) for n in page] == [
+        f"j{i}" for i in range(6)
+    ]

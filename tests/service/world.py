@@ -1,0 +1,217 @@
+"""The service layer on virtual time: the real code over a table in memory and the sandbox's fake SageMaker.
+
+SageMaker is asked through a real boto3 client, whose calls a botocore handler answers from the fleet, so the
+adapter, its error mapping and the service model take part as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import boto3
+from botocore.awsrequest import AWSResponse
+from botocore.config import Config
+from botocore.parsers import create_parser
+
+from headway_sandbox.errors import AwsError
+from headway_sandbox.fleet import Fleet
+from headway_service.configuration import Configuration
+from headway_service.desk import Desk
+from headway_service.explanation import Seen
+from headway_service.launching import Launcher
+from headway_service.ledger import read_ledger
+from headway_service.memory import MemoryTable
+from headway_service.observation import Observer, sighting_of_event
+from headway_service.pools import in_force
+from headway_service.ports import ConfigurationText, Table
+from headway_service.reconcile import reconcile
+from headway_service.sagemaker import SageMakerTrainingJobs
+from headway_service.tick import Ticker, TickReport
+
+START_S = 1_800_000_000.0
+INVOCATION_S = 30
+DAY_S = 86_400
+P5 = "ml.p5.48xlarge"
+
+
+class MemoryConfiguration:
+    """The configuration document in memory."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.text = json.dumps(document)
+        self.version = 1
+
+    def read(self) -> ConfigurationText:
+        return ConfigurationText(text=self.text, version=self.version)
+
+    def write(self, text: str) -> int:
+        self.text, self.version = text, self.version + 1
+        return self.version
+
+
+def sagemaker_client(fleet: Fleet, clock_s: Callable[[], float], calls: list[tuple[str, dict[str, Any]]]) -> Any:
+    """A boto3 client that the fleet answers."""
+    client = boto3.client(
+        "sagemaker",
+        region_name=fleet.settings.region,
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=Config(retries={"total_max_attempts": 1}),
+    )
+    parser = create_parser("json")
+
+    def answer(model: Any, params: Mapping[str, Any], **_: Any) -> tuple[AWSResponse, Any]:
+        request = json.loads(params["body"])
+        calls.append((model.name, request))
+        try:
+            status, body = 200, fleet.call(model.name, request, now=clock_s())
+        except AwsError as error:
+            status, body = error.status, {"__type": error.code, "message": error.message}
+        response = AWSResponse("https://sagemaker.invalid", status, {}, None)
+        raw = {"body": json.dumps(body).encode(), "headers": {}, "status_code": status}
+        return response, parser.parse(raw, model.output_shape)
+
+    client.meta.events.register("before-call.sagemaker", answer)
+    return client
+
+
+class World:
+    """One queue with its world; time stands still but in :meth:`pass_time`."""
+
+    def __init__(self, *, pools: Mapping[str, int] | None = None, table: Table | None = None) -> None:
+        self.now_s = START_S
+        self.fleet = Fleet()
+        self.table: Table = table or MemoryTable()
+        self.configuration = MemoryConfiguration(
+            {"pools": {pool: {"size": size} for pool, size in (pools or {P5: 2}).items()}}
+        )
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.training_jobs = SageMakerTrainingJobs(
+            sagemaker_client(self.fleet, lambda: self.now_s, self.calls),
+        )
+        self.observer = Observer(self.table, retention_s=30 * DAY_S)
+        self.wakes: list[str] = []
+        self._tokens = 0
+        self.desk = Desk(
+            table=self.table,
+            wake=self.wakes.append,
+            clock=self.clock,
+            configuration=self._in_force,
+            retention_s=30 * DAY_S,
+        )
+
+    def clock(self) -> int:
+        """Now, ms."""
+        return int(self.now_s * 1000)
+
+    def _in_force(self) -> Configuration:
+        return in_force(self.table, self.configuration).configuration
+
+    def submit(self, name: str, priority: int | None = None, **changes: Any) -> Seen:
+        """Submit a job that trains for ten minutes."""
+        return self.desk.submit(request(name, priority, **changes), owner=None)[0]
+
+    def ticker(self) -> Ticker:
+        """A ticker for one invocation."""
+        deadline_ms = self.clock() + INVOCATION_S * 1000
+        return Ticker(
+            table=self.table,
+            store=self.configuration,
+            launcher=Launcher(
+                self.table, self.training_jobs, self.observer, holder=self._token(), deadline_ms=deadline_ms
+            ),
+            clock=self.clock,
+            token=self._token,
+            deadline_ms=deadline_ms,
+        )
+
+    def tick(self) -> TickReport:
+        """Run a tick."""
+        return self.ticker().run()
+
+    def _token(self) -> str:
+        self._tokens += 1
+        return f"mark-{self._tokens}"
+
+    def pass_time(self, seconds: float = 0, *, deliver: bool = True, tick: bool = True) -> None:
+        """Let time pass; events are observed as they come, and each that frees instances is followed by a tick."""
+        until = self.now_s + seconds
+        while (due := self.fleet.next_due()) is not None and due <= until:
+            self.now_s = max(self.now_s, due)
+            for detail in self.fleet.advance(self.now_s):
+                if deliver and self.observer.take(sighting_of_event(detail), self.clock()) and tick:
+                    self.tick()
+        self.now_s = until
+
+    def reconcile(self, after_s: int = 300) -> int:
+        """Run reconcile."""
+        return reconcile(
+            table=self.table,
+            training_jobs=self.training_jobs,
+            observer=self.observer,
+            clock=self.clock,
+            wake=self.wakes.append,
+            after_s=after_s,
+        )
+
+    def seen(self, name: str) -> Seen:
+        """A job as a caller sees it."""
+        return self.desk.show(name)[0]
+
+    def states(self, *names: str) -> dict[str, str]:
+        """States of jobs."""
+        return {name: str(self.seen(name).job.job_state) for name in names}
+
+    def called(self, operation: str) -> list[str]:
+        """Names that an operation of SageMaker was called with."""
+        return [request["TrainingJobName"] for name, request in self.calls if name == operation]
+
+    def check(self) -> None:
+        """The invariants that hold at every moment."""
+        ledger = read_ledger(self.table)
+        for pool in ledger.pools:
+            held = sum(attempt.demand.get(pool.pool, 0) for attempt in ledger.attempts)
+            reserved = sum(each.demand.get(pool.pool, 0) for each in ledger.reservations)
+            assert pool.free == pool.size - held - reserved, f"the ledger of {pool.pool} is off"
+            assert pool.free >= 0, f"{pool.pool} holds more than it has"
+            assert self.fleet.in_use().get(pool.pool, 0) <= held, f"SageMaker runs more on {pool.pool} than is held"
+        jobs = [attempt.job_name for attempt in ledger.attempts]
+        assert len(set(jobs)) == len(jobs), "a job has two live attempts"
+
+
+def request(name: str, priority: int | None = None, **changes: Any) -> dict[str, Any]:
+    """A CreateTrainingJob request for one instance; a change to None leaves the member out."""
+    document: dict[str, Any] = {
+        "TrainingJobName": name,
+        "RoleArn": "arn:aws:iam::123456789012:role/HeadwayTrainingRole",
+        "AlgorithmSpecification": {
+            "TrainingImage": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/t:1",
+            "TrainingInputMode": "File",
+        },
+        "OutputDataConfig": {"S3OutputPath": "s3://jobs/output"},
+        "ResourceConfig": {"InstanceType": P5, "InstanceCount": 1, "VolumeSizeInGB": 30},
+        "StoppingCondition": {"MaxRuntimeInSeconds": 86_400},
+        "Environment": {"SANDBOX_RUN_SECONDS": "600"},
+        "Tags": [] if priority is None else [{"Key": "priority", "Value": str(priority)}],
+        **changes,
+    }
+    return {key: value for key, value in document.items() if value is not None}
+
+
+def on(count: int, pool: str = P5) -> dict[str, Any]:
+    """A ResourceConfig."""
+    return {"InstanceType": pool, "InstanceCount": count, "VolumeSizeInGB": 30}
+
+
+def lambda_context(remaining_ms: int = INVOCATION_S * 1000) -> Any:
+    """A context as Lambda hands it to a handler."""
+    return SimpleNamespace(
+        function_name="headway-test",
+        memory_limit_in_mb=128,
+        invoked_function_arn="arn:aws:lambda:eu-west-1:123456789012:function:headway-test",
+        aws_request_id="c0ffee00-0000-4000-8000-000000000000",
+        get_remaining_time_in_millis=lambda: remaining_ms,
+    )
