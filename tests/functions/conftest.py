@@ -30,13 +30,26 @@ def event(name: str) -> dict[str, Any]:
 
 
 class Functions:
-    """The deployed functions."""
+    """The deployed functions. Their modules live as long as a test module, as a warm Lambda process would."""
 
-    def __init__(self, queue_url: str) -> None:
+    def __init__(self) -> None:
         self.fleet = Fleet()
-        self.queue_url = queue_url
-        self.sqs = boto3.client("sqs", region_name=REGION)
+        self.dynamodb = boto3.client("dynamodb")
+        self.sqs = boto3.client("sqs")
+        self.ssm = boto3.client("ssm")
+        self.queue_url = self.sqs.create_queue(QueueName="wake.fifo", Attributes={"FifoQueue": "true"})["QueueUrl"]
         self._modules: dict[str, ModuleType] = {}
+
+    def reset(self) -> None:
+        """An empty queue."""
+        self.fleet = Fleet()
+        if self.dynamodb.list_tables()["TableNames"]:
+            self.dynamodb.delete_table(TableName="queue")
+        self.dynamodb.create_table(TableName="queue", **SCHEMA)
+        self.wakes()
+        self.ssm.delete_parameters(Names=["/headway/config"])
+        document = '{"pools": {"ml.p5.48xlarge": {"size": 2}}}'
+        self.ssm.put_parameter(Name="/headway/config", Value=document, Type="String")
 
     def module(self, name: str) -> ModuleType:
         """A function's module, loaded as Lambda loads it: once, by path."""
@@ -46,7 +59,7 @@ class Functions:
             assert spec.loader is not None
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
-            client = sagemaker_client(self.fleet, time.time, [])
+            client = sagemaker_client(lambda: self.fleet, time.time, [])
             module.services.__dict__["training_jobs"] = SageMakerTrainingJobs(client)
             self._modules[name] = module
         return self._modules[name]
@@ -79,21 +92,21 @@ class Functions:
         return found
 
 
+@pytest.fixture(scope="module")
+def deployed() -> Iterator[Functions]:
+    with pytest.MonkeyPatch.context() as environment, mock_aws():
+        environment.setenv("AWS_DEFAULT_REGION", REGION)
+        environment.setenv("POWERTOOLS_METRICS_NAMESPACE", "Headway")
+        environment.setenv("POWERTOOLS_SERVICE_NAME", "headway")
+        functions = Functions()
+        environment.setenv("HEADWAY_TABLE", "queue")
+        environment.setenv("HEADWAY_WAKE_QUEUE_URL", functions.queue_url)
+        environment.setenv("HEADWAY_CONFIG_PARAMETER", "/headway/config")
+        environment.setenv("HEADWAY_RETENTION_DAYS", "30")
+        yield functions
+
+
 @pytest.fixture
-def functions(monkeypatch: pytest.MonkeyPatch) -> Iterator[Functions]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
-        monkeypatch.setenv(name, "test")
-    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
-    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Headway")
-    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "headway")
-    with mock_aws():
-        boto3.client("dynamodb").create_table(TableName="queue", **SCHEMA)
-        attributes = {"FifoQueue": "true"}
-        url = boto3.client("sqs").create_queue(QueueName="wake.fifo", Attributes=attributes)["QueueUrl"]
-        document = '{"pools": {"ml.p5.48xlarge": {"size": 2}}}'
-        boto3.client("ssm").put_parameter(Name="/headway/config", Value=document, Type="String")
-        monkeypatch.setenv("HEADWAY_TABLE", "queue")
-        monkeypatch.setenv("HEADWAY_WAKE_QUEUE_URL", url)
-        monkeypatch.setenv("HEADWAY_CONFIG_PARAMETER", "/headway/config")
-        monkeypatch.setenv("HEADWAY_RETENTION_DAYS", "30")
-        yield Functions(url)
+def functions(deployed: Functions) -> Functions:
+    deployed.reset()
+    return deployed

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
-import boto3
 import pytest
 
 from headway.errors import HeadwayError
@@ -60,7 +60,7 @@ def test_an_event_that_makes_no_sense_is_raised_so_that_it_reaches_the_dead_lett
 def test_a_failed_tick_is_counted_and_does_not_block_the_queue(
     functions: Functions, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    boto3.client("ssm").delete_parameter(Name="/headway/config")
+    functions.ssm.delete_parameter(Name="/headway/config")
     functions.invoke("schedule", event("schedule"))
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
     metrics = next(line for line in lines if "_aws" in line)
@@ -143,6 +143,11 @@ def test_capacity_tells_the_pools(functions: Functions) -> None:
     ]
 
 
+def test_a_fresh_deployment_shows_its_pools_before_the_first_job(functions: Functions) -> None:
+    _, answer = functions.http("GET", "/capacity")
+    assert [pool["size"] for pool in answer["pools"]] == [2]
+
+
 def test_a_changed_configuration_is_in_force_at_once(functions: Functions) -> None:
     status, answer = functions.http("PUT", "/config", {"pools": {"ml.g5.xlarge": {"size": 1}}})
     assert (status, answer["version"], answer["problem"]) == (200, 2, None)
@@ -153,7 +158,7 @@ def test_a_changed_configuration_is_in_force_at_once(functions: Functions) -> No
 
 def test_a_document_broken_by_hand_is_told_and_not_used(functions: Functions) -> None:
     functions.invoke("schedule", event("schedule"))
-    boto3.client("ssm").put_parameter(Name="/headway/config", Value="{", Type="String", Overwrite=True)
+    functions.ssm.put_parameter(Name="/headway/config", Value="{", Type="String", Overwrite=True)
     functions.invoke("schedule", event("schedule"))
     _, answer = functions.http("GET", "/config")
     assert "is no JSON" in answer["problem"]
@@ -253,7 +258,8 @@ def test_an_unexpected_error_is_500_and_tells_nothing_of_the_inside(
 
 
 def test_a_lost_wake_up_does_not_lose_the_job(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HEADWAY_WAKE_QUEUE_URL", functions.queue_url + "-gone")
+    services = functions.module("api").services
+    monkeypatch.setattr(services, "settings", replace(services.settings, wake_queue_url=functions.queue_url + "-gone"))
     assert functions.http("POST", "/jobs", request("a"))[0] == 201
     functions.invoke("schedule", event("schedule"))
     assert functions.http("GET", "/jobs/a")[1]["jobState"] == "running"

@@ -201,6 +201,20 @@ def test_a_job_that_ended_just_before_the_stop_is_found_ended(world: World) -> N
     assert world.states("a", "b") == {"a": "completed", "b": "running"}
 
 
+def test_a_job_that_somebody_else_is_stopping_already_is_waited_for(world: World) -> None:
+    world.submit("a", 1, ResourceConfig=on(2))
+    world.tick()
+    world.pass_time(300)
+    world.fleet.stop("a", now=world.now_s)
+    world.submit("b", 5)
+    world.tick()
+    world.tick()
+    assert world.called("StopTrainingJob") == ["a"], "asked once by the queue, and refused"
+    world.pass_time(130)
+    world.check()
+    assert world.states("a", "b") == {"a": "preempted", "b": "running"}
+
+
 def test_every_launch_carries_the_request_the_job_and_a_mark_of_its_own(world: World) -> None:
     world.submit("a", 4, Environment={"X": "y", "SANDBOX_RUN_SECONDS": "60"})
     world.tick()

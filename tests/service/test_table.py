@@ -47,15 +47,21 @@ SCHEMA: dict[str, Any] = {
 }
 
 
+@pytest.fixture(scope="module")
+def moto_client() -> Iterator[Any]:
+    with mock_aws():
+        yield boto3.client("dynamodb", region_name="eu-west-1", aws_access_key_id="x", aws_secret_access_key="x")
+
+
 @pytest.fixture(params=["memory", "moto"])
 def table(request: pytest.FixtureRequest) -> Iterator[Table]:
     if request.param == "memory":
         yield MemoryTable()
         return
-    with mock_aws():
-        client = boto3.client("dynamodb", region_name="eu-west-1", aws_access_key_id="x", aws_secret_access_key="x")
-        client.create_table(TableName="queue", **SCHEMA)
-        yield DynamoDBTable(client, "queue")
+    client = request.getfixturevalue("moto_client")
+    client.create_table(TableName="queue", **SCHEMA)
+    yield DynamoDBTable(client, "queue")
+    client.delete_table(TableName="queue")
 
 
 def put(pk: str, sk: str, requires: Condition | None = None, **attributes: Any) -> Put:

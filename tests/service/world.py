@@ -52,11 +52,11 @@ class MemoryConfiguration:
         return self.version
 
 
-def sagemaker_client(fleet: Fleet, clock_s: Callable[[], float], calls: list[tuple[str, dict[str, Any]]]) -> Any:
-    """A boto3 client that the fleet answers."""
+def sagemaker_client(fleet: Callable[[], Fleet], clock_s: Callable[[], float], calls: list[Any]) -> Any:
+    """A boto3 client that the fleet answers; each call is noted in ``calls``."""
     client = boto3.client(
         "sagemaker",
-        region_name=fleet.settings.region,
+        region_name="eu-west-1",
         aws_access_key_id="test",
         aws_secret_access_key="test",
         config=Config(retries={"total_max_attempts": 1}),
@@ -67,7 +67,7 @@ def sagemaker_client(fleet: Fleet, clock_s: Callable[[], float], calls: list[tup
         request = json.loads(params["body"])
         calls.append((model.name, request))
         try:
-            status, body = 200, fleet.call(model.name, request, now=clock_s())
+            status, body = 200, fleet().call(model.name, request, now=clock_s())
         except AwsError as error:
             status, body = error.status, {"__type": error.code, "message": error.message}
         response = AWSResponse("https://sagemaker.invalid", status, {}, None)
@@ -90,7 +90,7 @@ class World:
         )
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.training_jobs = SageMakerTrainingJobs(
-            sagemaker_client(self.fleet, lambda: self.now_s, self.calls),
+            sagemaker_client(lambda: self.fleet, lambda: self.now_s, self.calls),
         )
         self.observer = Observer(self.table, retention_s=30 * DAY_S)
         self.wakes: list[str] = []

@@ -203,6 +203,8 @@ class Desk:
 
     def capacity(self) -> list[PoolUse]:
         """How each pool is used now, strongly consistent."""
+        # Before the first tick or submission nobody has put the configured pools into the ledger yet.
+        self._configuration()
         ledger = read_ledger(self._table)
         allocated = total(attempt.demand for attempt in ledger.attempts)
         stopping = total(attempt.demand for attempt in ledger.attempts if attempt.stop_cause)

@@ -143,8 +143,13 @@ class Launcher:
         try:
             self._training_jobs.stop(attempt.attempt_name)
         except TrainingJobEnded:
-            self._look(attempt, now_ms)
-            return
+            # Ended, or stopping already on somebody else's request: then its end will be told as any other.
+            if self._look(attempt, now_ms):
+                return
+            item = self._table.get(AttemptRecord.key(attempt.attempt_name))
+            if item is None:
+                return
+            attempt = AttemptRecord.parse(item)
         logger.info("asked to stop", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
         self._table.write(transitions.stop_sent(attempt, now_ms))
 
@@ -153,9 +158,9 @@ class Launcher:
         sighting = self._training_jobs.describe(attempt.attempt_name)
         return None if sighting is None else self._training_jobs.mark_of(sighting.arn) == attempt.mark
 
-    def _look(self, attempt: AttemptRecord, now_ms: int) -> None:
-        """Take in what SageMaker says of an attempt that is known to be ours."""
-        self._observer.look(attempt.attempt_name, self._training_jobs, now_ms)
+    def _look(self, attempt: AttemptRecord, now_ms: int) -> bool:
+        """Take in what SageMaker says of an attempt that is known to be ours. Returns whether it has ended."""
+        return self._observer.look(attempt.attempt_name, self._training_jobs, now_ms)
 
     def _postpone(
         self, attempt: AttemptRecord, code: ReasonCode, text: str, now_ms: int, *, name_is_free: bool

@@ -1,0 +1,187 @@
+"""The HTTP face: SageMaker answered by the fleet, everything else by the emulator behind it.
+
+A request is SageMaker's if the credential scope of its signature says so; the protocol is AWS JSON 1.1.
+Beside the services lies `/_headway/…` (`headway_sandbox.admin`), by which tests and the demo turn what they
+can't on AWS.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import re
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from headway_sandbox import admin, authorisation, emulator, validation
+from headway_sandbox.emulator import AsgiApp, Caller, Receive, Scope, Send
+from headway_sandbox.errors import AwsError
+from headway_sandbox.fleet import Fleet
+
+_log = logging.getLogger("headway.sandbox")
+_SAGEMAKER_SCOPE = re.compile(r"Credential=[^/\s]+/[^/]+/[^/]+/sagemaker/")
+_TARGET_PREFIX = "SageMaker."
+_DETAIL_TYPE = "SageMaker Training Job State Change"
+# However far away the next change is, look again: an administrator may have changed the fleet.
+_LONGEST_SLEEP_S = 0.5
+
+
+class Cloud:
+    """The ASGI application. All that touches the fleet runs on the server's one event loop, so it needs no lock."""
+
+    def __init__(self, *, fleet: Fleet, state_dir: Path, behind: AsgiApp, on_shutdown: Callable[[], None]) -> None:
+        self.fleet = fleet
+        self._state_dir = state_dir
+        self._behind = behind
+        self._on_shutdown = on_shutdown
+        self._changed = asyncio.Event()
+        self._clock: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._behind(scope, self._watch_for_shutdown(receive), self._watch_for_startup(send))
+        elif scope["type"] == "http" and scope["path"].startswith(admin.PREFIX):
+            status, answer = await admin.answer(self.fleet, self._state_dir, scope, receive)
+            self._changed.set()
+            await _respond(send, status, answer, {"content-type": "application/json"})
+        elif scope["type"] == "http" and _is_sagemaker(scope):
+            await self._sagemaker(scope, receive, send)
+        else:
+            await self._behind(scope, receive, send)
+
+    # ---------------------------------------------------------------------------------------------- SageMaker
+
+    async def _sagemaker(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {"content-type": "application/x-amz-json-1.1", "x-amzn-requestid": str(uuid.uuid4())}
+        caller, body = await emulator.read_signed(scope, receive)
+        operation = _header(scope, b"x-amz-target").removeprefix(_TARGET_PREFIX)
+        try:
+            request = _parse(body)
+            refused = self._authorise(caller, operation, request)
+            if refused is not None:
+                status, more, content = refused
+                await _respond(send, status, content, {**headers, **more})
+                return
+            answer = self.fleet.call(operation, request, now=time.time())
+        except AwsError as error:
+            self._changed.set()
+            content = json.dumps({"__type": error.code, "message": error.message}).encode()
+            await _respond(send, error.status, content, {**headers, "x-amzn-errortype": error.code})
+            return
+        self._changed.set()
+        if self._caller_dies(caller, operation):
+            return
+        has_output = validation.service_model().operation_model(operation).output_shape is not None
+        await _respond(send, 200, json.dumps(answer).encode() if has_output else b"", headers)
+
+    def _authorise(
+        self, caller: Caller, operation: str, request: Mapping[str, Any]
+    ) -> tuple[int, dict[str, str], bytes] | None:
+        """None: go on. Else the response to a failed signature.
+
+        Raises:
+            AwsError: no policy allows it, or the role can't be assumed.
+        """
+        for permission in authorisation.permissions(operation, request, arn_prefix=self.fleet.arn("")):
+            resource_tags = self.fleet.tags_of(permission.resource)
+            context = {
+                **permission.context,
+                **{f"aws:ResourceTag/{key}": value for key, value in resource_tags.items()},
+            }
+            refusal = emulator.refusal(caller, permission.action, permission.resource, context)
+            if refusal is not None:
+                if refusal.answer is not None:
+                    return refusal.answer
+                raise authorisation.denied(permission, principal=refusal.principal, explicit=refusal.explicit)
+        if caller.region != self.fleet.settings.region:
+            raise AwsError(
+                "ValidationException",
+                f"The sandbox's SageMaker is in {self.fleet.settings.region} only, not in {caller.region}.",
+            )
+        if operation == "CreateTrainingJob":
+            trusted = emulator.role_trusts_sagemaker(str(request.get("RoleArn", "")))
+            authorisation.check_role(request, trusted=trusted)
+        return None
+
+    def _caller_dies(self, caller: Caller, operation: str) -> bool:
+        """Kill the function that made the call, if that fault is on: its call took effect, it never learns."""
+        struck, self.fleet.faults = self.fleet.faults.used_up("kill_caller", operation)
+        if not struck:
+            return False
+        killed = emulator.kill_workers(caller.session, busy_only=True) if caller.session else []
+        _log.info("killed the caller of %s: %s", operation, [worker.pid for worker in killed])
+        return bool(killed)
+
+    # ---------------------------------------------------------------------------------------------- the clock
+
+    async def _run_clock(self) -> None:
+        while True:
+            now = time.time()
+            for detail in self.fleet.advance(now):
+                self._send_event(detail)
+            due = self.fleet.next_due()
+            pause_s = _LONGEST_SLEEP_S if due is None else min(_LONGEST_SLEEP_S, max(0.0, due - time.time()))
+            self._changed.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), pause_s)
+
+    def _send_event(self, detail: Mapping[str, Any]) -> None:
+        try:
+            emulator.put_event(
+                region=self.fleet.settings.region,
+                detail_type=_DETAIL_TYPE,
+                detail=detail,
+                resource=detail["TrainingJobArn"],
+            )
+        except Exception:  # noqa: BLE001  an event that a target chokes on must not stop the world's clock
+            _log.exception("an event could not be put")
+
+    def _watch_for_startup(self, send: Send) -> Send:
+        async def watched(message: Any) -> None:
+            if message["type"] == "lifespan.startup.complete":
+                self._clock = asyncio.create_task(self._run_clock())
+            await send(message)
+
+        return watched
+
+    def _watch_for_shutdown(self, receive: Receive) -> Receive:
+        async def watched() -> Any:
+            message = await receive()
+            if message["type"] == "lifespan.shutdown":
+                if self._clock is not None:
+                    self._clock.cancel()
+                # Before the emulator saves: functions must not go on writing to what is being saved.
+                await asyncio.to_thread(self._on_shutdown)
+            return message
+
+        return watched
+
+
+def _is_sagemaker(scope: Scope) -> bool:
+    return _SAGEMAKER_SCOPE.search(_header(scope, b"authorization")) is not None
+
+
+def _header(scope: Scope, name: bytes) -> str:
+    return next((value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name), "")
+
+
+def _parse(body: bytes) -> Mapping[str, Any]:
+    try:
+        request = json.loads(body or b"{}")
+    except ValueError:
+        request = None
+    if not isinstance(request, dict):
+        raise AwsError("SerializationException", "The request's body is not a JSON object.")
+    return request
+
+
+async def _respond(send: Send, status: int, body: bytes, headers: Mapping[str, str]) -> None:
+    named = {**headers, "content-length": str(len(body))}
+    encoded = [(name.lower().encode(), str(value).encode("latin-1")) for name, value in named.items()]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send({"type": "http.response.body", "body": body})

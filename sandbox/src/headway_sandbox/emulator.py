@@ -1,0 +1,299 @@
+"""The one place that touches ministack, the emulator of everything that isn't SageMaker.
+
+Written against ministack 1.5.33, which is pinned: it has no stable interface for what is needed here, so
+private names are used. When the pin moves, go through the functions below one by one; the end-to-end tests
+say which broke. ministack reads its settings from the environment when it is imported:
+`headway_sandbox.server` sets them before.
+"""
+
+# ruff: noqa: SLF001  private names are what this module is for
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+import os
+import signal
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from headway_sandbox import unpacking
+from headway_sandbox.dummies import VPC_ENDPOINT
+
+VERSION = "1.5.33"
+# By this header a call can come through another VPC endpoint than the sandbox's.
+VPC_ENDPOINT_HEADER = "x-headway-vpc-endpoint"
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+# Run in each function's process: it ends itself when the server is gone, even if the server was killed and
+# the handler is busy. (PR_SET_PDEATHSIG won't do: it fires when the *thread* that started the process ends,
+# and ministack starts them from short-lived threads.)
+_WATCH_PARENT = """
+def _headway_watch_parent():
+    import os, threading, time
+    parent = os.getppid()
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+    threading.Thread(target=watch, daemon=True).start()
+_headway_watch_parent()
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """Who signed a request. `session` is the name of an assumed role's session: for a function, its name."""
+
+    access_key: str
+    region: str
+
+    @property
+    def session(self) -> str | None:
+        session = _module("services.sts")._sessions.get(self.access_key)
+        return str(session["Arn"]).rpartition("/")[2] if session else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """A denied request: `answer` is a complete response if the credentials failed, else a policy was lacking."""
+
+    principal: str = ""
+    explicit: bool = False
+    answer: tuple[int, dict[str, str], bytes] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worker:
+    """A process that runs a function."""
+
+    pid: int
+    function: str
+    busy: bool
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"ministack.{name}")
+
+
+def prepare() -> AsgiApp:
+    """Ministack's ASGI application, with its gaps that matter here filled.
+
+    Raises:
+        RuntimeError: another version is installed.
+    """
+    app = _module("app")
+    found = app._version()
+    if found != VERSION:
+        raise RuntimeError(f"The sandbox is written for ministack {VERSION}, found {found}: run `make setup`.")
+    runtime = _module("core.lambda_runtime")
+    runtime._PYTHON_WORKER_SCRIPT = _WATCH_PARENT + runtime._PYTHON_WORKER_SCRIPT
+    runtime.zipfile = unpacking.zipfile_with_shared_layers()
+    _come_through_vpc_endpoint()
+    _import_any_methods()
+    _import_resource_policies()
+    _retry_events()
+    application: AsgiApp = app.app
+    return application
+
+
+def _come_through_vpc_endpoint() -> None:
+    """Give API calls the condition key aws:SourceVpce, without which a private API's policy denies them."""
+    app = _module("app")
+    original = app._enforce_data_plane
+
+    def enforce(service: str, action: str, headers: Mapping[str, str], *rest: Any, **named: Any) -> Any:
+        if service == "apigateway":
+            endpoint = headers.get(VPC_ENDPOINT_HEADER, VPC_ENDPOINT)
+            named["service_context"] = {**(named.get("service_context") or {}), "aws:SourceVpce": endpoint}
+        return original(service, action, headers, *rest, **named)
+
+    app._enforce_data_plane = enforce
+
+
+def _import_any_methods() -> None:
+    """SAM writes `Method: ANY` as x-amazon-apigateway-any-method, which ministack's OpenAPI import leaves out."""
+    apigateway = _module("services.apigateway_v1")
+    apigateway._OPENAPI_HTTP_METHODS.add("any")
+    original = apigateway._import_path_item
+
+    def import_path_item(api_id: str, path: str, item: Mapping[str, Any], *rest: Any) -> None:
+        name = "x-amazon-apigateway-any-method"
+        renamed = {"any" if key == name else key: value for key, value in item.items()}
+        original(api_id, path, renamed, *rest)
+
+    apigateway._import_path_item = import_path_item
+
+
+def _import_resource_policies() -> None:
+    """SAM writes an API's resource policy as x-amazon-apigateway-policy, which ministack's import leaves out too."""
+    apigateway = _module("services.apigateway_v1")
+    original = apigateway._import_rest_api
+
+    def import_rest_api(spec: Mapping[str, Any], base: Mapping[str, Any] | None = None) -> str:
+        policy = spec.get("x-amazon-apigateway-policy")
+        settings = {**(base or {}), **({"policy": json.dumps(policy)} if policy else {})}
+        api_id: str = original(spec, settings)
+        return api_id
+
+    apigateway._import_rest_api = import_rest_api
+
+
+def _retry_events() -> None:
+    """A rule's function is invoked asynchronously: on AWS two retries follow an error, in ministack none.
+
+    Source: Lambda developer guide, "Error handling for asynchronous invocation".
+    """
+    eventbridge, functions = _module("services.eventbridge"), _module("services.lambda_svc")
+
+    def dispatch(arn: str, payload: str) -> None:
+        function, config, _name = functions._get_func_record_for_ref(arn)
+        if function and config:
+            record = functions._execution_record_for_config(function, config)
+            functions.invoke_async_with_retry(record, json.loads(payload))
+
+    eventbridge._dispatch_to_lambda = dispatch
+
+
+# ---------------------------------------------------------------------------------------------- authorisation
+
+
+async def read_signed(scope: Scope, receive: Receive) -> tuple[Caller, bytes]:
+    """Read a request as ministack's own app does before it checks a signature: who sent it, and its body."""
+    app, evaluator, responses = _module("app"), _module("core.iam_evaluator"), _module("core.responses")
+    router = _module("core.router")
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+    host = (scope.get("client") or ("127.0.0.1",))[0]
+    evaluator.pin_request_origin(host, secure_transport=False)
+    access_key = router.extract_access_key_id(headers)
+    region = router.extract_region(headers)
+    responses.set_request_account_id(app._request_account_scope(access_key))
+    responses.set_request_region(region)
+    raw_path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+    evaluator.pin_signed_request(scope["method"], raw_path, {}, scope["headers"])
+    body: bytes = await app._read_request_body(receive, scope["method"], headers)
+    return Caller(access_key=access_key, region=region), body
+
+
+def refusal(caller: Caller, action: str, resource: str, context: Mapping[str, Any]) -> Refusal | None:
+    """Check the signature (the first time for a request) and the caller's policies. None means: go on."""
+    evaluator = _module("core.iam_evaluator")
+    denied = evaluator.enforce(
+        caller.access_key, action, "sagemaker", caller.region, resource_arn=resource, service_context=dict(context)
+    )
+    if denied is None:
+        return None
+    if isinstance(denied, evaluator.AuthError):
+        # As a JSON service answers it; the header is what ministack tells those by.
+        headers = {"x-amz-target": "SageMaker"}
+        answer = _module("app")._credential_failure("sagemaker", action, str(uuid.uuid4()), denied, headers)
+        return Refusal(answer=answer)
+    return Refusal(principal=denied.principal_arn, explicit=denied.decision == "Deny")
+
+
+def role_trusts_sagemaker(role_arn: str) -> bool:
+    """Whether the role is there and lets SageMaker assume it."""
+    role = _module("services.iam")._roles.get(role_arn.rpartition("/")[2])
+    if role is None or role.get("Arn") != role_arn:
+        return False
+    policy = role.get("AssumeRolePolicyDocument") or "{}"
+    document = json.loads(policy) if isinstance(policy, str) else policy
+    statements = document.get("Statement", [])
+    for statement in statements if isinstance(statements, list) else [statements]:
+        principal = statement.get("Principal")
+        services = principal.get("Service", []) if isinstance(principal, dict) else []
+        if statement.get("Effect") == "Allow" and "sagemaker.amazonaws.com" in (
+            [services] if isinstance(services, str) else services
+        ):
+            return True
+    return False
+
+
+# ----------------------------------------------------------------------------------------------------- events
+
+
+def put_event(*, region: str, detail_type: str, detail: Mapping[str, Any], resource: str) -> None:
+    """Put an `aws.sagemaker` event on the default bus, which a client may not do (nor on AWS).
+
+    Targets are invoked on threads of their own, so this returns at once.
+    """
+    responses = _module("core.responses")
+    responses.set_request_account_id("")  # the sandbox's own account
+    responses.set_request_region(region)
+    entry = {
+        "Source": "aws.sagemaker",
+        "DetailType": detail_type,
+        "Detail": json.dumps(detail),
+        "Resources": [resource],
+        "EventBusName": "default",
+    }
+    _module("services.eventbridge")._put_events({"Entries": [entry]}, allow_aws_source=True)
+
+
+# -------------------------------------------------------------------------------------------------- functions
+
+
+def workers() -> list[Worker]:
+    """The processes that run functions now."""
+    runtime = _module("core.lambda_runtime")
+    with runtime._lock:
+        entries = [worker for pool in runtime._workers.values() for worker in pool]
+    return [
+        Worker(pid=worker._proc.pid, function=worker.func_name, busy=worker.in_use)
+        for worker in entries
+        if worker._proc is not None and worker._proc.poll() is None
+    ]
+
+
+def kill_workers(function: str | None = None, *, busy_only: bool = False) -> list[Worker]:
+    """SIGKILL the processes of the functions whose name contains `function` (all, if None). Returns them."""
+    chosen = [
+        worker
+        for worker in workers()
+        if (function is None or function in worker.function) and (worker.busy or not busy_only)
+    ]
+    for worker in chosen:
+        try:
+            os.kill(worker.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    return chosen
+
+
+def end_workers() -> None:
+    """End all functions' processes and remove what they were unpacked into."""
+    _module("core.lambda_runtime").reset()
+
+
+def release_messages(queue: str) -> int:
+    """End the visibility timeout of the messages in the queues whose name contains `queue`; how many there were."""
+    now, released = time.time(), 0
+    for entry in list(_module("services.sqs")._queues._data.values()):
+        if queue in entry["name"]:
+            held = [message for message in entry["messages"] if message["visible_at"] > now]
+            for message in held:
+                message["visible_at"] = now
+            released += len(held)
+    _module("core.concurrency").esm_wake.set()
+    return released
+
+
+def serve(application: AsgiApp, *, host: str, port: int, stop: asyncio.Event) -> Awaitable[None]:
+    """Serve HTTP until `stop` is set."""
+    config = importlib.import_module("hypercorn.config").Config()
+    config.bind = [f"{host}:{port}"]
+    config.keep_alive_timeout = 75
+    config.loglevel = "WARNING"
+    config.graceful_timeout = 0.5
+    served: Awaitable[None] = importlib.import_module("hypercorn.asyncio").serve(
+        application, config, shutdown_trigger=stop.wait
+    )
+    return served

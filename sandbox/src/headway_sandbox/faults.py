@@ -1,0 +1,70 @@
+"""What is made to go wrong in the fake SageMaker, and how much it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Faults:
+    """The account's switches. The default is an account without limits where nothing goes wrong."""
+
+    quotas: Mapping[str, int] = field(default_factory=dict)
+    """Instances per type that the account may have at once. Types not named are not limited."""
+    capacity: Mapping[str, int] = field(default_factory=dict)
+    """Instances per type that really exist: what goes beyond is accepted and fails for want of capacity."""
+    throttle: Mapping[str, int] = field(default_factory=dict)
+    """Per operation (`CreateTrainingJob`): how many of the next calls are answered "Rate exceeded"."""
+    lose_answer: Mapping[str, int] = field(default_factory=dict)
+    """Per operation: how many of the next calls take effect while the caller gets an HTTP 500."""
+    kill_caller: Mapping[str, int] = field(default_factory=dict)
+    """Per operation: after how many of the next calls, which took effect, the calling function is killed."""
+    event_drop: float = 0.0
+    """Probability that a state-change event is never delivered."""
+    event_duplicate: float = 0.0
+    """Probability that it is delivered twice, the second time late by up to `event_delay_s`."""
+    event_delay: float = 0.0
+    """Probability that it is late by up to `event_delay_s`, so that later ones overtake it."""
+    event_delay_s: float = 60.0
+    """The longest lateness, in seconds of the real world."""
+    event_shuffle: float = 0.0
+    """Probability that the events which come due together are delivered in random order."""
+
+    def __post_init__(self) -> None:
+        for name in ("event_drop", "event_duplicate", "event_delay", "event_shuffle"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise ValueError(f"{name} is a probability, from 0 to 1, not {getattr(self, name)}.")
+        if self.event_delay_s < 0:
+            raise ValueError(f"event_delay_s can't be negative ({self.event_delay_s}).")
+        for name in ("quotas", "capacity", "throttle", "lose_answer", "kill_caller"):
+            if any(count < 0 for count in getattr(self, name).values()):
+                raise ValueError(f"{name} holds a negative number.")
+
+    def used_up(self, switch: str, operation: str) -> tuple[bool, Faults]:
+        """Whether a call of `operation` is hit by `throttle` or `lose_answer`, and what is left of it."""
+        left = getattr(self, switch).get(operation, 0)
+        if left <= 0:
+            return False, self
+        changed = {**getattr(self, switch), operation: left - 1}
+        if left == 1:
+            del changed[operation]
+        return True, self.with_changes({switch: changed})
+
+    def with_changes(self, changes: Mapping[str, Any]) -> Faults:
+        """A copy with some switches set anew.
+
+        Raises:
+            ValueError: a switch of that name does not exist, or its value is out of range.
+        """
+        known = {entry.name for entry in fields(self)}
+        unknown = sorted(set(changes) - known)
+        if unknown:
+            raise ValueError(f"No such switch: {', '.join(unknown)}. There are: {', '.join(sorted(known))}.")
+        return replace(self, **changes)
+
+    def to_document(self) -> dict[str, Any]:
+        """As JSON."""
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}

@@ -1,0 +1,318 @@
+"""The services over HTTP, with real SDK clients: SageMaker beside the emulator, without the queue."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import signal
+import time
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from headway_sandbox import manager
+from headway_sandbox.errors import SandboxError
+from headway_sandbox.sandbox import Sandbox
+from tests.sandbox.fleets import request
+
+pytestmark = pytest.mark.e2e
+
+OBSERVER = """
+import json, os, time
+import boto3
+
+def handler(event, context):
+    if "detail" not in event:
+        time.sleep(event.get("sleep", 0))
+        return {"pid": os.getpid()}
+    detail = event["detail"]
+    boto3.client("sqs").send_message(
+        QueueUrl=os.environ["SEEN"], MessageBody=json.dumps([detail["TrainingJobName"], detail["SecondaryStatus"]])
+    )
+"""
+
+
+@pytest.fixture(scope="module")
+def sb() -> Iterator[Sandbox]:
+    with Sandbox(speed=600, deploy=False) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(autouse=True)
+def calm(sb) -> Iterator[None]:
+    yield
+    sb.clear_faults()
+
+
+def code_of(call: Callable[[], Any]) -> str:
+    with pytest.raises(ClientError) as caught:
+        call()
+    code: str = caught.value.response["Error"]["Code"]
+    return code
+
+
+def until(check: Callable[[], Any], *, timeout_s: float = 15.0) -> Any:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        found = check()
+        if found:
+            return found
+        time.sleep(0.1)
+    raise AssertionError("It did not come about in time.")
+
+
+def allow(*statements: dict[str, Any]) -> dict[str, Any]:
+    return {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", **entry} for entry in statements]}
+
+
+# ------------------------------------------------------------------------------------------------------ SageMaker
+
+
+def test_a_job_lives_its_life_before_the_sdk(sb):
+    sagemaker = sb.client("sagemaker")
+    before = time.time()
+    arn = sagemaker.create_training_job(**request("life"))["TrainingJobArn"]
+    assert sagemaker.list_tags(ResourceArn=arn)["Tags"] == [{"Key": "team", "Value": "vision"}]
+    sagemaker.get_waiter("training_job_completed_or_stopped").wait(
+        TrainingJobName="life", WaiterConfig={"Delay": 1, "MaxAttempts": 20}
+    )
+    answer = sagemaker.describe_training_job(TrainingJobName="life")
+    assert answer["TrainingJobStatus"] == "Completed"
+    assert answer["TrainingEndTime"].timestamp() - before == pytest.approx(830 / 600, abs=1.0)
+    assert answer["BillableTimeInSeconds"] == 650
+    assert code_of(lambda: sagemaker.create_training_job(**request("life"))) == "ResourceInUse"
+    assert code_of(lambda: sagemaker.stop_training_job(TrainingJobName="life")) == "ValidationException"
+
+
+def test_errors_reach_the_sdk_as_aws_names_them(sb):
+    sagemaker = sb.client("sagemaker")
+    assert code_of(lambda: sagemaker.describe_training_job(TrainingJobName="nobody")) == "ValidationException"
+    sb.set_faults(quotas={"ml.p5.48xlarge": 0})
+    with pytest.raises(sagemaker.exceptions.ResourceLimitExceeded, match="account-level service limit"):
+        sagemaker.create_training_job(**request("too-much"))
+    sb.set_faults(throttle={"DescribeTrainingJob": 99})
+    assert code_of(lambda: sagemaker.describe_training_job(TrainingJobName="nobody")) == "ThrottlingException"
+
+
+def test_a_role_that_sagemaker_may_not_assume_is_refused(sb):
+    trust = json.dumps(allow({"Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}))
+    other = sb.client("iam").create_role(RoleName="ForLambda", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+    for role in (other, "arn:aws:iam::123456789012:role/Nobody"):
+        with pytest.raises(ClientError, match="Could not assume role"):
+            sb.client("sagemaker").create_training_job(**request("role", RoleArn=role))
+
+
+def test_another_region_has_no_jobs_here(sb):
+    import boto3
+
+    elsewhere: Any = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
+    client = elsewhere.client("sagemaker", endpoint_url=sb.info.aws_endpoint)
+    with pytest.raises(ClientError, match="in eu-west-1 only, not in us-east-1"):
+        client.list_training_jobs()
+
+
+@pytest.mark.parametrize("bucket_call", ["put_object", "upload_fileobj"])
+def test_s3_takes_uploads(sb, bucket_call):
+    s3 = sb.client("s3")
+    if bucket_call == "put_object":
+        s3.put_object(Bucket=sb.info.bucket, Key="k", Body=b"data")
+    else:
+        s3.upload_fileobj(io.BytesIO(b"data"), sb.info.bucket, "k")
+    assert s3.get_object(Bucket=sb.info.bucket, Key="k")["Body"].read() == b"data"
+
+
+# ---------------------------------------------------------------------------------------------------- who may what
+
+
+def test_every_permission_is_asked_for(sb):
+    mine = {"Action": ["sagemaker:CreateTrainingJob", "sagemaker:DescribeTrainingJob"], "Resource": "*"}
+    tag = {"Action": "sagemaker:AddTags", "Resource": "*"}
+    give = {
+        "Action": "iam:PassRole",
+        "Resource": sb.info.role_arn,
+        "Condition": {"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
+    }
+    lambdas = {**give, "Condition": {"StringEquals": {"iam:PassedToService": "lambda.amazonaws.com"}}}
+    cases: list[tuple[str, list[dict[str, Any]], str | None]] = [
+        ("nothing", [{"Action": "s3:*", "Resource": "*"}], "sagemaker:CreateTrainingJob"),
+        ("untagged", [mine, give], "sagemaker:AddTags"),
+        ("no-role", [mine, tag], "iam:PassRole"),
+        ("other-service", [mine, tag, lambdas], "iam:PassRole"),
+        ("all", [mine, tag, give], None),
+    ]
+    for name, statements, lacking in cases:
+        key, secret = sb.make_user(name, allow(*statements))
+        client = sb.client("sagemaker", access_key=key, secret_key=secret)
+        if lacking is None:
+            client.create_training_job(**request(name))
+            assert code_of(partial(client.stop_training_job, TrainingJobName="all")) == "AccessDeniedException"
+        else:
+            with pytest.raises(ClientError, match=f"not authorized to perform: {lacking} on resource"):
+                client.create_training_job(**request(name))
+
+
+def test_tags_of_request_and_resource_are_conditions(sb):
+    marked = {"Null": {"aws:RequestTag/headway:job": "false"}}
+    start = {"Action": ["sagemaker:CreateTrainingJob", "sagemaker:AddTags"], "Resource": "*", "Condition": marked}
+    stop = {
+        "Action": "sagemaker:StopTrainingJob",
+        "Resource": "*",
+        "Condition": {"Null": {"aws:ResourceTag/headway:job": "false"}},
+    }
+    key, secret = sb.make_user("marker", allow(start, stop, {"Action": "iam:PassRole", "Resource": "*"}))
+    client = sb.client("sagemaker", access_key=key, secret_key=secret)
+    sb.client("sagemaker").create_training_job(**request("rogue"))
+    assert code_of(lambda: client.create_training_job(**request("unmarked"))) == "AccessDeniedException"
+    assert code_of(lambda: client.stop_training_job(TrainingJobName="rogue")) == "AccessDeniedException"
+    client.create_training_job(**request("marked", Tags=[{"Key": "headway:job", "Value": "marked"}]))
+    client.stop_training_job(TrainingJobName="marked")
+
+
+@pytest.mark.parametrize(
+    ("key", "code"), [("known", "InvalidSignatureException"), ("AKIAUNKNOWN", "UnrecognizedClientException")]
+)
+def test_a_wrong_secret_and_an_unknown_key_are_refused(sb, key, code):
+    if key == "known":
+        key, _secret = sb.make_user("signer", allow({"Action": "*", "Resource": "*"}))
+    client = sb.client("sagemaker", access_key=key, secret_key="wrong")
+    assert code_of(client.list_training_jobs) == code
+
+
+# ---------------------------------------------------------------------------------------------- events, functions
+
+
+@pytest.fixture(scope="module")
+def seen(sb) -> str:
+    """A queue that a function fills with what events it gets; the queue's URL."""
+    queue: str = sb.client("sqs").create_queue(QueueName="seen")["QueueUrl"]
+    trust = json.dumps(allow({"Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}))
+    role = sb.client("iam").create_role(RoleName="observer", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
+    may = json.dumps(allow({"Action": ["sqs:SendMessage", "sagemaker:StopTrainingJob"], "Resource": "*"}))
+    sb.client("iam").put_role_policy(RoleName="observer", PolicyName="p", PolicyDocument=may)
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as package:
+        package.writestr("app.py", OBSERVER)
+    function = sb.client("lambda").create_function(
+        FunctionName="observer", Runtime="python3.13", Handler="app.handler", Role=role, Timeout=20,
+        Code={"ZipFile": content.getvalue()}, Environment={"Variables": {"SEEN": queue}},
+    )  # fmt: skip
+    pattern = json.dumps({"source": ["aws.sagemaker"], "detail-type": ["SageMaker Training Job State Change"]})
+    events = sb.client("events")
+    events.put_rule(Name="changes", EventPattern=pattern)
+    events.put_targets(Rule="changes", Targets=[{"Id": "f", "Arn": function["FunctionArn"]}])
+    return queue
+
+
+def received(sb: Sandbox, queue: str, name: str, found: list[str]) -> list[str]:
+    answer = sb.client("sqs").receive_message(QueueUrl=queue, MaxNumberOfMessages=10)
+    for message in answer.get("Messages", []):
+        sb.client("sqs").delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
+        job, status = json.loads(message["Body"])
+        if job == name:
+            found.append(status)
+    return found
+
+
+def test_state_changes_reach_a_rules_function_which_runs_as_its_role(sb, seen):
+    sb.client("sagemaker").create_training_job(**request("observed"))
+    found: list[str] = []
+    until(lambda: len(received(sb, seen, "observed", found)) >= 6)
+    assert sorted(found) == ["Completed", "Downloading", "Pending", "Starting", "Training", "Uploading"]
+
+
+def test_an_event_is_handled_again_after_its_function_was_killed(sb, seen):
+    sb.client("sagemaker").create_training_job(**request("killed"))
+    killed = until(lambda: sb.kill_functions("observer", busy_only=True))
+    assert {entry["function"] for entry in killed} == {"observer"}
+    found: list[str] = []
+    until(lambda: set(received(sb, seen, "killed", found)) >= {"Starting", "Completed"})
+
+
+def test_aws_events_from_outside_are_refused_as_on_aws(sb):
+    entry = {"Source": "aws.sagemaker", "DetailType": "SageMaker Training Job State Change", "Detail": "{}"}
+    (result,) = sb.client("events").put_events(Entries=[entry])["Entries"]
+    assert result["ErrorCode"] == "NotAuthorizedForSourceException"
+
+
+def test_a_job_is_finished_failed_and_interrupted_on_request(sb):
+    sagemaker = sb.client("sagemaker")
+    for name in ("fin", "fails", "ondemand"):
+        sagemaker.create_training_job(**request(name, Environment={"SANDBOX_RUN_SECONDS": "3000"}))
+    sb.finish("fin")
+    sb.fail("fails", "AlgorithmError: told to")
+    with pytest.raises(SandboxError, match="is not a spot job"):
+        sb.interrupt("ondemand")
+    shown = {entry["TrainingJobName"]: entry for entry in sb.jobs()}
+    assert shown["fin"]["TrainingJobStatus"] == "Completed"
+    assert shown["fails"]["FailureReason"] == "AlgorithmError: told to"
+    assert sb.in_use()["ml.p5.48xlarge"] >= 1
+    with pytest.raises(SandboxError, match="No such switch: quota"):
+        sb.set_faults(quota={})
+
+
+def test_the_levers_are_not_for_browsers(sb):
+    asked = urllib.request.Request(f"{sb.info.aws_endpoint}/_headway/faults", headers={"Origin": "http://evil.example"})
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(asked)
+
+
+# ------------------------------------------------------------------------------------------------- start and stop
+
+
+def test_it_listens_on_loopback_only(sb):
+    sockets = {str(entry.readlink()) for entry in Path(f"/proc/{sb.info.pid}/fd").iterdir()}
+    lines = [
+        line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
+    listening = [words[1] for words in lines if words[3] == "0A" and f"socket:[{words[9]}]" in sockets]
+    assert listening == [f"0100007F:{sb.info.port:04X}"]  # 127.0.0.1, as the kernel writes it
+
+
+def test_a_clean_stop_keeps_the_state_and_leaves_nothing_else(seen, sb):
+    sagemaker = sb.client("sagemaker")
+    sagemaker.create_training_job(**request("kept", Environment={"SANDBOX_RUN_SECONDS": "86400"}))
+    sb.client("s3").put_object(Bucket=sb.info.bucket, Key="kept", Body=b"data")
+    pid = sb.info.pid
+    assert manager.stop(sb.state_dir)
+    assert not (sb.state_dir / "tmp").exists()
+    assert functions_of(sb) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    sb.restart()
+    assert sagemaker.describe_training_job(TrainingJobName="kept")["TrainingJobStatus"] == "InProgress"
+    assert sb.client("s3").get_object(Bucket=sb.info.bucket, Key="kept")["Body"].read() == b"data"
+    sagemaker.stop_training_job(TrainingJobName="kept")
+    found: list[str] = []
+    until(lambda: "Stopped" in received(sb, seen, "kept", found))
+
+
+def test_no_function_outlives_a_server_that_was_killed(seen, sb):
+    client = sb.client("lambda")
+    client.invoke(FunctionName="observer", Payload=b"{}")
+    client.invoke(FunctionName="observer", InvocationType="Event", Payload=b'{"sleep": 15}')
+    until(lambda: [entry for entry in sb.functions() if entry["busy"]])
+    assert functions_of(sb) != []
+    os.kill(sb.info.pid, signal.SIGKILL)
+    until(lambda: functions_of(sb) == [], timeout_s=5.0)
+    assert manager.status(state_dir=sb.state_dir) is None
+    sb.restart()
+    assert sb.client("sts").get_caller_identity()["Account"] == sb.info.account
+
+
+def functions_of(sb: Sandbox) -> list[str]:
+    """Processes that run from the sandbox's folder, the server apart."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has just ended
+            line = process.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if f"{sb.state_dir.resolve()}/tmp/" in line:
+                found.append(line)
+    return found

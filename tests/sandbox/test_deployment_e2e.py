@@ -1,0 +1,125 @@
+"""The system's own template, deployed to the sandbox by sam."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+import requests
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from headway_sandbox import manager
+from headway_sandbox.checkout import Checkout
+from headway_sandbox.sandbox import Sandbox
+from tests.sandbox.fleets import request
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def sb() -> Iterator[Sandbox]:
+    with Sandbox(speed=600) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def reader(sb) -> tuple[str, str]:
+    """The keys of a user who may list jobs."""
+    may = {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": "arn:aws:execute-api:*:*:*/v1/GET/jobs"}
+    return sb.make_user("reader", {"Version": "2012-10-17", "Statement": [may]})
+
+
+def call(
+    sb: Sandbox,
+    method: str,
+    path: str,
+    *,
+    keys: tuple[str, str] | None = None,
+    body: Mapping[str, Any] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> tuple[int, dict[str, Any]]:
+    """A signed call of the queue's API, by default as root."""
+    data = None if body is None else json.dumps(body)
+    asked = AWSRequest(method, sb.endpoint + path, data=data, headers=dict(headers or {}))
+    credentials = Credentials(*(keys or (sb.info.access_key, sb.info.secret_key)))
+    SigV4Auth(credentials, "execute-api", sb.info.region).add_auth(asked)
+    ready = asked.prepare()
+    answer = requests.request(method, ready.url, headers=dict(ready.headers), data=data, timeout=30)
+    document: dict[str, Any] = answer.json()
+    return answer.status_code, document
+
+
+def test_the_queue_answers_a_signed_call(sb, reader):
+    status, document = call(sb, "GET", "/jobs?state=pending&state=running", keys=reader)
+    assert (status, document["jobs"]) == (200, [])
+
+
+def test_the_callers_policy_decides_per_method_and_path(sb, reader):
+    assert call(sb, "POST", "/jobs", keys=reader, body=request())[0] == 403
+    assert call(sb, "GET", "/capacity", keys=reader)[0] == 403
+
+
+def test_a_wrong_signature_and_none_are_refused(sb, reader):
+    assert call(sb, "GET", "/jobs", keys=(reader[0], "wrong"))[0] == 403
+    assert requests.get(f"{sb.endpoint}/jobs", timeout=30).status_code == 403
+
+
+def test_the_private_api_is_reached_through_its_vpc_endpoint_only(sb, reader):
+    other = {"x-headway-vpc-endpoint": "vpce-00000000000000000"}
+    status, document = call(sb, "GET", "/jobs", keys=reader, headers=other)
+    assert status == 403
+    assert "explicit deny" in document.get("message", document.get("Message", ""))
+
+
+def test_a_job_goes_through_the_queue_to_sagemaker_and_back(sb):
+    status, job = call(sb, "POST", "/jobs", body=request("through", RoleArn=sb.info.role_arn))
+    assert (status, job["jobName"]) == (201, "through")
+    deadline = time.monotonic() + 60
+    while job["jobState"] != "completed" and time.monotonic() < deadline:
+        time.sleep(0.5)
+        _, job = call(sb, "GET", "/jobs/through")
+    assert job["jobState"] == "completed"
+    (mine,) = [entry for entry in sb.jobs() if entry["Tags"].get("headway:job") == "through"]
+    assert mine["TrainingJobStatus"] == "Completed"
+
+
+def test_a_scheduler_that_dies_right_after_it_started_a_job_starts_no_second_one(sb):
+    sb.set_faults(kill_caller={"CreateTrainingJob": 1})
+    before = {entry["pid"] for entry in sb.functions() if "Schedule" in entry["function"]}
+    call(sb, "POST", "/jobs", body=request("crash", RoleArn=sb.info.role_arn))
+    deadline = time.monotonic() + 60
+    job: dict[str, Any] = {}
+    while job.get("jobState") not in {"running", "completed"} and time.monotonic() < deadline:
+        time.sleep(0.5)
+        if not sb.faults()["kill_caller"]:
+            sb.release_messages("wake")
+        _, job = call(sb, "GET", "/jobs/crash")
+    assert job["jobState"] in {"running", "completed"}
+    assert [entry["Tags"].get("headway:job") for entry in sb.jobs()].count("crash") == 1
+    assert not before & {entry["pid"] for entry in sb.functions()}
+
+
+def test_the_scheduled_function_can_be_run_at_once(sb):
+    assert isinstance(sb.invoke("Reconcile"), dict | None)
+
+
+def test_coming_up_again_changes_nothing(sb):
+    steps: list[str] = []
+    settings = manager.Settings(
+        state_dir=sb.state_dir, port=0, speed=600, checkout=Checkout.here(), report=steps.append
+    )
+    assert manager.start(settings) == sb.info
+    assert steps == []
+    assert manager.status(state_dir=sb.state_dir) == sb.info
+
+
+def test_after_a_restart_it_is_still_deployed(sb):
+    endpoint, pid = sb.endpoint, sb.info.pid
+    sb.restart()
+    assert (sb.endpoint, sb.info.pid == pid) == (endpoint, False)
+    assert call(sb, "GET", "/jobs/through")[1]["jobState"] == "completed"

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from headway_sandbox.errors import AwsError
+from headway_sandbox.faults import Faults
+from headway_sandbox.fleet import Fleet
+from tests.sandbox.fleets import play, request, statuses
+
+LIFE = ["Starting", "Pending", "Downloading", "Training", "Uploading", "Completed"]
+
+
+def test_the_next_calls_of_an_operation_are_throttled_and_change_nothing():
+    fleet = Fleet(faults=Faults(throttle={"CreateTrainingJob": 2}))
+    for _ in range(2):
+        with pytest.raises(AwsError) as caught:
+            fleet.create(request(), now=0.0)
+        assert (caught.value.code, caught.value.message) == ("ThrottlingException", "Rate exceeded")
+    assert fleet.list_jobs(now=0.0)["TrainingJobSummaries"] == []
+    fleet.create(request(), now=0.0)
+    assert fleet.faults.throttle == {}
+
+
+def test_a_lost_answer_took_effect():
+    fleet = Fleet(faults=Faults(lose_answer={"CreateTrainingJob": 1}))
+    with pytest.raises(AwsError) as caught:
+        fleet.create(request(), now=0.0)
+    assert (caught.value.code, caught.value.status) == ("InternalFailure", 500)
+    assert fleet.describe("train-1", now=0.0)["TrainingJobStatus"] == "InProgress"
+    with pytest.raises(AwsError, match="ResourceInUse"):
+        fleet.create(request(), now=1.0)
+
+
+def test_an_answer_that_was_a_refusal_is_not_lost():
+    fleet = Fleet(faults=Faults(lose_answer={"StopTrainingJob": 1}))
+    with pytest.raises(AwsError, match="not found"):
+        fleet.stop("nobody", now=0.0)
+    assert fleet.faults.lose_answer == {"StopTrainingJob": 1}
+
+
+@pytest.mark.parametrize(
+    ("faults", "expected"),
+    [
+        (Faults(), Counter(LIFE)),
+        (Faults(event_drop=1.0), Counter()),
+        (Faults(event_duplicate=1.0), Counter(LIFE * 2)),
+        (Faults(event_delay=1.0), Counter(LIFE)),
+        (Faults(event_shuffle=1.0), Counter(LIFE)),
+    ],
+)
+def test_events_are_dropped_doubled_or_kept_as_the_switches_say(faults, expected):
+    fleet = Fleet(faults=faults)
+    fleet.create(request(), now=0.0)
+    assert Counter(statuses(play(fleet))) == expected
+
+
+def test_late_events_are_overtaken():
+    fleet = Fleet(faults=Faults(event_delay=0.5, event_delay_s=1000.0), rng=random.Random(3))
+    fleet.create(request(), now=0.0)
+    assert statuses(play(fleet)) != LIFE
+
+
+def test_events_that_come_due_together_can_change_places():
+    fleet = Fleet(faults=Faults(event_shuffle=1.0), rng=random.Random(1))
+    fleet.create(request(), now=0.0)
+    assert statuses(fleet.advance(5000.0)) != LIFE
+
+
+def test_turning_one_fault_up_does_not_change_what_another_hits():
+    def delivered(faults: Faults) -> list[str]:
+        fleet = Fleet(faults=faults, rng=random.Random(9))
+        for number in range(20):
+            fleet.create(request(f"j-{number}"), now=0.0)
+        return sorted(event["TrainingJobName"] + event["SecondaryStatus"] for event in play(fleet))
+
+    assert delivered(Faults(event_drop=0.3)) == delivered(Faults(event_drop=0.3, event_delay=0.5))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"event_drop": 1.5}, {"event_delay_s": -1}, {"quotas": {"ml.p5.48xlarge": -1}}, {"no_such": 1}]
+)
+def test_a_switch_that_makes_no_sense_is_refused(changes):
+    with pytest.raises(ValueError, match="|".join(changes)):
+        Faults().with_changes(changes)
+
+
+def test_switches_survive_as_a_document():
+    faults = Faults(quotas={"ml.p5.48xlarge": 2}, throttle={"StopTrainingJob": 1}, event_drop=0.5)
+    assert Faults(**faults.to_document()) == faults

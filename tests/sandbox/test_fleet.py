@@ -1,0 +1,398 @@
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from headway_sandbox.clock import Clock
+from headway_sandbox.errors import AwsError
+from headway_sandbox.faults import Faults
+from headway_sandbox.fleet import Fleet, FleetSettings
+from tests.sandbox.fleets import on, play, request, spot, statuses
+
+P5 = "ml.p5.48xlarge"
+
+
+@pytest.fixture
+def fleet() -> Fleet:
+    return Fleet()
+
+
+def status(fleet: Fleet, name: str = "train-1", *, now: float) -> tuple[str, str]:
+    answer = fleet.describe(name, now=now)
+    return answer["TrainingJobStatus"], answer["SecondaryStatus"]
+
+
+def refused(call) -> AwsError:
+    with pytest.raises(AwsError) as caught:
+        call()
+    return caught.value
+
+
+# -------------------------------------------------------------------------------------------------- a job's life
+
+
+def test_a_job_passes_through_the_stages_and_each_sends_an_event(fleet):
+    fleet.create(request(), now=0.0)
+    assert statuses(play(fleet)) == ["Starting", "Pending", "Downloading", "Training", "Uploading", "Completed"]
+    answer = fleet.describe("train-1", now=1000.0)
+    assert (answer["TrainingJobStatus"], answer["SecondaryStatus"]) == ("Completed", "Completed")
+    moments = [
+        (entry["Status"], entry["StartTime"], entry["EndTime"]) for entry in answer["SecondaryStatusTransitions"]
+    ]
+    assert moments == [
+        ("Starting", 0.0, 18.0),
+        ("Pending", 18.0, 180.0),
+        ("Downloading", 180.0, 210.0),
+        ("Training", 210.0, 810.0),
+        ("Uploading", 810.0, 830.0),
+        ("Completed", 830.0, 830.0),
+    ]
+    assert answer["TrainingStartTime"] == 180.0
+    assert answer["TrainingEndTime"] == 830.0
+    assert answer["BillableTimeInSeconds"] == answer["TrainingTimeInSeconds"] == 650
+
+
+@pytest.mark.parametrize("speed", [0.0, -1.0, float("nan")])
+def test_time_cannot_stand_still_or_run_backwards(speed):
+    with pytest.raises(ValueError, match="has to be above 0"):
+        Clock(speed=speed)
+
+
+def test_nothing_is_under_way_once_all_jobs_have_ended(fleet):
+    fleet.create(request(), now=0.0)
+    play(fleet)
+    assert fleet.next_due() is None
+    assert fleet.in_use() == {}
+
+
+def test_the_speed_scales_waiting_and_not_what_is_reported():
+    fleet = Fleet(settings=FleetSettings(clock=Clock(speed=60)))
+    fleet.create(request(), now=1000.0)
+    play(fleet)
+    answer = fleet.describe("train-1", now=2000.0)
+    assert answer["TrainingEndTime"] == round(1000.0 + 830 / 60, 3)
+    assert answer["BillableTimeInSeconds"] == 650
+
+
+@pytest.mark.parametrize(
+    ("outcome", "fails_at", "reason"),
+    [
+        ("AlgorithmError: exit code 1", 810.0, "AlgorithmError: exit code 1"),
+        ("ClientError: no channel", 810.0, "ClientError: no channel"),
+        ("InternalServerError: We encountered an internal error.", 810.0, "InternalServerError: We encountered"),
+        ("CapacityError", 180.0, "CapacityError: Unable to provision requested ML compute capacity."),
+    ],
+)
+def test_a_run_fails_as_its_script_says(fleet, outcome, fails_at, reason):
+    environment = {"SANDBOX_RUN_SECONDS": "600", "SANDBOX_OUTCOME": outcome}
+    fleet.create(request(Environment=environment), now=0.0)
+    events = play(fleet)
+    assert events[-1]["TrainingJobStatus"] == "Failed"
+    assert events[-1]["FailureReason"].startswith(reason)
+    assert fleet.describe("train-1", now=fails_at)["SecondaryStatusTransitions"][-1]["StartTime"] == fails_at
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"SANDBOX_OUTCOME": "completed"},
+        {"SANDBOX_RUN_SECONDS": "ten"},
+        {"SANDBOX_RUN_SECONDS": "-1"},
+        {"SANDBOX_STOP_SECONDS": "nan"},
+    ],
+)
+def test_a_script_that_makes_no_sense_is_refused_at_once(fleet, environment):
+    error = refused(lambda: fleet.create(request(Environment=environment), now=0.0))
+    assert error.code == "ValidationException"
+    assert next(iter(environment)) in error.message
+
+
+# ------------------------------------------------------------------------------------------------------- stopping
+
+
+def test_a_stopped_job_is_stopping_until_its_grace_is_over_and_keeps_its_instances_so_long(fleet):
+    fleet.create(request(), now=0.0)
+    fleet.advance(300.0)
+    fleet.stop("train-1", now=300.0)
+    assert status(fleet, now=300.0) == ("Stopping", "Stopping")
+    assert fleet.in_use() == {P5: 1}
+    assert status(fleet, now=419.9) == ("Stopping", "Stopping")
+    assert status(fleet, now=420.0) == ("Stopped", "Stopped")
+    assert fleet.in_use() == {}
+    assert statuses(fleet.advance(420.0)) == ["Stopping", "Stopped"]
+
+
+def test_a_run_may_end_before_its_grace_is_over_but_never_later(fleet):
+    for name, seconds in (("quick", "5"), ("slow", "5000")):
+        fleet.create(request(name, Environment={"SANDBOX_STOP_SECONDS": seconds}), now=0.0)
+    fleet.advance(300.0)
+    for name in ("quick", "slow"):
+        fleet.stop(name, now=300.0)
+    assert status(fleet, "quick", now=305.0)[0] == "Stopped"
+    assert status(fleet, "slow", now=419.0)[0] == "Stopping"
+    assert status(fleet, "slow", now=420.0)[0] == "Stopped"
+
+
+def test_a_job_without_instances_yet_stops_without_the_grace_and_was_never_training(fleet):
+    fleet.create(request(), now=0.0)
+    fleet.stop("train-1", now=60.0)
+    assert status(fleet, now=90.0) == ("Stopped", "Stopped")
+    assert "TrainingStartTime" not in fleet.describe("train-1", now=90.0)
+
+
+def test_stopping_an_ended_job_is_refused_in_aws_words(fleet):
+    fleet.create(request(), now=0.0)
+    error = refused(lambda: fleet.stop("train-1", now=5000.0))
+    assert (error.code, error.status) == ("ValidationException", 400)
+    assert error.message == "The request was rejected because the training job is in status Completed."
+
+
+def test_stopping_a_job_that_is_stopping_is_refused(fleet):
+    fleet.create(request(), now=0.0)
+    fleet.stop("train-1", now=200.0)
+    assert refused(lambda: fleet.stop("train-1", now=201.0)).message.endswith("in status Stopping.")
+
+
+@pytest.mark.parametrize("operation", ["DescribeTrainingJob", "StopTrainingJob", "DeleteTrainingJob"])
+def test_an_unknown_name_is_a_validation_exception(fleet, operation):
+    error = refused(lambda: fleet.call(operation, {"TrainingJobName": "nobody"}, now=0.0))
+    assert (error.code, error.message) == ("ValidationException", "Requested resource not found.")
+
+
+def test_a_job_over_its_max_runtime_is_stopped_with_grace_and_says_so(fleet):
+    condition = {"MaxRuntimeInSeconds": 100}
+    fleet.create(request(StoppingCondition=condition), now=0.0)
+    assert status(fleet, now=279.0) == ("InProgress", "Training")
+    assert status(fleet, now=280.0) == ("Stopping", "Stopping")
+    assert status(fleet, now=400.0) == ("Stopped", "MaxRuntimeExceeded")
+
+
+# ------------------------------------------------------------------------------------------------- names and tags
+
+
+def test_a_name_stays_taken_after_the_job_has_ended_until_it_is_deleted(fleet):
+    fleet.create(request(), now=0.0)
+    for now in (0.0, 5000.0):
+        error = refused(lambda now=now: fleet.create(request(), now=now))
+        assert error.code == "ResourceInUse"
+        assert error.message == (
+            "Training job names must be unique within an AWS account and region, and a training job with this "
+            "name already exists (arn:aws:sagemaker:eu-west-1:123456789012:training-job/train-1)"
+        )
+    fleet.delete("train-1", now=5000.0)
+    assert fleet.create(request(), now=5001.0)["TrainingJobArn"].endswith("training-job/train-1")
+
+
+def test_a_taken_name_is_told_before_a_used_up_quota(fleet):
+    fleet.faults = Faults(quotas={P5: 1})
+    fleet.create(request(), now=0.0)
+    assert refused(lambda: fleet.create(request(), now=0.0)).code == "ResourceInUse"
+
+
+def test_a_job_under_way_cannot_be_deleted(fleet):
+    fleet.create(request(), now=0.0)
+    assert refused(lambda: fleet.delete("train-1", now=1.0)).code == "ResourceInUse"
+
+
+def test_tags_come_with_the_request_grow_by_add_tags_and_are_not_in_the_description(fleet):
+    arn = fleet.create(request(), now=0.0)["TrainingJobArn"]
+    fleet.add_tags(arn, {"team": "audio", "headway:job": "a"}, now=1.0)
+    assert fleet.list_tags(arn, now=1.0) == {
+        "Tags": [{"Key": "team", "Value": "audio"}, {"Key": "headway:job", "Value": "a"}]
+    }
+    assert "Tags" not in fleet.describe("train-1", now=1.0)
+    fleet.call("DeleteTags", {"ResourceArn": arn, "TagKeys": ["team"]}, now=2.0)
+    assert fleet.tags_of(arn) == {"headway:job": "a"}
+
+
+# -------------------------------------------------------------------------------------------- quota and capacity
+
+
+def test_the_quota_counts_what_has_not_ended_and_refuses_at_once_in_aws_words(fleet):
+    fleet.faults = Faults(quotas={P5: 2})
+    fleet.create(request("a"), now=0.0)
+    fleet.create(request("b"), now=0.0)
+    fleet.advance(300.0)
+    fleet.stop("b", now=300.0)
+    error = refused(lambda: fleet.create(request("c"), now=301.0))
+    assert error.code == "ResourceLimitExceeded"
+    assert error.message.startswith(
+        "The account-level service limit 'ml.p5.48xlarge for training job usage' is 2 Instances, with current "
+        "utilization of 2 Instances and a request delta of 1 Instances. Please use AWS Service Quotas"
+    )
+    fleet.create(request("c"), now=420.0)
+
+
+def test_a_refused_job_leaves_its_name_free(fleet):
+    fleet.faults = Faults(quotas={P5: 0})
+    refused(lambda: fleet.create(request(), now=0.0))
+    fleet.faults = Faults()
+    fleet.create(request(), now=1.0)
+
+
+def test_other_types_are_not_held_up_by_a_quota(fleet):
+    fleet.faults = Faults(quotas={P5: 0})
+    fleet.create(request(ResourceConfig=on("ml.g5.xlarge", 9)), now=0.0)
+    assert fleet.in_use() == {"ml.g5.xlarge": 9}
+
+
+def test_instance_groups_count_each_type(fleet):
+    groups = [
+        {"InstanceGroupName": "w", "InstanceType": P5, "InstanceCount": 2},
+        {"InstanceGroupName": "d", "InstanceType": "ml.c5.4xlarge", "InstanceCount": 3},
+        {"InstanceGroupName": "e", "InstanceType": "ml.c5.4xlarge", "InstanceCount": 1},
+    ]
+    fleet.create(request(ResourceConfig={"InstanceGroups": groups, "VolumeSizeInGB": 30}), now=0.0)
+    assert fleet.in_use() == {P5: 2, "ml.c5.4xlarge": 4}
+
+
+def test_of_instance_preferences_the_first_is_taken_and_told(fleet):
+    preferences = [{"InstanceType": P5, "InstanceCount": 2}, {"InstanceType": "ml.g5.xlarge", "InstanceCount": 4}]
+    fleet.create(request(ResourceConfig={"InstancePreferences": preferences, "VolumeSizeInGB": 30}), now=0.0)
+    assert fleet.in_use() == {P5: 2}
+    config = fleet.describe("train-1", now=0.0)["ResourceConfig"]
+    assert (config["SelectedInstanceType"], config["SelectedInstanceCount"]) == (P5, 2)
+
+
+def test_lack_of_capacity_shows_later_as_a_failed_job(fleet):
+    fleet.faults = Faults(capacity={P5: 1})
+    fleet.create(request("a"), now=0.0)
+    fleet.create(request("b"), now=1.0)
+    events = play(fleet, until=200.0)
+    assert status(fleet, "a", now=200.0) == ("InProgress", "Downloading")
+    assert status(fleet, "b", now=200.0) == ("Failed", "Failed")
+    (failed,) = [event for event in events if event["TrainingJobStatus"] == "Failed"]
+    assert failed["FailureReason"].startswith("CapacityError: Unable to provision requested ML compute capacity.")
+
+
+def test_a_warm_pool_is_refused_as_its_quota_is_zero(fleet):
+    config = {**on(P5), "KeepAlivePeriodInSeconds": 600}
+    error = refused(lambda: fleet.create(request(ResourceConfig=config), now=0.0))
+    assert (error.code, "for training warm pool usage' is 0" in error.message) == ("ResourceLimitExceeded", True)
+
+
+# ------------------------------------------------------------------------------------------------------------ spot
+
+
+def test_an_interrupted_spot_job_stays_in_progress_and_starts_again_from_the_beginning(fleet):
+    fleet.create(spot(), now=0.0)
+    fleet.advance(310.0)
+    fleet.interrupt("train-1", now=310.0)
+    assert status(fleet, now=310.0) == ("InProgress", "Interrupted")
+    assert statuses(play(fleet)) == [
+        "Interrupted", "Restarting", "Downloading", "Training", "Uploading", "Completed",
+    ]  # fmt: skip
+    training = [
+        entry
+        for entry in fleet.describe("train-1", now=9e9)["SecondaryStatusTransitions"]
+        if entry["Status"] == "Training"
+    ]
+    assert [entry["EndTime"] - entry["StartTime"] for entry in training] == [100.0, 600.0]
+
+
+def test_with_a_checkpoint_it_goes_on_where_it_was_and_only_held_instances_are_billed(fleet):
+    fleet.create(spot(CheckpointConfig={"S3Uri": "s3://jobs/checkpoints"}), now=0.0)
+    fleet.advance(310.0)
+    fleet.interrupt("train-1", now=310.0)
+    play(fleet)
+    answer = fleet.describe("train-1", now=9e9)
+    assert (
+        answer["SecondaryStatusTransitions"][-3]["EndTime"] - answer["SecondaryStatusTransitions"][-3]["StartTime"]
+        == 500
+    )
+    assert answer["BillableTimeInSeconds"] == 130 + 30 + 500 + 20
+    assert answer["TrainingTimeInSeconds"] > answer["BillableTimeInSeconds"]
+
+
+def test_a_spot_job_that_waits_too_long_is_stopped(fleet):
+    condition = {"MaxRuntimeInSeconds": 700, "MaxWaitTimeInSeconds": 700}
+    fleet.create(spot(StoppingCondition=condition), now=0.0)
+    fleet.advance(310.0)
+    fleet.interrupt("train-1", now=310.0)
+    assert status(fleet, now=700.0) == ("Stopping", "Stopping")
+    assert status(fleet, now=730.0) == ("Stopped", "MaxWaitTimeExceeded")
+
+
+def test_only_a_spot_job_with_instances_is_interrupted(fleet):
+    fleet.create(request("ondemand"), now=0.0)
+    fleet.create(spot("early"), now=0.0)
+    for name in ("ondemand", "early"):
+        assert "is not a spot job that holds" in refused(lambda n=name: fleet.interrupt(n, now=1.0)).message
+
+
+# -------------------------------------------------------------------------------------------------- by the tester
+
+
+@pytest.mark.parametrize("now", [1.0, 100.0, 190.0, 400.0, 820.0])
+def test_a_job_can_be_finished_wherever_it_is(fleet, now):
+    fleet.create(request(), now=0.0)
+    fleet.advance(now)
+    fleet.finish("train-1", now=now)
+    assert statuses(fleet.advance(now))[-1] == "Completed"
+    shown = [entry["Status"] for entry in fleet.describe("train-1", now=now)["SecondaryStatusTransitions"]]
+    assert shown[-4:] == ["Downloading", "Training", "Uploading", "Completed"]
+    assert fleet.next_due() is None
+
+
+def test_a_job_can_be_failed_and_an_ended_one_cannot(fleet):
+    fleet.create(request(), now=0.0)
+    fleet.fail("train-1", "AlgorithmError: because", now=50.0)
+    assert fleet.describe("train-1", now=50.0)["FailureReason"] == "AlgorithmError: because"
+    assert refused(lambda: fleet.finish("train-1", now=51.0)).message.endswith("status Failed.")
+
+
+# ---------------------------------------------------------------------------------------------------- determinism
+
+
+def busy(fleet: Fleet, *, start: int = 0, jobs: int = 30) -> list[str]:
+    """Play some jobs under every fault; the story as text."""
+    story = []
+    for number in range(start, start + jobs):
+        now = number * 37.0
+        story += [json.dumps(event) for event in fleet.advance(now)]
+        fleet.create(request(f"job-{number}"), now=now)
+        if number % 3 == 0:
+            fleet.stop(f"job-{number}", now=now)
+    return story
+
+
+CHAOS = Faults(event_drop=0.2, event_duplicate=0.3, event_delay=0.5, event_delay_s=300, event_shuffle=0.5)
+
+
+def test_the_same_seed_tells_the_same_story():
+    stories = []
+    for seed in (1, 1, 2):
+        fleet = Fleet(faults=CHAOS, rng=random.Random(seed))
+        stories.append(busy(fleet) + [json.dumps(event) for event in play(fleet)])
+    assert stories[0] == stories[1]
+    assert stories[0] != stories[2]
+
+
+def test_a_saved_fleet_goes_on_exactly_where_it_was():
+    kept = Fleet(faults=CHAOS, rng=random.Random(5))
+    busy(kept)
+    loaded = Fleet.from_document(json.loads(json.dumps(kept.to_document())))
+    assert loaded.to_document() == kept.to_document()
+    assert busy(loaded, start=30) == busy(kept, start=30)
+    assert play(loaded) == play(kept)
+    assert loaded.in_use() == kept.in_use() == {}
+
+
+def test_time_may_pass_in_one_step_or_in_many():
+    once, often = Fleet(), Fleet()
+    for fleet in (once, often):
+        fleet.create(request("a"), now=0.0)
+        fleet.create(spot("b", StoppingCondition={"MaxRuntimeInSeconds": 50, "MaxWaitTimeInSeconds": 50}), now=5.0)
+    assert once.advance(5000.0) == play(often)
+
+
+def test_a_caller_cannot_change_a_job_through_what_it_handed_in_or_got():
+    fleet = Fleet()
+    mine = request()
+    fleet.create(mine, now=0.0)
+    mine["ResourceConfig"]["InstanceCount"] = 50
+    fleet.describe("train-1", now=0.0)["ResourceConfig"]["InstanceCount"] = 60
+    assert fleet.describe("train-1", now=0.0)["ResourceConfig"]["InstanceCount"] == 1
+    assert fleet.in_use() == {P5: 1}

@@ -1,0 +1,121 @@
+"""What the fake SageMaker refuses, and in which words."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway_sandbox import facts
+from headway_sandbox.errors import AwsError
+from headway_sandbox.fleet import Fleet
+from tests.sandbox.fleets import on, request, spot
+
+P5 = "ml.p5.48xlarge"
+MODEL = "arn:aws:sagemaker:eu-west-1:aws:hub-content/SageMakerPublicHub/Model/some-model"
+SERVERLESS = {"JobType": "FineTuning", "BaseModelArn": MODEL}
+GROUP = {"InstanceGroupName": "g", "InstanceType": P5, "InstanceCount": 1}
+SPOT_LIMIT = {"MaxRuntimeInSeconds": 3600, "MaxWaitTimeInSeconds": 3599}
+
+
+def test_a_name_with_a_wrong_character_is_refused_in_aws_words():
+    with pytest.raises(AwsError) as caught:
+        Fleet().create(request("a_b"), now=0.0)
+    assert caught.value.code == "ValidationException"
+    assert caught.value.message == (
+        "1 validation error detected: Value 'a_b' at 'trainingJobName' failed to satisfy constraint: "
+        "Member must satisfy regular expression pattern: [a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"TrainingJobName": "a" * 64}, "Member must have length less than or equal to 63"),
+        ({"TrainingJobName": ""}, "Member must have length greater than or equal to 1"),
+        ({"OutputDataConfig": None}, "Value null at 'outputDataConfig' failed"),
+        ({"OutputDataConfig": {}}, "Value null at 'outputDataConfig.s3OutputPath'"),
+        ({"RoleArn": "arn:aws:iam::12:role/x"}, "at 'roleArn' failed to satisfy constraint"),
+        ({"StoppingCondition": {"MaxRuntimeInSeconds": 0}}, "Value '0' at 'stoppingCondition.maxRuntimeInSeconds'"),
+        ({"ResourceConfig": on("ml.p99.huge")}, "Member must satisfy enum value set: ["),
+        ({"Tags": [{"Key": "k", "Value": "v"}] * 51}, "Member must have length less than or equal to 50"),
+        ({"Tags": [{"Key": "", "Value": "v"}]}, "at 'tags.1.member.key'"),
+        ({"Tags": [{"Key": "k", "Value": "v"}] * 2}, "Duplicate tag keys"),
+        ({"Tags": [{"Key": "aws:x", "Value": "v"}]}, "reserved for system use"),
+        ({"RetryStrategy": {"MaximumRetryAttempts": 31}}, "Member must have value less than or equal to 30"),
+        ({"ResourceConfig": None}, "Value null at 'resourceConfig'"),
+        ({"ResourceConfig": {"VolumeSizeInGB": 30}}, "has to name an instance type"),
+        ({"ResourceConfig": on(P5, 0)}, "has to name an instance type and at least one instance"),
+        (
+            {"ResourceConfig": {**on(P5), "InstanceGroups": [GROUP]}},
+            "can't be given together",
+        ),
+        (
+            {"StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 60}},
+            "Invalid MaxWaitTimeInSeconds. It is only supported when EnableManagedSpotTraining is set to true",
+        ),
+    ],
+)  # fmt: skip
+def test_a_request_that_breaks_a_rule_is_refused(changes, words):
+    document = {**request(), **changes}
+    with pytest.raises(AwsError, match=r"^ValidationException") as caught:
+        Fleet().create({key: value for key, value in document.items() if value is not None}, now=0.0)
+    assert words in caught.value.message
+
+
+@pytest.mark.parametrize("condition", [SPOT_LIMIT, {"MaxRuntimeInSeconds": 3600}, {"MaxWaitTimeInSeconds": 86_399}])
+def test_a_spot_request_has_to_wait_at_least_as_long_as_it_runs(condition):
+    with pytest.raises(AwsError, match=r"It must be present and be greater than or equal to MaxRuntimeInSeconds"):
+        Fleet().create(spot(StoppingCondition=condition), now=0.0)
+
+
+def test_several_errors_are_told_at_once():
+    document = request("a_b", StoppingCondition={"MaxRuntimeInSeconds": 0})
+    with pytest.raises(AwsError, match=r"2 validation errors detected: Value 'a_b' .*; Value '0'"):
+        Fleet().create(document, now=0.0)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"TrainingJobName": 5},
+        {"StoppingCondition": []},
+        {"Tags": {"Key": "k"}},
+        {"ResourceConfig": on(P5, True)},
+        {"HyperParameters": {"epochs": 3}},
+    ],
+)
+def test_a_wrong_json_type_is_a_serialization_exception(changes):
+    with pytest.raises(AwsError, match=r"^SerializationException"):
+        Fleet().create(request(**changes), now=0.0)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"Unheard": {"of": 1}},
+        {"StoppingCondition": None},
+        {"ResourceConfig": None, "ServerlessJobConfig": SERVERLESS},
+        {"Environment": None},
+        {"Tags": None},
+    ],
+)
+def test_what_may_be_missing_or_is_unheard_of_is_no_error(changes):
+    Fleet().create(request(**changes), now=0.0)
+
+
+def test_an_operation_that_it_lacks_is_named():
+    with pytest.raises(AwsError, match=r"UnknownOperationException: The sandbox's SageMaker has no CreateEndpoint."):
+        Fleet().call("CreateEndpoint", {}, now=0.0)
+
+
+@pytest.mark.parametrize(
+    ("config", "instances"),
+    [
+        (None, {}),
+        (on(P5, 3), {P5: 3}),
+        ({"InstanceType": P5}, {P5: 1}),
+        ({"InstancePreferences": [{"InstanceType": P5}], "InstanceCount": 4}, {P5: 4}),
+        ({"InstanceGroups": [{"InstanceType": P5, "InstanceCount": 0, "InstanceGroupName": "g"}]}, {}),
+    ],
+)
+def test_instances_are_counted_in_every_form_of_a_resource_config(config, instances):
+    assert facts.instances({} if config is None else {"ResourceConfig": config}) == instances
