@@ -1,0 +1,82 @@
+"""The commands on the sandbox; they are carried out by the package `headway_sandbox` of a checkout."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from importlib import import_module
+from typing import Any
+
+from headway_client.commands.context import show_json, tell, wants_json
+from headway_client.errors import EXIT_NOT_REACHABLE, EXIT_OK, ClientError, UsageError
+
+
+def up(args: argparse.Namespace) -> None:
+    """Start the sandbox, or find it running, and deploy the checkout's sources to it."""
+    with _sandbox_errors():
+        info = _load("manager").up(port=args.port, speed=args.speed, report=tell)
+    if wants_json(args):
+        show_json(asdict(info))
+        return
+    print(
+        f"The sandbox runs at {info.endpoint}\n"
+        "In this checkout `headway queue` finds it by itself. From elsewhere, and for the AWS SDKs, set:\n"
+        f"  export HEADWAY_ENDPOINT={info.endpoint} HEADWAY_REGION={info.region}\n"
+        f"  export AWS_ENDPOINT_URL={info.aws_endpoint} AWS_DEFAULT_REGION={info.region}\n"
+        f"  export AWS_ACCESS_KEY_ID={info.access_key} AWS_SECRET_ACCESS_KEY={info.secret_key}\n"
+        f"Training jobs may use the role {info.role_arn} and the bucket {info.bucket}."
+    )
+
+
+def down(args: argparse.Namespace) -> None:
+    """Stop the sandbox and keep its state."""
+    with _sandbox_errors():
+        was_running = bool(_load("manager").down())
+    if wants_json(args):
+        show_json({"wasRunning": was_running})
+    else:
+        print("The sandbox has stopped; its state is kept." if was_running else "No sandbox was running.")
+
+
+def status(args: argparse.Namespace) -> int:
+    """Show whether the sandbox runs, and where; the exit code tells, too."""
+    with _sandbox_errors():
+        info = _load("manager").status()
+    if wants_json(args):
+        show_json({"running": info is not None, **(asdict(info) if info is not None else {})})
+    elif info is not None:
+        print(f"The sandbox runs at {info.endpoint} (process {info.pid}, {info.speed:g} times real speed).")
+    else:
+        print("No sandbox runs here. Start one with `headway sandbox up`.")
+    return EXIT_NOT_REACHABLE if info is None else EXIT_OK
+
+
+def demo(_: argparse.Namespace) -> int:
+    """Play the demo on a sandbox of its own."""
+    with _sandbox_errors():
+        return int(_load("demo").main([]) or EXIT_OK)
+
+
+def _load(module: str) -> Any:
+    try:
+        return import_module(f"headway_sandbox.{module}")
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"The sandbox is not installed here ({error.name} is missing). It runs in a checkout of Headway: "
+            "type `make setup` there, then use its .venv/bin/headway.",
+            code="NoSandbox",
+        ) from error
+
+
+@contextmanager
+def _sandbox_errors() -> Iterator[None]:
+    """Turn the sandbox's own errors, which say what to do, into the client's."""
+    errors = _load("errors")
+    try:
+        yield
+    except errors.SetupMissing as error:
+        raise UsageError(str(error), code="NoSandbox") from error
+    except errors.SandboxError as error:
+        raise ClientError(str(error), code=type(error).__name__) from error

@@ -1,0 +1,170 @@
+"""What can go wrong between a user and the queue: one exception per cure, each with its exit code.
+
+The exit codes of the command line are part of its face and never change their meaning:
+
+| code | meaning |
+| --- | --- |
+| 0 | done |
+| 1 | an unexpected error: a bug in Headway |
+| 2 | wrong usage: an option, a file or a profile has to be changed |
+| 3 | the queue refuses the request; every field to change is named |
+| 4 | there is no such job |
+| 5 | the request conflicts with what the queue holds (the name is in use, the job has ended) |
+| 6 | the queue is not reachable, or the caller is not allowed; the message says what to check |
+| 7 | the queue is busy or faulty, also after retries |
+| 130 | interrupted (Ctrl-C) |
+| 141 | the reader of the output went away (a closed pipe) |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from headway.errors import HeadwayError
+
+EXIT_OK = 0
+EXIT_UNEXPECTED = 1
+EXIT_USAGE = 2
+EXIT_REFUSED = 3
+EXIT_JOB_NOT_FOUND = 4
+EXIT_CONFLICT = 5
+EXIT_NOT_REACHABLE = 6
+EXIT_BUSY = 7
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldMessage:
+    """What is wrong with one field of a request.
+
+    Attributes:
+        field: the field's path in the request, such as ``ResourceConfig.InstanceCount``.
+        message: a sentence that says what to change.
+    """
+
+    field: str
+    message: str
+
+
+class ClientError(HeadwayError):
+    """Base of the errors that the client raises on purpose.
+
+    Attributes:
+        exit_code: the command line's exit code for this kind of error.
+        code: a short name for programs; the server's own code where the server answered.
+        message: a sentence that says what to change.
+        fields: what is wrong with each field, in the server's order; empty where no field is to blame.
+        status: the HTTP status of the answer, or None if there was none.
+        request_id: the server's name for the request, for finding it in the logs; None if there was none.
+    """
+
+    exit_code: ClassVar[int] = EXIT_UNEXPECTED
+    default_code: ClassVar[str] = "Unexpected"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        fields: Iterable[FieldMessage] = (),
+        status: int | None = None,
+        request_id: str | None = None,
+    ) -> None:
+        self.code = code or self.default_code
+        self.message = message
+        self.fields = tuple(fields)
+        self.status = status
+        self.request_id = request_id
+        super().__init__(self.full_message())
+
+    def untold_fields(self) -> tuple[FieldMessage, ...]:
+        """Return the fields that the message does not tell of already, word for word."""
+        return tuple(item for item in self.fields if item.field not in self.message or item.message not in self.message)
+
+    def full_message(self) -> str:
+        """Return the message with what else is wrong with each field behind it, on one line."""
+        details = "; ".join(f"{item.field}: {item.message}" for item in self.untold_fields())
+        return f"{self.message} {details}" if details else self.message
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the error in the shape in which the queue's API tells errors."""
+        return {
+            "error": {
+                "code": self.code,
+                "message": self.message,
+                "fields": [{"field": item.field, "message": item.message} for item in self.fields],
+            },
+            "requestId": self.request_id,
+            "exitCode": self.exit_code,
+        }
+
+
+class UsageError(ClientError):
+    """The caller has to change an option, a file or a setting on this side."""
+
+    exit_code = EXIT_USAGE
+    default_code = "Usage"
+
+
+class ProfileError(UsageError):
+    """The profile file, or what it leads to, can't be used; the message says which key and how."""
+
+    default_code = "BadProfile"
+
+
+class RequestFileError(UsageError):
+    """The file with a request or a configuration can't be read as JSON; the message says where."""
+
+    default_code = "BadFile"
+
+
+class RefusedError(ClientError):
+    """The queue refuses the request as it is (400, 413, 422); the same request is refused every time."""
+
+    exit_code = EXIT_REFUSED
+    default_code = "Refused"
+
+
+class JobNotFoundError(ClientError):
+    """The queue holds no job of that name."""
+
+    exit_code = EXIT_JOB_NOT_FOUND
+    default_code = "JobNotFound"
+
+
+class ConflictError(ClientError):
+    """The request conflicts with what the queue holds: the name is in use, or the job has ended."""
+
+    exit_code = EXIT_CONFLICT
+    default_code = "Conflict"
+
+
+class NotReachableError(ClientError):
+    """No answer of the queue's API came from the endpoint: check network, name, TLS and address."""
+
+    exit_code = EXIT_NOT_REACHABLE
+    default_code = "NotReachable"
+
+
+class NotAllowedError(ClientError):
+    """The caller has no credentials, or they don't allow this request (401, 403)."""
+
+    exit_code = EXIT_NOT_REACHABLE
+    default_code = "NotAllowed"
+
+
+class BusyError(ClientError):
+    """The queue asks to come back later (429, 503), also after the client's retries."""
+
+    exit_code = EXIT_BUSY
+    default_code = "Busy"
+
+
+class ServerFaultError(ClientError):
+    """The queue failed (5xx), or answered something that is no answer of the queue's API."""
+
+    exit_code = EXIT_BUSY
+    default_code = "ServerFault"

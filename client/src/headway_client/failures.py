@@ -1,0 +1,172 @@
+"""What a failed request means, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import requests
+from urllib3.exceptions import NameResolutionError
+
+from headway_client.errors import (
+    BusyError,
+    ClientError,
+    ConflictError,
+    FieldMessage,
+    JobNotFoundError,
+    NotAllowedError,
+    NotReachableError,
+    RefusedError,
+    ServerFaultError,
+)
+
+_MAX_FOREIGN_TEXT = 300
+"""Characters kept of a message that is not Headway's own; it may be a whole page."""
+
+_FORBIDDEN_HINTS = (
+    # API Gateway's own messages (source: AWS's "Troubleshoot HTTP 403 errors from API Gateway").
+    (
+        "missing authentication token",
+        "No such path: the endpoint has to end with the stage, such as /v1.",
+    ),
+    ("signature expired", "The clock of this machine is wrong: set it."),
+    ("signature not yet current", "The clock of this machine is wrong: set it."),
+    (
+        "signature we calculated",
+        "Check the secret access key, and that the region is the API's (--region or HEADWAY_REGION).",
+    ),
+    ("credential should be scoped", "Check the region (--region or HEADWAY_REGION): it must be the API's."),
+    ("expired", "The credentials have expired: renew them, for example with `aws sso login`."),
+    ("security token", "Check the AWS credentials: they are wrong, or of another account or partition."),
+    (
+        "not authorized to perform",
+        "Ask for the right execute-api:Invoke on this API, and check the API's resource policy.",
+    ),
+    (
+        "forbidden",
+        (
+            "A private API answers so if it can't tell which API is meant: where the endpoint is a VPC "
+            "endpoint's own name, set the API's id (`api_id` in the profile or HEADWAY_API_ID)."
+        ),
+    ),
+)
+
+
+def refused(endpoint: str, status: int, headers: Mapping[str, str], content: bytes) -> ClientError:
+    """Return the error that an answer other than 2xx stands for.
+
+    Args:
+        endpoint: where the answer came from.
+        status: its HTTP status.
+        headers: its headers.
+        content: its body: Headway's error document, API Gateway's ``{"message": ...}``, or anything.
+    """
+    document = _document(content)
+    body = document.get("error")
+    own = body if isinstance(body, dict) else {}
+    code = own.get("code") if isinstance(own.get("code"), str) else None
+    message = str(own.get("message") or document.get("message") or document.get("Message") or "")
+    if not own:
+        message = message[:_MAX_FOREIGN_TEXT]
+    lowered = {name.lower(): value for name, value in headers.items()}
+    request_id = document.get("requestId") or lowered.get("x-amzn-requestid")
+    kind, text = _kind(endpoint, status, message, is_own=bool(own))
+    return kind(
+        text,
+        code=code,
+        fields=_fields(own),
+        status=status,
+        request_id=str(request_id) if request_id else None,
+    )
+
+
+def not_reached(endpoint: str, error: Exception) -> ClientError:
+    """Return the error for a request that got no answer, saying what to check."""
+    reason = getattr(error.args[0], "reason", None) if error.args else None
+    if isinstance(error, requests.exceptions.SSLError):
+        text = (
+            f"The TLS certificate of {endpoint} is not accepted. Check the endpoint, and REQUESTS_CA_BUNDLE "
+            "if your network puts a certificate of its own in between."
+        )
+    elif isinstance(reason, NameResolutionError):
+        text = (
+            f"The name of {endpoint} can't be resolved. Check the endpoint; a private API's name resolves "
+            "only inside a VPC that has an execute-api VPC endpoint with private DNS (or connect by VPN)."
+        )
+    elif isinstance(error, requests.exceptions.ProxyError):
+        text = f"The proxy on the way to {endpoint} fails. Check HTTPS_PROXY and NO_PROXY."
+    elif isinstance(error, requests.Timeout):
+        text = (
+            f"{endpoint} does not answer in time. For a private API check the VPC endpoint's security group "
+            "(port 443) and that this machine is inside the VPC or its VPN."
+        )
+    elif isinstance(error, requests.exceptions.InvalidURL | requests.exceptions.InvalidSchema):
+        text = f"{endpoint} is no URL that can be called. Give one such as https://HOST/v1."
+    else:
+        text = (
+            f"There is no connection to {endpoint}. Check that the endpoint is right and running (for a "
+            "sandbox: `headway sandbox status`), and the network on the way."
+        )
+    return NotReachableError(text)
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a Retry-After header asks for; None without one, or if it is a date."""
+    value = headers.get("Retry-After", "").strip()
+    return float(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
+
+
+def _kind(endpoint: str, status: int, message: str, *, is_own: bool) -> tuple[type[ClientError], str]:
+    if status in {401, 403}:
+        return NotAllowedError, _not_allowed(endpoint, message)
+    if status == 429:
+        said = f" ({message.rstrip('.')})" if message else ""
+        text = message if is_own else f"The queue gets too many requests{said}. Try again in a while."
+        return BusyError, text
+    if status >= 500:
+        kind = BusyError if status == 503 else ServerFaultError
+        if is_own and message:
+            return kind, message
+        said = f" ({message.rstrip('.')})" if message else ""
+        return kind, f"{endpoint} failed with status {status}{said}. Try again; if it stays so, see its logs."
+    if 300 <= status < 400:
+        return (
+            NotReachableError,
+            f"{endpoint} redirects (status {status}): give the API's own address.",
+        )
+    if not is_own and status != 413:
+        return NotReachableError, (
+            f"{endpoint} answered with status {status} and no word of Headway's. Check that the endpoint is "
+            "that of Headway's API, with its stage (such as /v1) at the end."
+        )
+    kinds: dict[int, type[ClientError]] = {404: JobNotFoundError, 409: ConflictError}
+    return kinds.get(status, RefusedError), message or f"The queue refuses the request (status {status})."
+
+
+def _not_allowed(endpoint: str, message: str) -> str:
+    lowered = message.lower()
+    for words, hint in _FORBIDDEN_HINTS:
+        if words in lowered:
+            return f"{endpoint} does not allow this ({message.rstrip('.')}). {hint}"
+    said = f" ({message.rstrip('.')})" if message else ""
+    return f"{endpoint} does not allow this{said}. Check the AWS credentials' right execute-api:Invoke."
+
+
+def _document(content: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(content)
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _fields(error: Mapping[str, Any]) -> list[FieldMessage]:
+    fields = error.get("fields")
+    if not isinstance(fields, list):
+        return []
+    return [
+        FieldMessage(field=str(item.get("field", "")), message=str(item.get("message", "")))
+        for item in fields
+        if isinstance(item, dict)
+    ]

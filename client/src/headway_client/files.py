@@ -1,0 +1,72 @@
+"""JSON documents that a user hands to the command line, from a file or standard input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from headway_client.errors import RequestFileError
+
+STANDARD_INPUT = "-"
+
+MAX_FILE_BYTES = 10_000_000
+"""API Gateway takes no request over 10 MB; the queue's own, lower limit is told by the queue."""
+
+
+def read_object(source: str) -> dict[str, Any]:
+    """Read a file, or standard input for ``-``, that holds one JSON object.
+
+    Raises:
+        RequestFileError: it can't be read, or is no JSON object; the message tells line and column.
+    """
+    name = "standard input" if source == STANDARD_INPUT else source
+    text = _read(source, name)
+    try:
+        document = json.loads(text, object_pairs_hook=_refuse_repeated, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise RequestFileError(f"{name} is no JSON: line {error.lineno}, column {error.colno}: {error.msg}.") from error
+    except RecursionError as error:
+        raise RequestFileError(f"{name} is nested too deeply.") from error
+    except ValueError as error:
+        raise RequestFileError(f"{name} can't be taken: {error}") from error
+    if not isinstance(document, dict):
+        raise RequestFileError(f"{name} has to hold one JSON object, {{...}}, not {_kind(document)}.")
+    return document
+
+
+def _read(source: str, name: str) -> str:
+    try:
+        if source == STANDARD_INPUT:
+            content = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        else:
+            with Path(source).open("rb") as file:
+                content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise RequestFileError(f"{name} can't be read: {error.strerror}.") from error
+    if len(content) > MAX_FILE_BYTES:
+        raise RequestFileError(f"{name} is larger than {MAX_FILE_BYTES:,} bytes, more than a request may be.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise RequestFileError(f"{name} is not in UTF-8: see line {line}.") from error
+
+
+def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f'the key "{repeated}" stands twice in one object; keep one.')
+    return document
+
+
+def _refuse_constant(value: str) -> Any:
+    raise ValueError(f"{value} is no number in JSON.")
+
+
+def _kind(document: object) -> str:
+    kinds = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
+    return kinds.get(type(document), "null")

@@ -1,0 +1,161 @@
+"""The command line's grammar and its help texts."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from typing import NoReturn, TypeAlias
+
+from headway_client import __version__
+from headway_client.commands import jobs, pools, sandbox
+from headway_client.documents import JOB_STATES
+from headway_client.errors import UsageError
+
+OUTPUTS = ("table", "wide", "json")
+
+DEFAULT_QUEUE_LIMIT = 200
+MAX_QUEUE_LIMIT = 10_000
+
+_DESCRIPTION = "Queue SageMaker training jobs on a fixed number of instances, the most important first."
+
+_EPILOG = """\
+The queue's endpoint is taken from --endpoint, HEADWAY_ENDPOINT, the profile (--profile, HEADWAY_PROFILE or
+the default of ~/.config/headway/config.toml), or the sandbox of the checkout you stand in.
+
+exit codes: 0 done, 2 wrong usage, 3 refused, 4 no such job, 5 conflict, 6 not reachable or not allowed,
+7 busy or faulty server, 1 anything unexpected, 130 interrupted
+"""
+
+Run = Callable[[argparse.Namespace], int | None]
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises `UsageError` in place of leaving the process, so that --output json tells usage errors too."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message[:1].upper()}{message[1:]}. See `{self.prog} --help`.")
+
+
+def build() -> argparse.ArgumentParser:
+    """Return the parser; what it parses holds the command's function as `run`."""
+    # The common options may stand before the command or behind it. Behind it they have no default, which
+    # would otherwise wipe out what was given before.
+    parser: argparse.ArgumentParser = _Parser(
+        prog="headway",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        parents=[_common(default=None)],
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"headway {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    common = _common(default=argparse.SUPPRESS)
+    _add_job_commands(commands, common)
+    _add_pool_commands(commands, common)
+    _add_sandbox_commands(commands, common)
+    return parser
+
+
+def _common(*, default: str | None) -> argparse.ArgumentParser:
+    common = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    group = common.add_argument_group("common options")
+    group.add_argument("--endpoint", metavar="URL", default=default, help="the queue's API, with its stage")
+    group.add_argument("--profile", metavar="NAME", default=default, help="a profile of the profile file, or `sandbox`")
+    group.add_argument("--region", default=default, help="the API's AWS region (HEADWAY_REGION)")
+    group.add_argument(
+        "--output",
+        "-o",
+        choices=OUTPUTS,
+        default=default or "table",
+        help="table (default), wide: with more columns and nothing cut, or json, for errors too",
+    )
+    return common
+
+
+# argparse gives what add_subparsers() returns no public name.
+_Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
+
+
+def _command(
+    commands: _Commands, common: argparse.ArgumentParser, name: str, run: Run, text: str
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(
+        name, help=text, description=f"{text[0].upper()}{text[1:]}.", parents=[common], allow_abbrev=False
+    )
+    command.set_defaults(run=run)
+    return command
+
+
+def _add_job_commands(commands: _Commands, common: argparse.ArgumentParser) -> None:
+    submit = _command(commands, common, "submit", jobs.submit, "hand in a CreateTrainingJob request")
+    submit.add_argument("file", metavar="FILE", help="the request as JSON, as for boto3; - is standard input")
+    submit.add_argument("--priority", type=_priority, metavar="N", help="higher goes first; replaces the request's tag")
+
+    queue = _command(commands, common, "queue", jobs.queue, "show who runs and who waits, and why")
+    which = queue.add_mutually_exclusive_group()
+    which.add_argument("--state", action="append", choices=JOB_STATES, help="only this state; may repeat")
+    which.add_argument("--all", action="store_true", help="ended jobs too")
+    queue.add_argument(
+        "--limit",
+        type=_limit,
+        default=DEFAULT_QUEUE_LIMIT,
+        metavar="N",
+        help=f"show at most N jobs (default {DEFAULT_QUEUE_LIMIT})",
+    )
+
+    show = _command(commands, common, "show", jobs.show, "show a job with its attempts, reasons and history")
+    show.add_argument("name", metavar="NAME")
+
+    stop = _command(commands, common, "stop", jobs.stop, "stop a job, waiting or running")
+    stop.add_argument("name", metavar="NAME")
+
+    priority = _command(commands, common, "priority", jobs.priority, "give a job another priority")
+    priority.add_argument("name", metavar="NAME")
+    priority.add_argument("priority", metavar="N", type=_priority, help="higher goes first")
+
+
+def _add_pool_commands(commands: _Commands, common: argparse.ArgumentParser) -> None:
+    _command(commands, common, "capacity", pools.capacity, "show the pools and how their instances are used")
+
+    config = commands.add_parser("config", help="show or set the pools and the policy", allow_abbrev=False)
+    actions = config.add_subparsers(metavar="ACTION", required=True)
+    _command(actions, common, "show", pools.config_show, "show the configuration document")
+    put = _command(actions, common, "set", pools.config_set, "put a configuration document, if it is valid")
+    put.add_argument("file", metavar="FILE", help="the document as JSON; - reads standard input")
+
+
+def _add_sandbox_commands(commands: _Commands, common: argparse.ArgumentParser) -> None:
+    group = commands.add_parser("sandbox", help="run it all on this machine, with a fake SageMaker", allow_abbrev=False)
+    actions = group.add_subparsers(metavar="ACTION", required=True)
+    up = _command(actions, common, "up", sandbox.up, "start the sandbox, with the state of the last time")
+    up.add_argument("--port", type=_port, metavar="N", help="where to listen (default: 4566, or a free one)")
+    up.add_argument("--speed", type=_speed, default=1.0, metavar="X", help="how much faster than real time")
+    _command(actions, common, "down", sandbox.down, "stop the sandbox and keep its state")
+    _command(actions, common, "status", sandbox.status, "show whether the sandbox runs (exit code 0), and where")
+    _command(actions, common, "demo", sandbox.demo, "play a story of priorities and preemption")
+
+
+def _priority(text: str) -> int:
+    return _whole(text, 0, 9999)
+
+
+def _limit(text: str) -> int:
+    return _whole(text, 1, MAX_QUEUE_LIMIT)
+
+
+def _port(text: str) -> int:
+    return _whole(text, 1, 65_535)
+
+
+def _speed(text: str) -> float:
+    if not re.fullmatch(r"\d{1,4}(\.\d{1,3})?", text, re.ASCII) or float(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no factor such as 1 or 60")
+    return float(text)
+
+
+def _whole(text: str, low: int, high: int) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and low <= int(text) <= high):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {low} to {high}")
+    return int(text)

@@ -1,0 +1,36 @@
+"""The tag that carries a job's priority in a CreateTrainingJob request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headway_client.errors import UsageError
+
+PRIORITY_TAGS = ("priority", "headway:priority")
+"""The spellings that the queue reads."""
+
+
+def has_priority(request: Mapping[str, Any]) -> bool:
+    """Whether a request says its priority itself."""
+    tags = request.get("Tags")
+    return isinstance(tags, list) and any(_is_priority(tag) for tag in tags)
+
+
+def with_priority(request: Mapping[str, Any], priority: int) -> dict[str, Any]:
+    """Return a copy of a request with this priority, in place of any that it has.
+
+    Raises:
+        UsageError: the request's Tags are no list, so nothing can be added to them.
+    """
+    tags = request.get("Tags")
+    if tags is None:
+        tags = []
+    if not isinstance(tags, list):
+        raise UsageError('Tags has to be a list such as [{"Key": "priority", "Value": "5"}].')
+    kept = [tag for tag in tags if not _is_priority(tag)]
+    return {**request, "Tags": [*kept, {"Key": PRIORITY_TAGS[0], "Value": str(priority)}]}
+
+
+def _is_priority(tag: object) -> bool:
+    return isinstance(tag, Mapping) and tag.get("Key") in PRIORITY_TAGS

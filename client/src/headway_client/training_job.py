@@ -1,0 +1,121 @@
+"""A job of the queue in the shape of SageMaker's DescribeTrainingJob, for clients that know nothing else.
+
+What the SageMaker SDKs need of such a document was measured on SDK 2.208 and 2.257: StatusMessage on each
+transition, LastModifiedTime, ResourceConfig, and OutputDataConfig.KmsKeyId.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any
+
+from headway_client.documents import Attempt, Job, JobDetails
+
+# States to TrainingJobStatus and SecondaryStatus (values of the service model, botocore's sagemaker/2017-07-24).
+_STATUSES = {
+    "pending": ("InProgress", "Pending"),
+    "preempted": ("InProgress", "Pending"),
+    "running": ("InProgress", "Starting"),
+    "stopping": ("Stopping", "Stopping"),
+    "completed": ("Completed", "Completed"),
+    "failed": ("Failed", "Failed"),
+    "stopped": ("Stopped", "Stopped"),
+}
+_DEFAULT_STOPPING_CONDITION = {"MaxRuntimeInSeconds": 86_400}
+"""What SageMaker takes if a request says nothing (source: API reference, StoppingCondition: 1 day)."""
+
+
+def arn(request: Mapping[str, Any], region: str, name: str) -> str:
+    """Return the ARN of the training job `name`.
+
+    The account and the partition are those of the request's role: SageMaker takes a role of its own account only
+    (source: API reference, CreateTrainingJob, RoleArn with iam:PassRole).
+    """
+    parts = str(request.get("RoleArn", "")).split(":")
+    partition, account = (parts[1], parts[4]) if len(parts) > 5 else ("aws", "")
+    return f"arn:{partition}:sagemaker:{region}:{account}:training-job/{name}"
+
+
+def shown_attempt(details: JobDetails) -> Attempt | None:
+    """Return the attempt that SageMaker's own DescribeTrainingJob is to be asked for, if there is one.
+
+    It is the live one or, for a job that has ended, the last one; but only if SageMaker has been seen to know it.
+    """
+    known = [attempt for attempt in details.attempts if attempt.status is not None]
+    if details.job.has_ended:
+        return max(known, key=lambda attempt: attempt.number, default=None)
+    return next((attempt for attempt in known if attempt.name == details.job.live_attempt), None)
+
+
+def describe(details: JobDetails, *, region: str, members: Collection[str]) -> dict[str, Any]:
+    """Return a DescribeTrainingJob document for a job of which no training job is to be shown.
+
+    Args:
+        details: the job.
+        region: the region that the ARN names.
+        members: the names that the client's service model knows in such a document.
+    """
+    job, request = details.job, details.request
+    status, secondary = _STATUSES.get(job.state, ("InProgress", "Pending"))
+    changed = _changed_time(details)
+    document: dict[str, Any] = {name: value for name, value in request.items() if name in members}
+    document |= {
+        "TrainingJobName": job.name,
+        "TrainingJobArn": arn(request, region, job.name),
+        "TrainingJobStatus": status,
+        "SecondaryStatus": secondary,
+        "ModelArtifacts": {"S3ModelArtifacts": ""},
+        "OutputDataConfig": {"KmsKeyId": "", **request.get("OutputDataConfig", {})},
+        "ResourceConfig": request.get("ResourceConfig", {}),
+        "StoppingCondition": request.get("StoppingCondition", _DEFAULT_STOPPING_CONDITION),
+        "CreationTime": datetime.fromisoformat(job.entry_time),
+        "LastModifiedTime": changed,
+        "SecondaryStatusTransitions": [
+            {"Status": secondary, "StartTime": changed, "StatusMessage": status_message(job)}
+        ],
+    }
+    if job.state == "failed":
+        document["FailureReason"] = job.reason.message
+    if job.ended_time is not None:
+        document["TrainingEndTime"] = datetime.fromisoformat(job.ended_time)
+        document["SecondaryStatusTransitions"][0]["EndTime"] = document["TrainingEndTime"]
+    return document
+
+
+def under_own_name(document: dict[str, Any], details: JobDetails) -> None:
+    """Change SageMaker's own document on an attempt into one on its job.
+
+    A client that waits must not take a preempted attempt for the job's end, nor the other way round.
+    """
+    job = details.job
+    document["TrainingJobName"] = job.name
+    status = document.get("TrainingJobStatus")
+    wanted, secondary = _STATUSES.get(job.state, ("InProgress", "Pending"))
+    if job.has_ended:
+        differs = status != wanted
+    else:
+        # A completed attempt completes its job, even if the queue has not heard of it yet.
+        differs = wanted == "InProgress" and status not in {"InProgress", "Completed"}
+    if differs:
+        document["TrainingJobStatus"] = wanted
+        document["SecondaryStatus"] = secondary
+        document.pop("FailureReason", None)
+        if wanted == "Failed":
+            document["FailureReason"] = job.reason.message
+        transition = {"Status": secondary, "StartTime": _changed_time(details), "StatusMessage": status_message(job)}
+        document["SecondaryStatusTransitions"] = [
+            *document.get("SecondaryStatusTransitions", []),
+            transition,
+        ]
+
+
+def status_message(job: Job) -> str:
+    """Return a sentence on where the job stands, as the SDKs print it while they wait."""
+    place = f" (place {job.place} in line)" if job.place is not None else ""
+    return f"Headway{place}: {job.reason.message}"
+
+
+def _changed_time(details: JobDetails) -> datetime:
+    times = [entry.time for entry in details.history] or [details.job.entry_time]
+    return max(datetime.fromisoformat(time) for time in times)

@@ -1,0 +1,106 @@
+"""The little of SageMaker and S3 that a client meets behind the queue, over HTTP on loopback."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote
+
+BUCKET = "team-bucket"
+_BUCKETS = (
+    "<ListAllMyBucketsResult><Buckets><Bucket>"
+    f"<Name>{BUCKET}</Name><CreationDate>2026-01-02T03:04:05.000Z</CreationDate>"
+    "</Bucket></Buckets></ListAllMyBucketsResult>"
+).encode()
+
+
+class AwsStub:
+    """Training jobs that SageMaker knows, objects that were put to S3, and the names of the calls that came."""
+
+    def __init__(self) -> None:
+        self.training_jobs: dict[str, dict[str, Any]] = {}
+        self.objects: dict[str, bytes] = {}
+        self.calls: list[str] = []
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._http.daemon_threads = True
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    @contextmanager
+    def running(self) -> Iterator[AwsStub]:
+        thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._http.shutdown()
+            self._http.server_close()
+            thread.join()
+
+    def sagemaker(self, operation: str, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        name = request.get("TrainingJobName", "")
+        self.calls.append(f"{operation} {name}".strip())
+        if operation == "ListTrainingJobs":
+            return 200, {"TrainingJobSummaries": []}
+        if name not in self.training_jobs:
+            return 400, {"__type": "ResourceNotFound", "message": "Requested resource not found."}
+        return 200, self.training_jobs[name] if operation == "DescribeTrainingJob" else {}
+
+
+def training_job(name: str, status: str, secondary: str, **more: Any) -> dict[str, Any]:
+    """Return what SageMaker sends on a training job; its times are epoch seconds."""
+    return {
+        "TrainingJobName": name,
+        "TrainingJobArn": f"arn:aws:sagemaker:eu-west-1:123456789012:training-job/{name}",
+        "TrainingJobStatus": status,
+        "SecondaryStatus": secondary,
+        "ModelArtifacts": {"S3ModelArtifacts": "s3://bucket/model.tar.gz"},
+        "StoppingCondition": {"MaxRuntimeInSeconds": 3600},
+        "CreationTime": 1767323045.5,
+        "SecondaryStatusTransitions": [
+            {"Status": secondary, "StartTime": 1767323046.5, "StatusMessage": "as SageMaker says"}
+        ],
+        **more,
+    }
+
+
+def _handler(stub: AwsStub) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _serve(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            service, _, operation = self.headers.get("X-Amz-Target", "").partition(".")
+            if service == "SageMaker":
+                status, document = stub.sagemaker(operation, json.loads(body))
+                return self._answer(status, json.dumps(document).encode())
+            return self._s3(unquote(self.path.partition("?")[0]).strip("/"), body)
+
+        def _s3(self, key: str, body: bytes) -> None:
+            if self.command == "PUT":
+                stub.objects[key] = body
+            if not key:
+                return self._answer(200, _BUCKETS)
+            # A bucket, whose path has no slash, is always there.
+            found = stub.objects.get(key, b"" if "/" not in key else None)
+            return self._answer(404 if found is None else 200, found if self.command == "GET" and found else b"")
+
+        def _answer(self, status: int, content: bytes) -> None:
+            self.send_response(status)
+            self.send_header("ETag", '"etag"')
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST = do_PUT = do_HEAD = do_DELETE = _serve  # noqa: N815
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Say nothing."""
+
+    return Handler

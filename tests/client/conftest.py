@@ -1,0 +1,87 @@
+"""A queue to talk to, in every test of the client."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.credentials import Credentials
+
+from headway_client.api import HeadwayApi
+from headway_client.cli import main
+from headway_client.transport import Limits
+from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
+
+# The SageMaker SDK lives in an environment of its own, where these tests run.
+collect_ignore = [] if importlib.util.find_spec("sagemaker") else ["sdk2"]
+
+FAST = Limits(connect_timeout_s=2, read_timeout_s=2, try_timeout_s=3, backoff_s=0.001, max_pause_s=1)
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No setting of the machine, nor a file of the user, reaches a test."""
+    for name in ("ENDPOINT", "PROFILE", "REGION", "CONFIG_FILE", "API_ID", "DEBUG"):
+        monkeypatch.delenv(f"HEADWAY_{name}", raising=False)
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+
+@pytest.fixture
+def server() -> Iterator[ContractServer]:
+    with ContractServer().running() as running:
+        yield running
+
+
+@pytest.fixture
+def api(server: ContractServer) -> HeadwayApi:
+    return HeadwayApi(server.endpoint, region=REGION, credentials=Credentials(ACCESS_KEY, SECRET_KEY), limits=FAST)
+
+
+@pytest.fixture
+def endpoint_set(server: ContractServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where the environment says the queue is."""
+    monkeypatch.setenv("HEADWAY_ENDPOINT", server.endpoint)
+    monkeypatch.setenv("HEADWAY_REGION", REGION)
+    return server.endpoint
+
+
+Outcome = tuple[int, str, str]
+
+
+@pytest.fixture
+def run(
+    endpoint_set: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Outcome]:
+    """Run the command line and return exit code, output and errors."""
+    # The pauses between tries are tested where they are computed.
+    monkeypatch.setattr("headway_client.transport.Limits", lambda: FAST)
+
+    def run(*arguments: str) -> Outcome:
+        code = main(arguments)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def request_file(tmp_path: Path) -> Callable[[Mapping[str, Any]], str]:
+    def write(document: Mapping[str, Any]) -> str:
+        path = tmp_path / "request.json"
+        path.write_text(json.dumps(document))
+        return str(path)
+
+    return write

@@ -1,0 +1,140 @@
+"""A real HTTP server on loopback that speaks the queue's API, checks signatures, and fails on request."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tests.client import sigv4
+from tests.client.contract import Queue
+
+ACCESS_KEY = "AKIDEXAMPLE"
+SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+REGION = "eu-west-1"
+STAGE = "/v1"
+
+
+@dataclass
+class Received:
+    """A request as it came over the wire; header names are in lower case."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass
+class Fault:
+    """An answer in place of the queue's.
+
+    Attributes:
+        status: its HTTP status.
+        body: its body.
+        headers: its headers.
+        drop: close the connection without an answer.
+        after: only once the queue has done what was asked.
+        hang_s: do nothing for so long, then close the connection.
+        claimed_bytes: say that the body is so long, and after it keep the client waiting for the rest.
+    """
+
+    status: int = 500
+    body: bytes = b"{}"
+    headers: dict[str, str] = field(default_factory=dict)
+    drop: bool = False
+    after: bool = False
+    hang_s: float = 0.0
+    claimed_bytes: int = 0
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    # Of more connections at once than wait here, some come a second later.
+    request_queue_size = 64
+
+
+class ContractServer:
+    """The queue at `endpoint`. `faults` are answered first, one a request; `received` keeps what came."""
+
+    def __init__(self) -> None:
+        self.queue = Queue()
+        self.faults: deque[Fault] = deque()
+        self.received: list[Received] = []
+        self.lock = threading.Lock()
+        self.stopped = threading.Event()
+        self._http = _Server(("127.0.0.1", 0), _handler(self))
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}{STAGE}"
+
+    def fail(self, *faults: Fault) -> None:
+        self.faults.extend(faults)
+
+    @contextmanager
+    def running(self) -> Iterator[ContractServer]:
+        thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield self
+        finally:
+            self.stopped.set()
+            self._http.shutdown()
+            self._http.server_close()
+            thread.join()
+
+
+def _handler(server: ContractServer) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        # Nagle's algorithm and delayed acknowledgements would add 40 ms to every answer.
+        disable_nagle_algorithm = True
+
+        def _serve(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            with server.lock:
+                server.received.append(Received(self.command, self.path, headers, body))
+                fault = server.faults.popleft() if server.faults else None
+            if fault is None or fault.after:
+                status, document = self._answer(headers, body)
+                fault = fault or Fault(status=status, body=json.dumps(document).encode())
+            if fault.drop or fault.hang_s:
+                server.stopped.wait(fault.hang_s)
+                self.close_connection = True
+                self.connection.shutdown(socket.SHUT_RDWR)
+                return
+            self.send_response(fault.status)
+            for name, value in {"Content-Type": "application/json", **fault.headers}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(fault.claimed_bytes or len(fault.body)))
+            self.end_headers()
+            with suppress(ConnectionError):
+                self.wfile.write(fault.body)
+            if fault.claimed_bytes:
+                server.stopped.wait(10)
+                self.close_connection = True
+
+        def _answer(self, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, Any]]:
+            try:
+                said = sigv4.check(self.command, self.path, headers, body, secrets={ACCESS_KEY: SECRET_KEY})
+            except sigv4.WrongSignature as error:
+                return 403, {"message": str(error)}
+            if (said["region"], said["service"]) != (REGION, "execute-api"):
+                return 403, {"message": "Credential should be scoped to a valid region."}
+            with server.lock:
+                return server.queue.answer(self.command, self.path.removeprefix(STAGE), body)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Say nothing: the tests look at `received`."""
+
+    return Handler

@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+
+import pytest
+
+from headway_client.api import HeadwayApi
+from headway_client.errors import ConflictError, JobNotFoundError, RefusedError, ServerFaultError, UsageError
+from tests.client.contract import request
+from tests.client.server import ContractServer, Fault
+
+
+def test_a_submitted_request_arrives_whole_and_answers_with_its_place_in_line(api: HeadwayApi, server: ContractServer):
+    submission = api.submit(request("job1", Tags=[{"Key": "priority", "Value": "7"}]))
+
+    assert submission.created
+    assert (submission.job.name, submission.job.priority, submission.job.place) == ("job1", 7, 1)
+    assert submission.job.demand == {"ml.p5.48xlarge": 1}
+    assert json.loads(server.received[0].body) == request("job1", Tags=[{"Key": "priority", "Value": "7"}])
+
+
+def test_the_same_request_again_is_the_same_job_and_not_created(api: HeadwayApi, server: ContractServer):
+    api.submit(request())
+
+    assert not api.submit(request()).created
+    assert list(server.queue.jobs) == ["job1"]
+
+
+def test_a_submission_whose_answer_was_lost_counts_as_created(api: HeadwayApi, server: ContractServer):
+    server.fail(Fault(drop=True, after=True))
+
+    submission = api.submit(request())
+
+    assert submission.created
+    assert [received.method for received in server.received] == ["POST", "POST"]
+    assert list(server.queue.jobs) == ["job1"]
+
+
+def test_two_submissions_of_one_request_at_once_give_one_job(api: HeadwayApi, server: ContractServer):
+    created = []
+    start = threading.Barrier(8)
+
+    def submit() -> None:
+        start.wait()
+        created.append(api.submit(request()).created)
+
+    threads = [threading.Thread(target=submit) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(created) == [False] * 7 + [True]
+    assert list(server.queue.jobs) == ["job1"]
+
+
+def test_a_different_request_under_the_same_name_is_a_conflict(api: HeadwayApi):
+    api.submit(request())
+
+    with pytest.raises(ConflictError, match="choose another name") as caught:
+        api.submit(request(RoleArn="arn:aws:iam::123456789012:role/other"))
+    assert (caught.value.code, caught.value.status, caught.value.request_id) == ("NameInUse", 409, "req-1")
+
+
+def test_a_refusal_names_every_field(api: HeadwayApi):
+    with pytest.raises(RefusedError) as caught:
+        api.submit({**request("x" * 70), "RoleArn": ""})
+
+    assert [item.field for item in caught.value.fields] == ["TrainingJobName", "RoleArn"]
+    assert "has 70 characters" in str(caught.value)
+    assert "RoleArn: is missing" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected", "sizes"),
+    [
+        (None, 7, ["100", "100", "100"]),
+        (0, 0, []),
+        (1, 1, ["1"]),
+        (3, 3, ["3"]),
+        (4, 4, ["4", "1"]),
+        (7, 7, ["7", "4", "1"]),
+        (50, 7, ["50", "47", "44"]),
+    ],
+)
+def test_jobs_are_listed_page_by_page_up_to_a_limit(
+    api: HeadwayApi, server: ContractServer, limit: int | None, expected: int, sizes: list[str]
+):
+    server.queue.page_size = 3
+    for number in range(7):
+        server.queue.add(f"job{number}")
+
+    names = [job.name for job in api.list_jobs(limit=limit)]
+
+    assert names == [f"job{number}" for number in range(expected)]
+    assert [received.target.split("limit=")[1].split("&")[0] for received in server.received] == sizes
+
+
+def test_pages_that_nobody_asks_for_are_not_fetched(api: HeadwayApi, server: ContractServer):
+    server.queue.page_size = 2
+    for number in range(6):
+        server.queue.add(f"job{number}")
+
+    assert len(list(itertools.islice(api.list_jobs(), 3))) == 3
+    assert len(server.received) == 2
+
+
+def test_states_repeat_in_the_query_on_every_page(api: HeadwayApi, server: ContractServer):
+    server.queue.page_size = 1
+    server.queue.add("a", jobState="failed")
+    server.queue.add("b")
+    server.queue.add("c", jobState="stopped")
+
+    assert [job.name for job in api.list_jobs(states=iter(["stopped", "failed"]))] == ["a", "c"]
+    assert all("state=stopped&state=failed" in received.target for received in server.received)
+    assert len(server.received) == 2
+
+
+def test_a_listing_that_never_ends_is_cut(api: HeadwayApi, server: ContractServer):
+    page = Fault(status=200, body=b'{"jobs": [], "nextToken": "again"}')
+    server.fail(page, page, page)
+
+    with pytest.raises(ServerFaultError, match="for ever"):
+        list(api.list_jobs())
+    assert len(server.received) == 2
+
+
+def test_a_job_is_read_with_its_attempts_reasons_and_history(api: HeadwayApi, server: ContractServer):
+    why = {"code": "Preempted", "message": "Made room for job9."}
+    attempt = {
+        "attemptName": "job1",
+        "number": 1,
+        "attemptState": "ended",
+        "trainingJobStatus": "Stopped",
+        "secondaryStatus": "Stopped",
+        "startedTime": "2026-01-02T03:04:06.000Z",
+        "endedTime": None,
+        "failureReason": None,
+        "reason": why,
+    }
+    step = {"time": "2026-01-02T03:05:00.000Z", "jobState": "preempted", "reason": why, "attemptName": "job1"}
+    server.queue.add("job1", attempts=[attempt], history=[step])
+
+    details = api.get_job("job1")
+
+    assert details.request["RoleArn"] == request()["RoleArn"]
+    assert (details.attempts[0].status, details.attempts[0].ended_time) == ("Stopped", None)
+    assert details.history[0].reason is not None
+    assert details.history[0].reason.message == "Made room for job9."
+
+
+def test_a_job_that_is_not_there_is_told_so_by_every_call(api: HeadwayApi):
+    for call in (api.get_job, api.stop_job, lambda name: api.set_priority(name, 1)):
+        with pytest.raises(JobNotFoundError, match="no job nobody"):
+            call("nobody")
+
+
+def test_stopping_tells_whether_the_job_left_or_is_being_stopped(api: HeadwayApi, server: ContractServer):
+    server.queue.add("waiting")
+    server.queue.add("running", jobState="running")
+    server.queue.add("done", jobState="completed")
+
+    assert [api.stop_job(name).state for name in ("waiting", "waiting", "running", "running")] == [
+        "stopped",
+        "stopped",
+        "stopping",
+        "stopping",
+    ]
+    with pytest.raises(ConflictError, match="ended"):
+        api.stop_job("done")
+
+
+def test_a_priority_is_set(api: HeadwayApi, server: ContractServer):
+    server.queue.add("job1")
+
+    assert api.set_priority("job1", 42).priority == 42
+    assert server.received[0].body == b'{"priority":42}'
+
+
+def test_capacity_and_configuration_are_read_and_put(api: HeadwayApi):
+    pool = api.capacity().pools[0]
+    assert (pool.pool, pool.size, pool.free, pool.waiting) == ("ml.p5.48xlarge", 2, 1, 7)
+
+    assert api.put_config({"pools": {"ml.g5.xlarge": {"size": 3}}}).version == 2
+    assert api.get_config().settings == {"pools": {"ml.g5.xlarge": {"size": 3}}}
+    with pytest.raises(RefusedError) as caught:
+        api.put_config({})
+    assert caught.value.fields[0].field == "pools"
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/"])
+def test_names_that_no_url_can_carry_are_refused_here(api: HeadwayApi, server: ContractServer, name: str):
+    with pytest.raises(UsageError, match="no job name"):
+        api.stop_job(name)
+    assert server.received == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[]",
+        b"{}",
+        b'{"jobName": 5}',
+        b"null",
+        b'{"jobName": "a", "jobState": "pending", "priority": "1", "entryTime": "x", "demand": {}, "reason": {}}',
+    ],
+)
+def test_an_answer_that_is_no_job_is_the_servers_fault(api: HeadwayApi, server: ContractServer, body: bytes):
+    server.fail(Fault(status=200, body=body))
+
+    with pytest.raises(ServerFaultError, match="same version"):
+        api.get_job("job1")
+
+
+def test_what_a_newer_server_adds_is_kept(api: HeadwayApi, server: ContractServer):
+    server.queue.add("job1", team="vision")
+
+    assert api.get_job("job1").job.document["team"] == "vision"

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from headway_client import files
+from headway_client.errors import RequestFileError, UsageError
+from headway_client.files import read_object
+from headway_client.priority_tag import has_priority, with_priority
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "line 1, column 1"),
+        (b'{\n  "a": 1,\n  "b" 2\n}', "line 3, column 7"),
+        (b'{"a": 1} x', "line 1, column 10"),
+        (b'{"a": "\xff"}', "not in UTF-8: see line 1"),
+        (b"[]", "not a list"),
+        (b'"x"', "not a text"),
+        (b"5", "not a number"),
+        (b"true", "not true or false"),
+        (b"null", "not null"),
+        (b'{"a": 1, "b": {"c": 1, "c": 2}}', 'the key "c" stands twice'),
+        (b'{"a": NaN}', "NaN is no number"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "can't be taken"),
+        (b"[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_a_file_that_is_no_json_object_says_where(tmp_path: Path, content: bytes, words: str):
+    path = tmp_path / "request.json"
+    path.write_bytes(content)
+
+    with pytest.raises(RequestFileError, match=words) as caught:
+        read_object(str(path))
+    assert caught.value.message.startswith(str(path))
+
+
+def test_a_file_that_is_missing_or_too_large_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(RequestFileError, match="can't be read: No such file"):
+        read_object(str(tmp_path / "none"))
+    with pytest.raises(RequestFileError, match="Is a directory"):
+        read_object(str(tmp_path))
+    monkeypatch.setattr(files, "MAX_FILE_BYTES", 10)
+    (tmp_path / "large").write_bytes(b" " * 11)
+    with pytest.raises(RequestFileError, match="larger than 10 bytes"):
+        read_object(str(tmp_path / "large"))
+
+
+def test_a_hyphen_is_standard_input(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'\xef\xbb\xbf{"a": 1}')))
+    assert read_object("-") == {"a": 1}
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"{")))
+    with pytest.raises(RequestFileError, match="standard input is no JSON"):
+        read_object("-")
+
+
+@pytest.mark.parametrize(
+    ("tags", "after"),
+    [
+        (None, []),
+        ([], []),
+        ([{"Key": "team", "Value": "a"}], [{"Key": "team", "Value": "a"}]),
+        ([{"Key": "priority", "Value": "1"}], []),
+        ([{"Key": "headway:priority", "Value": "1"}, {"Key": "priority", "Value": "2"}], []),
+        ([{"Key": "Priority", "Value": "1"}, "odd"], [{"Key": "Priority", "Value": "1"}, "odd"]),
+    ],
+)
+def test_a_priority_takes_the_place_of_any_other_priority_tag(tags: list[object] | None, after: list[object]):
+    request = {"TrainingJobName": "a"} if tags is None else {"TrainingJobName": "a", "Tags": tags}
+
+    assert with_priority(request, 0)["Tags"] == [*after, {"Key": "priority", "Value": "0"}]
+    assert request.get("Tags") == tags
+    assert has_priority(request) is (len(after) < len(tags or []))
+
+
+def test_tags_that_are_no_list_can_not_be_added_to():
+    with pytest.raises(UsageError, match="Tags has to be a list"):
+        with_priority({"Tags": {"priority": "1"}}, 5)

@@ -1,0 +1,336 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError, ParamValidationError
+
+from headway_client.api import HeadwayApi
+from headway_client.errors import BusyError, NotReachableError, ServerFaultError
+from headway_client.intercept import attach
+from tests.client.aws_stub import AwsStub, training_job
+from tests.client.contract import request
+from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer, Fault
+
+
+@pytest.fixture
+def aws() -> Iterator[AwsStub]:
+    with AwsStub().running() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def session() -> boto3.Session:
+    """One for all tests: reading SageMaker's service model takes its time. Clients don't share handlers."""
+    return boto3.Session(ACCESS_KEY, SECRET_KEY, region_name=REGION)
+
+
+@pytest.fixture
+def client(api: HeadwayApi, aws: AwsStub, session: boto3.Session) -> Any:
+    """A client whose training jobs go to the queue."""
+    made = session.client("sagemaker", endpoint_url=aws.url)
+    attach(made, api)
+    return made
+
+
+def attempt(name: str, number: int, status: str | None, state: str = "live") -> dict[str, Any]:
+    return {
+        "attemptName": name,
+        "number": number,
+        "attemptState": state,
+        "trainingJobStatus": status,
+        "secondaryStatus": status,
+        "startedTime": "2026-01-02T03:04:06.000Z",
+        "endedTime": None,
+        "failureReason": None,
+        "reason": None,
+    }
+
+
+def test_create_training_job_ends_in_the_queue_and_not_at_sagemaker(client: Any, aws: AwsStub, server: ContractServer):
+    answer = client.create_training_job(**request("job1"))
+
+    assert answer["TrainingJobArn"] == f"arn:aws:sagemaker:{REGION}:123456789012:training-job/job1"
+    assert answer["ResponseMetadata"]["HTTPStatusCode"] == 200
+    assert server.queue.jobs["job1"]["request"] == request("job1")
+    assert aws.calls == []
+
+
+def test_no_credentials_for_sagemaker_are_needed(
+    api: HeadwayApi, server: ContractServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    made = boto3.Session(region_name=REGION).client("sagemaker")
+    attach(made, api)
+
+    made.create_training_job(**request("job1"))
+    made.stop_training_job(TrainingJobName="job1")
+
+    assert server.queue.jobs["job1"]["jobState"] == "stopped"
+
+
+def test_all_clients_of_an_attached_session_go_to_the_queue(api: HeadwayApi, server: ContractServer):
+    session = boto3.Session(region_name=REGION)
+    attach(session, api, priority=3)
+
+    session.client("sagemaker").create_training_job(**request("job1"))
+
+    assert server.queue.jobs["job1"]["priority"] == 3
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        (None, 4),
+        ([{"Key": "team", "Value": "vision"}], 4),
+        ([{"Key": "priority", "Value": "0"}], 0),
+        ([{"Key": "headway:priority", "Value": "9"}], 9),
+    ],
+)
+def test_a_requests_own_priority_tag_counts_before_the_attached_one(
+    client: Any, api: HeadwayApi, server: ContractServer, tags: list[dict[str, str]] | None, expected: int
+):
+    attach(client, api, priority=4)
+
+    client.create_training_job(**request("job1", **({"Tags": tags} if tags else {})))
+
+    assert server.queue.jobs["job1"]["priority"] == expected
+
+
+def test_attaching_again_replaces_what_was_attached(client: Any, api: HeadwayApi, server: ContractServer):
+    attach(client, api, priority=1)
+    attach(client, api, priority=2)
+
+    client.create_training_job(**request("job1"))
+
+    assert len(server.received) == 1
+    assert server.queue.jobs["job1"]["priority"] == 2
+
+
+def test_botocores_own_validation_still_comes_first(client: Any, server: ContractServer):
+    with pytest.raises(ParamValidationError, match="TrainingJobName"):
+        client.create_training_job(RoleArn="x" * 20)
+    with pytest.raises(ParamValidationError):
+        client.describe_training_job(TrainingJobName=5)
+    with pytest.raises(ParamValidationError):
+        client.describe_training_job()
+    with pytest.raises(ParamValidationError):
+        client.stop_training_job()
+    assert server.received == []
+
+
+def test_a_refusal_is_a_client_error_with_every_field(client: Any):
+    with pytest.raises(ClientError) as caught:
+        client.create_training_job(**request("x" * 70))
+
+    assert caught.value.response["Error"]["Code"] == "ValidationException"
+    assert caught.value.response["ResponseMetadata"]["RequestId"] == "req-1"
+    assert "TrainingJobName: has 70 characters" in str(caught.value)
+
+
+@pytest.mark.parametrize("role", ["training", "other"])
+def test_a_name_that_is_taken_is_in_use_as_it_would_be_at_sagemaker(client: Any, role: str):
+    client.create_training_job(**request("job1"))
+
+    with pytest.raises(client.exceptions.ResourceInUse, match="job1"):
+        client.create_training_job(**request("job1", RoleArn=f"arn:aws:iam::123456789012:role/{role}"))
+
+
+def test_a_lost_answer_is_no_name_in_use(client: Any, server: ContractServer):
+    server.fail(Fault(drop=True, after=True))
+
+    assert client.create_training_job(**request("job1"))["TrainingJobArn"].endswith("/job1")
+
+
+def test_not_being_allowed_is_access_denied(client: Any, server: ContractServer):
+    server.fail(Fault(status=403, body=b'{"message": "Forbidden"}'))
+
+    with pytest.raises(ClientError) as caught:
+        client.create_training_job(**request())
+    assert caught.value.response["Error"]["Code"] == "AccessDeniedException"
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (Fault(status=503), BusyError),
+        (Fault(status=500), ServerFaultError),
+        (Fault(drop=True), NotReachableError),
+    ],
+)
+def test_what_sagemaker_has_no_word_for_is_raised_as_it_is(
+    client: Any, server: ContractServer, fault: Fault, kind: type[Exception]
+):
+    server.fail(*[fault] * 4)
+
+    with pytest.raises(kind):
+        client.create_training_job(**request())
+
+
+def test_a_waiting_job_is_described_as_pending_with_its_place_in_line(
+    client: Any, server: ContractServer, aws: AwsStub
+):
+    server.queue.add("first")
+    server.queue.add("job1")
+
+    described = client.describe_training_job(TrainingJobName="job1")
+
+    assert (described["TrainingJobStatus"], described["SecondaryStatus"]) == ("InProgress", "Pending")
+    transition = described["SecondaryStatusTransitions"][-1]
+    assert transition["StatusMessage"] == "Headway (place 2 in line): Waits for 1 ml.p5.48xlarge."
+    assert described["CreationTime"] == datetime(2026, 1, 2, 3, 4, 5, 1000, tzinfo=UTC)
+    assert described["LastModifiedTime"] == described["CreationTime"]
+    assert described["OutputDataConfig"] == {"KmsKeyId": "", "S3OutputPath": "s3://bucket/out"}
+    assert described["ResourceConfig"] == request()["ResourceConfig"]
+    assert aws.calls == []
+
+
+def test_a_description_holds_every_required_member_and_none_that_is_unknown(client: Any, server: ContractServer):
+    server.queue.add("job1", request=request("job1", Tags=[{"Key": "a", "Value": "b"}]))
+
+    described = client.describe_training_job(TrainingJobName="job1")
+
+    shape = client.meta.service_model.operation_model("DescribeTrainingJob").output_shape
+    described.pop("ResponseMetadata")
+    assert set(shape.required_members) <= set(described) <= set(shape.members)
+
+
+def test_a_waiter_sees_a_queued_job_through_to_its_end(client: Any, server: ContractServer, aws: AwsStub):
+    server.queue.add("job1")
+    waiter = client.get_waiter("training_job_completed_or_stopped")
+    described = client.describe_training_job
+
+    def progress(**arguments: Any) -> Any:
+        answer = described(**arguments)
+        job = server.queue.jobs["job1"]
+        if job["jobState"] == "pending":
+            aws.training_jobs["job1"] = training_job("job1", "InProgress", "Training")
+            job.update(jobState="running", liveAttempt="job1", attempts=[attempt("job1", 1, "InProgress")])
+        else:
+            aws.training_jobs["job1"] = training_job("job1", "Completed", "Completed")
+        return answer
+
+    waiter._operation_method = progress
+    waiter.wait(TrainingJobName="job1", WaiterConfig={"Delay": 0, "MaxAttempts": 5})
+
+    assert aws.calls == ["DescribeTrainingJob job1"] * 2
+
+
+def test_a_running_job_is_described_by_sagemaker_under_its_own_name(client: Any, server: ContractServer, aws: AwsStub):
+    server.queue.add(
+        "job1",
+        jobState="running",
+        liveAttempt="job1-r2",
+        attempts=[attempt("job1", 1, "Stopped", "ended"), attempt("job1-r2", 2, "InProgress")],
+    )
+    aws.training_jobs["job1-r2"] = training_job("job1-r2", "InProgress", "Training")
+
+    described = client.describe_training_job(TrainingJobName="job1")
+
+    assert described["TrainingJobName"] == "job1"
+    assert described["SecondaryStatus"] == "Training"
+    assert described["TrainingJobArn"].endswith("/job1-r2")
+    assert aws.calls == ["DescribeTrainingJob job1-r2"]
+
+
+def test_a_launch_that_sagemaker_has_not_been_seen_to_take_is_starting(
+    client: Any, server: ContractServer, aws: AwsStub
+):
+    server.queue.add("job1", jobState="running", liveAttempt="job1", attempts=[attempt("job1", 1, None, "launching")])
+
+    assert client.describe_training_job(TrainingJobName="job1")["SecondaryStatus"] == "Starting"
+    assert aws.calls == []
+
+
+@pytest.mark.parametrize(
+    ("job_state", "sagemaker", "expected"),
+    [
+        ("running", ("InProgress", "Training"), ("InProgress", "Training")),
+        # It has ended, if the queue has heard of it or not.
+        ("running", ("Completed", "Completed"), ("Completed", "Completed")),
+        # What these attempts come to is for the queue to say: they may run again.
+        ("running", ("Failed", "Failed"), ("InProgress", "Starting")),
+        ("running", ("Stopped", "Stopped"), ("InProgress", "Starting")),
+        ("preempted", ("Stopping", "Stopping"), ("InProgress", "Pending")),
+        ("stopping", ("Stopping", "Stopping"), ("Stopping", "Stopping")),
+        ("stopping", ("Stopped", "Stopped"), ("Stopped", "Stopped")),
+        ("completed", ("Completed", "Completed"), ("Completed", "Completed")),
+        ("stopped", ("Stopped", "MaxRuntimeExceeded"), ("Stopped", "MaxRuntimeExceeded")),
+        ("failed", ("Failed", "Failed"), ("Failed", "Failed")),
+        # The last attempt was preempted, and then the queue gave the job up.
+        ("failed", ("Stopped", "Stopped"), ("Failed", "Failed")),
+    ],
+)
+def test_an_attempts_end_is_not_taken_for_its_jobs_end(
+    client: Any,
+    server: ContractServer,
+    aws: AwsStub,
+    job_state: str,
+    sagemaker: tuple[str, str],
+    expected: tuple[str, str],
+):
+    live = None if job_state in {"completed", "stopped", "failed"} else "job1"
+    server.queue.add("job1", jobState=job_state, liveAttempt=live, attempts=[attempt("job1", 1, sagemaker[0])])
+    aws.training_jobs["job1"] = training_job("job1", *sagemaker)
+
+    described = client.describe_training_job(TrainingJobName="job1")
+
+    assert (described["TrainingJobStatus"], described["SecondaryStatus"]) == expected
+    assert described["SecondaryStatusTransitions"][-1]["Status"] == expected[1]
+
+
+def test_a_job_that_failed_without_an_attempt_tells_why(client: Any, server: ContractServer):
+    why = {"code": "LaunchRefused", "message": "The role can't be passed."}
+    server.queue.add("job1", jobState="failed", reason=why, endedTime="2026-01-02T04:00:00.000Z")
+
+    described = client.describe_training_job(TrainingJobName="job1")
+
+    assert (described["TrainingJobStatus"], described["FailureReason"]) == ("Failed", why["message"])
+    assert described["TrainingEndTime"] == datetime(2026, 1, 2, 4, 0, tzinfo=UTC)
+
+
+def test_training_jobs_that_are_not_the_queues_are_sagemakers(client: Any, aws: AwsStub):
+    aws.training_jobs["other"] = training_job("other", "Failed", "Failed", FailureReason="its own")
+
+    assert client.describe_training_job(TrainingJobName="other")["FailureReason"] == "its own"
+    client.stop_training_job(TrainingJobName="other")
+    with pytest.raises(client.exceptions.ResourceNotFound):
+        client.describe_training_job(TrainingJobName="nobody")
+    client.list_training_jobs()
+    assert aws.calls == [
+        "DescribeTrainingJob other",
+        "StopTrainingJob other",
+        "DescribeTrainingJob nobody",
+        "ListTrainingJobs",
+    ]
+
+
+def test_stopping_goes_to_the_queue_for_its_jobs(client: Any, server: ContractServer, aws: AwsStub):
+    server.queue.add("waiting")
+    server.queue.add("running", jobState="running")
+    server.queue.add("done", jobState="completed")
+
+    client.stop_training_job(TrainingJobName="waiting")
+    client.stop_training_job(TrainingJobName="running")
+    with pytest.raises(ClientError, match="ended already") as caught:
+        client.stop_training_job(TrainingJobName="done")
+
+    assert caught.value.response["Error"]["Code"] == "ValidationException"
+    assert [job["jobState"] for job in server.queue.jobs.values()] == ["stopped", "stopping", "completed"]
+    assert aws.calls == []
+
+
+def test_the_callers_parameters_are_left_as_they_were(client: Any, api: HeadwayApi, server: ContractServer):
+    attach(client, api, priority=4)
+    given = request("job1", Tags=[])
+    before = json.dumps(given)
+
+    client.create_training_job(**given)
+
+    assert json.dumps(given) == before
+    assert server.queue.jobs["job1"]["request"]["Tags"] == [{"Key": "priority", "Value": "4"}]

@@ -1,0 +1,304 @@
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway_client import sandbox_state
+from headway_client.errors import NotAllowedError, ProfileError, UsageError
+from headway_client.profile import Connection, is_loopback, resolve_connection
+
+FILE = """
+default = "prod"
+
+[profiles.prod]
+endpoint = "https://abc.execute-api.eu-west-1.amazonaws.com/v1/"
+aws_profile = "ml"
+api_id = "abc"
+
+[profiles.test]
+endpoint = "https://queue.example.com/v1"
+region = "eu-north-1"
+
+[profiles.local]
+endpoint = "http://127.0.0.1:4566/v1"
+region = "us-east-1"
+aws_access_key_id = "test"
+aws_secret_access_key = "dummy-secret"
+
+[profiles.empty]
+region = "eu-north-1"
+"""
+STATE = {
+    "endpoint": "http://127.0.0.1:4599/v1",
+    "region": "us-east-1",
+    "access_key": "sandbox-key",
+    "secret_key": "sandbox-secret",
+}
+
+
+@pytest.fixture
+def profiles(tmp_path: Path) -> Path:
+    """The profile file in its usual place."""
+    return write_profiles(tmp_path, FILE)
+
+
+def write_profiles(home: Path, text: str) -> Path:
+    path = home / ".config" / "headway" / "config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def write_state(folder: Path, **changes: Any) -> Path:
+    path = folder / ".sandbox" / "sandbox.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(STATE | changes))
+    return path
+
+
+def resolve(environment: Mapping[str, str] | None = None, **flags: Any) -> Connection:
+    return resolve_connection(environment=environment or {}, **flags)
+
+
+@pytest.mark.parametrize(
+    ("environment", "flags", "expected"),
+    [
+        ({}, {}, "https://abc.execute-api.eu-west-1.amazonaws.com/v1"),
+        ({"HEADWAY_PROFILE": "test"}, {}, "https://queue.example.com/v1"),
+        ({"HEADWAY_PROFILE": "test"}, {"profile": "local"}, "http://127.0.0.1:4566/v1"),
+        ({"HEADWAY_ENDPOINT": "https://env/v1", "AWS_REGION": "r"}, {}, "https://env/v1"),
+        ({"HEADWAY_ENDPOINT": "https://env/v1"}, {"profile": "test"}, "https://env/v1"),
+        ({"HEADWAY_ENDPOINT": "https://env/v1", "AWS_REGION": "r"}, {"endpoint": "https://flag/v1"}, "https://flag/v1"),
+        ({"HEADWAY_ENDPOINT": "", "HEADWAY_PROFILE": ""}, {}, "https://abc.execute-api.eu-west-1.amazonaws.com/v1"),
+    ],
+)
+def test_the_endpoint_is_taken_from_flag_then_environment_then_profile(
+    profiles: Path, environment: Mapping[str, str], flags: Mapping[str, str], expected: str
+):
+    assert resolve(environment, **flags).endpoint == expected
+
+
+@pytest.mark.parametrize(
+    ("environment", "flags", "expected"),
+    [
+        ({}, {"profile": "test", "region": "flag"}, "flag"),
+        ({"HEADWAY_REGION": "env"}, {"profile": "test", "region": "flag"}, "flag"),
+        ({"HEADWAY_REGION": "env"}, {"profile": "test"}, "env"),
+        ({"AWS_REGION": "aws"}, {"profile": "test"}, "eu-north-1"),
+        # The name of the API's host tells its region ...
+        ({"AWS_REGION": "aws"}, {}, "eu-west-1"),
+        ({}, {"endpoint": "https://vpce-1-2.execute-api.ap-south-1.vpce.amazonaws.com/v1"}, "ap-south-1"),
+        ({}, {"endpoint": "https://a.execute-api.cn-north-1.amazonaws.com.cn/v1"}, "cn-north-1"),
+        # ... before a profile whose endpoint is not the one in use.
+        ({}, {"endpoint": "https://a.execute-api.us-west-2.amazonaws.com/v1", "profile": "test"}, "us-west-2"),
+        ({}, {"endpoint": "https://queue/v1", "profile": "test"}, "eu-north-1"),
+        ({"AWS_REGION": "aws", "AWS_DEFAULT_REGION": "other"}, {"endpoint": "https://queue/v1"}, "aws"),
+        ({"AWS_DEFAULT_REGION": "other"}, {"endpoint": "https://queue/v1"}, "other"),
+        ({}, {"endpoint": "https://queue/v1", "fallback_region": "last"}, "last"),
+    ],
+)
+def test_the_region_is_that_of_the_endpoint_in_use(
+    profiles: Path, environment: Mapping[str, str], flags: Mapping[str, str], expected: str
+):
+    assert resolve(environment, **flags).region == expected
+
+
+def test_a_missing_region_is_told_with_its_cure():
+    with pytest.raises(UsageError, match="--region or set HEADWAY_REGION"):
+        resolve(endpoint="https://queue/v1")
+
+
+def test_an_api_id_belongs_to_the_endpoint_of_its_profile(profiles: Path):
+    assert resolve().api_id == "abc"
+    assert resolve(endpoint="https://queue/v1", region="r").api_id is None
+    assert resolve({"HEADWAY_API_ID": "env"}).api_id == "env"
+
+
+def test_plain_keys_are_taken_for_this_machine_only(profiles: Path, tmp_path: Path):
+    frozen = resolve(profile="local").credentials().get_frozen_credentials()
+    assert (frozen.access_key, frozen.secret_key) == ("test", "dummy-secret")
+    # Another endpoint than the profile's own never gets to see them.
+    assert resolve(profile="local", endpoint="https://queue/v1").keys is None
+
+    write_profiles(tmp_path, FILE.replace("http://127.0.0.1:4566/v1", "https://queue.example.com/v1"))
+    with pytest.raises(ProfileError, match=r"\[profiles.local\] holds an AWS key.*Remove aws_access_key_id"):
+        resolve(profile="local")
+
+
+def test_keys_are_not_shown(profiles: Path):
+    assert "dummy-secret" not in repr(resolve(profile="local"))
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "expected"),
+    [
+        ("http://localhost:1/v1", True),
+        ("http://abc.execute-api.localhost:4566/v1", True),
+        ("http://127.0.0.1/v1", True),
+        ("http://127.9.9.9/v1", True),
+        ("http://[::1]:80/v1", True),
+        ("http://localhost.example.com/v1", False),
+        ("http://127.0.0.1.example.com/v1", False),
+        ("http://10.0.0.1/v1", False),
+        ("https://queue/v1", False),
+    ],
+)
+def test_loopback_is_this_machine_and_no_name_that_looks_like_it(endpoint: str, expected: bool):
+    assert is_loopback(endpoint) is expected
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "words"),
+    [
+        ("queue.example.com/v1", "https://HOST/v1"),
+        ("ftp://queue/v1", "https://HOST/v1"),
+        ("https:///v1", "https://HOST/v1"),
+        ("https://queue:port/v1", "https://HOST/v1"),
+        ("https://[queue/v1", "https://HOST/v1"),
+        ("https://me:secret@queue/v1", "https://HOST/v1"),
+        ("https://queue/v1?x=1", "https://HOST/v1"),
+        ("http://queue/v1", "start with https://"),
+    ],
+)
+def test_an_endpoint_that_can_not_be_right_is_refused(endpoint: str, words: str):
+    with pytest.raises(UsageError, match=words):
+        resolve(endpoint=endpoint, region="r")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("\ndefault = prod", "no valid TOML: .*line 2, column 11"),
+        ('defualt = "x"', "`defualt` is no key that is known.*default, profiles"),
+        ("profiles = 5", "`profiles` has to be tables"),
+        ("[profiles]\nprod = 5", r"\[profiles.prod\] has to be a table"),
+        ('[profiles.prod]\nendpiont = "x"', r"\[profiles.prod\] `endpiont`.*endpoint, region"),
+        ("[profiles.prod]\nendpoint = 5", r"\[profiles.prod\] `endpoint` has to be text"),
+        ('[profiles.prod]\nregion = " "', r"`region` has to be text that is not empty"),
+        ('default = "nope"', r'`default` names "nope".*no \[profiles.nope\]'),
+        ('default = "a"\n[profiles.a]\naws_access_key_id = "x"', "go together; one is missing"),
+        ('default = "a"\n[profiles.a]\nregion = "x"', r"\[profiles.a\] has no endpoint"),
+        ('default = "a"\n[profiles.a]\nendpoint = "queue"', r"\[profiles.a\]: `endpoint` is 'queue'"),
+    ],
+)
+def test_a_bad_file_is_told_with_its_name_the_key_and_the_cure(tmp_path: Path, text: str, words: str):
+    path = write_profiles(tmp_path, text)
+
+    with pytest.raises(UsageError, match=words) as caught:
+        resolve()
+    assert str(path) in caught.value.message
+
+
+def test_a_file_that_is_not_text_or_too_large_or_unreadable_is_told(tmp_path: Path):
+    path = write_profiles(tmp_path, "")
+    path.write_bytes(b"\xff")
+    with pytest.raises(ProfileError, match="no valid TOML"):
+        resolve()
+    path.write_bytes(b"#" * 1_000_001)
+    with pytest.raises(ProfileError, match="larger than 1,000,000 bytes"):
+        resolve()
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ProfileError, match="can't be read"):
+        resolve()
+
+
+def test_another_file_can_be_named(tmp_path: Path):
+    other = tmp_path / "other.toml"
+    with pytest.raises(ProfileError, match="does not exist"):
+        resolve({"HEADWAY_CONFIG_FILE": str(other)})
+    other.write_text(FILE)
+    assert resolve({"HEADWAY_CONFIG_FILE": str(other)}, profile="test").region == "eu-north-1"
+
+
+def test_an_unknown_profile_is_told_with_those_there_are(profiles: Path):
+    with pytest.raises(ProfileError, match=r'no profile "nope".*empty, local, prod, test'):
+        resolve(profile="nope")
+
+
+def test_nothing_set_anywhere_says_what_to_type():
+    with pytest.raises(UsageError) as caught:
+        resolve()
+    for words in ("export HEADWAY_ENDPOINT=", "~/.config/headway/config.toml", "headway sandbox up"):
+        assert words in caught.value.message
+
+
+def test_the_sandbox_of_a_checkout_is_found_from_folders_below_it(tmp_path: Path):
+    write_state(tmp_path)
+    below = tmp_path / "docs" / "deep"
+    below.mkdir(parents=True)
+
+    found = resolve(folder=below)
+
+    assert (found.endpoint, found.region) == (STATE["endpoint"], "us-east-1")
+    assert found.credentials().get_frozen_credentials().access_key == "sandbox-key"
+    assert found.note == f"No endpoint is set: this is the sandbox of {tmp_path}."
+
+
+def test_the_sandbox_is_the_last_resort_unless_it_is_named(profiles: Path, tmp_path: Path):
+    write_state(tmp_path)
+
+    assert resolve(folder=tmp_path).endpoint.startswith("https://abc.")
+    assert resolve(folder=tmp_path, profile="sandbox").endpoint == STATE["endpoint"]
+    assert resolve(folder=tmp_path, profile="sandbox").note is None
+    with pytest.raises(UsageError, match="has no endpoint"):
+        resolve(folder=tmp_path, profile="empty")
+
+
+def test_a_profile_of_ones_own_may_be_called_sandbox(tmp_path: Path):
+    write_profiles(tmp_path, FILE.replace("profiles.test", "profiles.sandbox"))
+    write_state(tmp_path)
+
+    assert resolve(folder=tmp_path, profile="sandbox").endpoint == "https://queue.example.com/v1"
+
+
+def test_a_sandbox_of_somebody_else_is_used_only_if_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write_state(tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+
+    with pytest.raises(UsageError, match="Nothing says where the queue is"):
+        resolve(folder=tmp_path)
+    assert resolve(folder=tmp_path, profile="sandbox").endpoint == STATE["endpoint"]
+
+
+def test_a_sandbox_file_never_leads_away_from_this_machine(tmp_path: Path):
+    write_state(tmp_path, endpoint="https://queue.example.com/v1")
+
+    with pytest.raises(ProfileError, match="only taken for a sandbox"):
+        resolve(folder=tmp_path)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"endpoint": "http://127.0.0.1/v1"}', "\xff"])
+def test_a_sandbox_file_that_is_broken_is_told_with_its_cure(tmp_path: Path, content: str):
+    write_state(tmp_path).write_text(content, encoding="latin-1")
+
+    with pytest.raises(ProfileError, match="headway sandbox down"):
+        sandbox_state.find(tmp_path)
+
+
+def test_a_sandbox_without_a_queue_says_how_to_get_one(tmp_path: Path):
+    write_state(tmp_path, endpoint="")
+
+    with pytest.raises(ProfileError, match="headway sandbox up"):
+        resolve(folder=tmp_path)
+
+
+def test_no_sandbox_where_one_is_asked_for_says_how_to_get_one(tmp_path: Path):
+    with pytest.raises(ProfileError, match="headway sandbox up"):
+        resolve(profile="sandbox", folder=tmp_path)
+
+
+def test_missing_credentials_are_told_with_their_cure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    with pytest.raises(NotAllowedError, match=r"no AWS credentials.*AWS_PROFILE"):
+        resolve(endpoint="https://queue/v1", region="r").credentials()
+
+    write_profiles(tmp_path, FILE)
+    with pytest.raises(NotAllowedError, match=r"profile .ml. could not be found.*aws_profile"):
+        resolve().credentials()

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headway_client import render
+from headway_client.documents import Capacity, Job, JobDetails
+from tests.client.contract import Queue
+
+
+def make_job(name: str = "job1", **changes: Any) -> Job:
+    return Job.from_document(details_document(name, **changes))
+
+
+def details_document(name: str = "job1", **changes: Any) -> dict[str, Any]:
+    queue = Queue()
+    queue.add(name)
+    document = queue.answer("GET", f"/jobs/{name}", b"")[1]
+    return {**document, **changes}
+
+
+def test_the_queue_is_a_table_of_name_state_priority_and_why():
+    jobs = [make_job("job2", jobState="running", priority=12, reason={"code": "c", "message": "Runs."}), make_job()]
+
+    assert render.jobs_table(jobs).splitlines() == [
+        "Job Name    State    Priority    Why",
+        "----------  -------  ----------  ---------------------------",
+        "job2        running  12          Runs.",
+        "job1        pending  0           Waits for 1 ml.p5.48xlarge.",
+    ]
+
+
+def test_the_wide_table_adds_place_demand_entry_owner_and_attempt():
+    job = make_job(demand={"ml.b": 2, "ml.a": 1}, owner=None, liveAttempt="job1-r2")
+
+    header, _, row = render.jobs_table([job], wide=True).splitlines()
+
+    assert header.split("  ")[0] == "Job Name"
+    for words in ("1 ml.a, 2 ml.b", "2026-01-02 03:04:05Z", "job1-r2"):
+        assert words in row
+
+
+@pytest.mark.parametrize("name", ["007", "1e5", "0x1", "nan", "1-2"])
+def test_names_that_look_like_numbers_stay_as_they_are(name: str):
+    job = Job.from_document({**details_document(), "jobName": name})
+
+    assert render.jobs_table([job]).splitlines()[2].split()[0] == name
+
+
+@pytest.mark.parametrize(("width", "longest"), [(80, 80), (60, 60), (20, 60), (None, 237)])
+def test_only_the_last_column_is_cut_to_the_terminals_width(width: int | None, longest: int):
+    job = make_job("name-of-a-job", reason={"code": "c", "message": "why " * 50 + "!"})
+
+    lines = render.jobs_table([job], width=width).splitlines()
+
+    assert "name-of-a-job" in lines[2]
+    assert longest - 2 <= len(lines[2].rstrip()) <= longest
+    assert ("…" in lines[2]) is (width is not None)
+
+
+def test_nothing_that_others_wrote_reaches_the_terminal_raw():
+    evil = "\x1b[2J\x1b]0;owned\x07\u202e\nnext"
+    reason = {"code": "c", "message": evil}
+    attempt = {
+        "attemptName": evil, "number": 1, "attemptState": evil, "trainingJobStatus": evil, "secondaryStatus": evil,
+        "startedTime": evil, "endedTime": evil, "failureReason": evil, "reason": reason,
+    }  # fmt: skip
+    document = details_document(
+        jobName=evil, jobState=evil, owner=evil, reason=reason, demand={evil: 1}, entryTime=evil, endedTime=evil,
+        liveAttempt=evil, attempts=[attempt],
+        history=[{"time": evil, "jobState": evil, "reason": reason, "attemptName": evil}],
+    )  # fmt: skip
+    job = Job.from_document(document)
+    pool = {"pool": evil, "size": 1, "allocated": 0, "stopping": 0, "reserved": 0, "free": 1, "waiting": 0}
+
+    for text in (
+        render.jobs_table([job], wide=True),
+        render.job_sheet(JobDetails.from_document(document)),
+        render.job_sentence(job),
+        render.capacity_table(Capacity.from_document({"pools": [pool]})),
+    ):
+        assert not any(character < " " or character in "\x7f\x9b\u202e" for character in text.replace("\n", ""))
+        assert "\nnext" not in text
+
+
+def test_a_jobs_sheet_tells_attempts_and_history_in_order():
+    preempted = {"code": "Preempted", "message": "Made room for job9."}
+    document = details_document(
+        attempts=[
+            {
+                "attemptName": "job1", "number": 1, "attemptState": "ended", "trainingJobStatus": "Stopped",
+                "secondaryStatus": "Stopped", "startedTime": "2026-01-02T03:04:06.000Z",
+                "endedTime": "2026-01-02T03:05:06.000Z", "failureReason": None, "reason": preempted,
+            },
+            {
+                "attemptName": "job1-r2", "number": 2, "attemptState": "live", "trainingJobStatus": "InProgress",
+                "secondaryStatus": "Training", "startedTime": "2026-01-02T03:06:06.000Z", "endedTime": None,
+                "failureReason": None, "reason": None,
+            },
+        ],
+        history=[
+            {"time": "2026-01-02T03:04:05.000Z", "jobState": "pending", "reason": None, "attemptName": None},
+            {
+                "time": "2026-01-02T03:05:06.000Z", "jobState": "preempted", "reason": preempted,
+                "attemptName": "job1",
+            },
+        ],
+    )  # fmt: skip
+
+    assert render.job_sheet(JobDetails.from_document(document)).splitlines() == [
+        "Job Name  job1",
+        "State     pending",
+        "Why       Waits for 1 ml.p5.48xlarge.",
+        "Priority  0",
+        "Place     1",
+        "Demand    1 ml.p5.48xlarge",
+        "Owner     arn:aws:sts::123456789012:assumed-role/researcher/ada",
+        "Entered   2026-01-02 03:04:05Z",
+        "Ended     -",
+        "",
+        "Attempts",
+        "Attempt    Training Job    State    SageMaker              Started               Ended                 Why",
+        (
+            "---------  --------------  -------  ---------------------  --------------------  --------------------  "
+            "-------------------"
+        ),
+        (
+            "1          job1            ended    Stopped                2026-01-02 03:04:06Z  2026-01-02 03:05:06Z  "
+            "Made room for job9."
+        ),
+        "2          job1-r2         live     InProgress / Training  2026-01-02 03:06:06Z  -                     -",
+        "",
+        "History",
+        "Time                  State      Training Job    Why",
+        "--------------------  ---------  --------------  -------------------",
+        "2026-01-02 03:04:05Z  pending    -               -",
+        "2026-01-02 03:05:06Z  preempted  job1            Made room for job9.",
+    ]
+
+
+def test_the_width_is_that_of_the_terminal_or_of_columns(monkeypatch: pytest.MonkeyPatch):
+    assert render.output_width() is None
+    monkeypatch.setenv("COLUMNS", "77")
+    assert render.output_width() == 77
