@@ -49,7 +49,8 @@ def test_the_order_of_keys_makes_no_difference_to_the_digest() -> None:
 REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("a name of 70 characters", {"TrainingJobName": "x" * 70}, "TrainingJobName", "shorten it to at most 63"),
     ("a name with a space", {"TrainingJobName": "a b"}, "TrainingJobName", "does not match"),
-    ("an empty name", {"TrainingJobName": ""}, "TrainingJobName", "is not valid"),
+    ("an empty name", {"TrainingJobName": ""}, "TrainingJobName", "is too short: its length is 0, at least 1"),
+    ("an empty role", {"RoleArn": ""}, "RoleArn", "is too short: its length is 0, at least 20"),
     ("a missing name", {"TrainingJobName": None}, "TrainingJobName", "is required: add it"),
     ("a missing role", {"RoleArn": None}, "RoleArn", "is required: add it"),
     ("a role that is no ARN", {"RoleArn": "my-role-that-is-no-arn-at-all"}, "RoleArn", "does not match"),
@@ -128,9 +129,16 @@ def test_a_bad_request_is_refused_with_the_field_and_what_to_change(
 
 
 def test_every_wrong_field_is_named_at_once() -> None:
-    with pytest.raises(InvalidRequest, match=r"and 2 more") as raised:
-        admit(request("x" * 70, RoleArn=None, Bogus=1), CONFIGURATION)
-    assert {error.field for error in raised.value.fields} == {"TrainingJobName", "RoleArn", "Bogus"}
+    wrong = request("x" * 70, RoleArn=None, Bogus=1, ResourceConfig=on(0), **tagged(("priority", "high")))
+    with pytest.raises(InvalidRequest, match=r"and 4 more") as raised:
+        admit(wrong, CONFIGURATION)
+    assert {error.field for error in raised.value.fields} == {
+        "TrainingJobName",
+        "RoleArn",
+        "Bogus",
+        "ResourceConfig.InstanceCount",
+        "Tags[0].Value",
+    }
 
 
 @pytest.mark.parametrize("body", [None, [], "text", 5], ids=repr)

@@ -101,6 +101,7 @@ def prepare() -> AsgiApp:
     _import_any_methods()
     _import_resource_policies()
     _retry_events()
+    _encrypt_with_the_managed_key()
     application: AsgiApp = app.app
     return application
 
@@ -161,6 +162,24 @@ def _retry_events() -> None:
             functions.invoke_async_with_retry(record, json.loads(payload))
 
     eventbridge._dispatch_to_lambda = dispatch
+
+
+def _encrypt_with_the_managed_key() -> None:
+    """An upload with `aws:kms` and no key id is encrypted with the account's key aws/s3; ministack has no such key.
+
+    The SageMaker SDK uploads sources in this way. Source: S3 user guide, "Using server-side encryption with AWS KMS
+    keys (SSE-KMS)".
+    """
+    s3 = _module("services.s3")
+    original = s3._resolve_sse_write_headers
+    key = "x-amz-server-side-encryption-aws-kms-key-id"
+
+    def resolve(headers: Mapping[str, str], bucket_name: str) -> Any:
+        if headers.get("x-amz-server-side-encryption") == "aws:kms" and not headers.get(key):
+            headers = {**headers, key: "alias/aws/s3"}
+        return original(headers, bucket_name)
+
+    s3._resolve_sse_write_headers = resolve
 
 
 # ---------------------------------------------------------------------------------------------- authorisation

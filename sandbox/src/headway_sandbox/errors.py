@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from headway.errors import HeadwayError
+
 
 class AwsError(Exception):
     """An error as the service would answer it: `code` is what botocore shows as `Error.Code`."""
@@ -13,7 +15,7 @@ class AwsError(Exception):
         self.status = status
 
 
-class SandboxError(Exception):
+class SandboxError(HeadwayError):
     """The sandbox itself can't do what was asked. The message says what to do."""
 
 

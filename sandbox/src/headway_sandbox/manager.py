@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import headway
 from headway_sandbox import account, deployment, levers
 from headway_sandbox.checkout import Checkout
 from headway_sandbox.dummies import ROOT
@@ -180,7 +181,9 @@ def _start_server(python: Path, settings: Settings, port: int) -> int:
     environment = {
         name: value for name, value in os.environ.items() if name in {"HOME", "LANG", "LC_ALL", "PATH", "TZ", "USER"}
     }
-    environment["PYTHONPATH"] = str(Path(__file__).resolve().parents[1])
+    # This package and the core, whose errors it shares; nothing else of ours is in the server's interpreter.
+    ours = [Path(module).resolve().parents[1] for module in (__file__, headway.__file__)]
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, ours))
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
     durations = asdict(settings.durations) if settings.durations else {}
     command = [

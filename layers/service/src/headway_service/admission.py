@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,8 +65,13 @@ def admit(request: Any, configuration: Configuration) -> Admitted:
             "move large hyperparameters or environment values to S3 and pass their location"
         )
     errors = shapes.check(request)
-    if not errors:
-        errors = [*_tag_errors(request, configuration), *_resource_errors(request), *_spot_errors(request)]
+    # The queue's own rules look only at parts that have the right shape.
+    if _sound("Tags", errors):
+        errors += _tag_errors(request, configuration)
+    if _sound("ResourceConfig", errors):
+        errors += _resource_errors(request)
+    if _sound("EnableManagedSpotTraining", errors) and _sound("StoppingCondition", errors):
+        errors += _spot_errors(request)
     if errors:
         first = errors[0]
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
@@ -82,6 +87,10 @@ def admit(request: Any, configuration: Configuration) -> Admitted:
         priority=_priority(request, configuration),
         checkpoints="CheckpointConfig" in request,
     )
+
+
+def _sound(part: str, errors: Sequence[FieldError]) -> bool:
+    return not any(error.field.startswith(part) for error in errors)
 
 
 def _tag_errors(request: Mapping[str, Any], configuration: Configuration) -> Iterator[FieldError]:

@@ -23,6 +23,9 @@ _OPEN_ENUMS = {"TrainingInstanceType"}
 
 _MISSING = re.compile(r'^Missing required parameter in (?P<parent>\S+): "(?P<name>[^"]+)"$')
 _UNKNOWN = re.compile(r'^Unknown parameter in (?P<parent>\S+): "(?P<name>[^"]+)", must be one of: .*$', re.DOTALL)
+_SHORT = re.compile(
+    r"^Invalid length for parameter (?P<name>[^,]*), value: (?P<has>\d+), valid min length: (?P<least>\d+)$"
+)
 _WRONG = re.compile(r"^Invalid (?:type|length|value|range) for parameter (?P<name>[^,]*), (?P<rest>.*)$", re.DOTALL)
 
 
@@ -60,6 +63,9 @@ def _field_error(line: str) -> FieldError:
     if match := _UNKNOWN.match(line):
         message = "is not a parameter of CreateTrainingJob: remove it, or check its spelling"
         return FieldError(field=_path(match["parent"], match["name"]), message=message)
+    if match := _SHORT.match(line):
+        message = f"is too short: its length is {match['has']}, at least {match['least']} is needed"
+        return FieldError(field=match["name"], message=message)
     if match := _WRONG.match(line):
         return FieldError(field=match["name"] or "(the request)", message=f"is not valid: {match['rest']}")
     return FieldError(field="(the request)", message=line)

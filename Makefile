@@ -1,0 +1,149 @@
+# Headway's tasks. `make help` lists them. All that is needed: Python 3.11, 3.12 or 3.13 (with venv), make and git.
+# Each task sets up the environments it needs, once: they are made anew only when their pinned requirements change.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+# The Python that the environments are made from: the first of these that fits, unless PYTHON names one.
+FITS := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+ifndef PYTHON
+PYTHON := $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	"$$python" -c '$(FITS)' 2>/dev/null && echo "$$python" && exit; done; echo python3)
+endif
+
+# dev or prod: the part of samconfig.toml that `make deploy` takes.
+ENV ?= dev
+# What `make test…` passes on to pytest, such as PYTEST="-k preempt -x".
+PYTEST ?=
+
+VENV := .venv/bin
+SAM := .envs/sam/bin
+# For each source folder to see no more than it may. An inherited PYTHONPATH would let it see more.
+CORE_PATH := layers/core/src
+CLIENT_PATH := layers/core/src:client/src
+export PYTHONPATH :=
+
+# sam asks for a region even where it calls nothing, and reports home unless told not to.
+export SAM_CLI_TELEMETRY := 0
+WITH_REGION := AWS_DEFAULT_REGION=$${AWS_DEFAULT_REGION:-us-east-1}
+
+##@ Start here
+
+.PHONY: help
+help: ## list these targets
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: .venv/.made .envs/sandbox/.made .envs/sam/.made ## play the queue's story on this machine: four jobs, two instances
+	$(VENV)/python -m headway_sandbox.demo
+
+.PHONY: setup
+setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk2/.made ## make all environments
+
+##@ Test and check
+
+.PHONY: test
+test: test-core test-unit test-sdk2 test-e2e ## run all tests
+
+.PHONY: test-core
+test-core: .envs/core/.made ## test the decisions with nothing but them installed
+	PYTHONPATH=$(CORE_PATH) .envs/core/bin/python -m pytest tests/core $(PYTEST)
+
+.PHONY: test-unit
+test-unit: .venv/.made .envs/sandbox/.made ## test all else that is quick: service, functions, client, template
+	$(VENV)/python -m pytest -m "not e2e" --ignore tests/core --ignore tests/client/sdk2 $(PYTEST)
+
+.PHONY: test-sdk2
+test-sdk2: .envs/sdk2/.made ## test the client with the SageMaker Python SDK 2
+	PYTHONPATH=$(CLIENT_PATH) .envs/sdk2/bin/python -m pytest tests/client/sdk2 $(PYTEST)
+
+.PHONY: test-e2e
+test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made ## test end to end, on a sandbox of its own
+	$(VENV)/python -m pytest -m e2e --ignore tests/core --ignore tests/client/sdk2 $(PYTEST)
+
+.PHONY: check
+check: check-code check-template ## lint, formatting, types, and the template
+
+.PHONY: check-code
+check-code: .venv/.made ## lint, formatting and types
+	$(VENV)/ruff check .
+	$(VENV)/ruff format --check .
+	$(VENV)/mypy
+
+.PHONY: check-template
+check-template: .envs/sam/.made ## sam validate --lint and cfn-lint
+	$(WITH_REGION) $(SAM)/sam validate --lint
+	$(SAM)/cfn-lint template.yaml
+
+.PHONY: format
+format: .venv/.made ## format the code and mend what lint can mend
+	$(VENV)/ruff check --fix --exit-zero --quiet .
+	$(VENV)/ruff format .
+
+##@ Build and deploy
+
+.PHONY: build
+build: .envs/sam/.made ## build what is deployed, for Lambda on arm64
+	HEADWAY_LAYER_PYTHON="$(CURDIR)/$(SAM)/python" $(WITH_REGION) $(SAM)/sam build
+	@du -sh .aws-sam/build/*/
+
+.PHONY: deploy
+deploy: build ## deploy to AWS; ENV=dev or prod, GUIDED=1 asks for the account's own parameters
+	@if [[ -n "$(GUIDED)" && ! -e samconfig.local.toml ]]; then cp samconfig.toml samconfig.local.toml; fi
+	config=samconfig.toml; if [[ -e samconfig.local.toml ]]; then config=samconfig.local.toml; fi; \
+		$(SAM)/sam deploy --config-file "$(CURDIR)/$$config" --config-env $(ENV) $(if $(GUIDED),--guided)
+
+##@ Keep
+
+.PHONY: lock
+lock: .venv/.made ## pin anew what the .in files name; UPGRADE=1 takes the newest versions
+	$(call compile,layers/dependencies/requirements)
+	$(call compile,requirements/dev)
+	$(call compile,requirements/core)
+	$(call compile,requirements/sandbox)
+	$(call compile,requirements/sam)
+	$(call compile,requirements/sdk2)
+
+.PHONY: clean
+clean: ## remove what builds and tests have written
+	rm -rf .aws-sam .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	find functions layers client sandbox tests -name __pycache__ -prune -exec rm -rf {} +
+
+.PHONY: clean-all
+clean-all: clean ## remove the environments too
+	rm -rf .venv .envs
+
+# ---------------------------------------------------------------------------------------------------- environments
+# A stamp is written last, so a broken-off setup is begun anew; --clear leaves nothing of an older one.
+
+# One set of pins for all platforms and for Python 3.11 to 3.13, with hashes and without the address of any index.
+compile = $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-config \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+	$(if $(UPGRADE),--upgrade) $(1).in --output-file $(1).txt
+
+define make_env
+	@"$(PYTHON)" -c '$(FITS)' || { \
+		echo "Headway needs Python 3.11, 3.12 or 3.13, which $(PYTHON) is not: make $(MAKECMDGOALS) PYTHON=/path/to/python" >&2; \
+		exit 1; }
+	@echo "setting up $(@D) from $<"
+	@"$(PYTHON)" -m venv --clear $(@D)
+	@$(PIP) --no-deps --require-hashes --only-binary :all: --requirement $<
+	@problems="$$($(@D)/bin/python -m pip --disable-pip-version-check check)" || { echo "$$problems" >&2; exit 1; }
+endef
+# --no-deps: the pins are complete (`pip check` confirms it), and pip's resolver trips over hashed pins of packages
+# that others ask for with extras.
+PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-input
+
+.venv/.made: requirements/dev.txt pyproject.toml
+	$(make_env)
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.envs/%/.made: requirements/%.txt
+	$(make_env)
+	@touch $@

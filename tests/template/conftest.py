@@ -1,0 +1,71 @@
+"""The template as CloudFormation gets it: after the SAM transform, with two VPC endpoints."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / ".envs" / "sandbox" / "bin" / "python"
+ENDPOINTS = ["vpce-0123456789abcdef0", "vpce-0fedcba9876543210"]
+
+Resource = dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository's root."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def text(root: Path) -> str:
+    """The template as it is written."""
+    return (root / "template.yaml").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def template(root: Path) -> dict[str, Any]:
+    """The template as CloudFormation gets it."""
+    if not PYTHON.exists():
+        pytest.fail("the SAM transform is in .envs/sandbox, which is missing: run `make setup`")
+    command = [
+        str(PYTHON),
+        str(ROOT / "tests" / "template" / "expand.py"),
+        str(ROOT / "template.yaml"),
+        "VpcEndpointIds=" + ",".join(ENDPOINTS),
+    ]
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        env=os.environ | {"AWS_DEFAULT_REGION": "eu-central-1"},
+    )
+    assert done.returncode == 0, done.stderr
+    expanded: dict[str, Any] = json.loads(done.stdout)
+    return expanded
+
+
+@pytest.fixture(scope="session")
+def resources(template: dict[str, Any]) -> dict[str, Resource]:
+    """All resources by logical id."""
+    found: dict[str, Resource] = template["Resources"]
+    return found
+
+
+@pytest.fixture(scope="session")
+def of_type(resources: dict[str, Resource]) -> Callable[[str], dict[str, Resource]]:
+    """The properties of all resources of a type, by logical id; at least one."""
+
+    def find(kind: str) -> dict[str, Resource]:
+        found = {name: r["Properties"] for name, r in resources.items() if r["Type"] == kind}
+        assert found, f"the template has no {kind}"
+        return found
+
+    return find

@@ -1,0 +1,42 @@
+"""What somebody is told about."""
+
+import pytest
+
+ALARMS = {
+    "WakeDeadLettersAlarm": ("ApproximateNumberOfMessagesVisible", {"Fn::GetAtt": ["WakeDeadLetters", "QueueName"]}, 0),
+    "EventDeadLettersAlarm": (
+        "ApproximateNumberOfMessagesVisible",
+        {"Fn::GetAtt": ["EventDeadLetters", "QueueName"]},
+        0,
+    ),
+    "WakeQueueAgeAlarm": ("ApproximateAgeOfOldestMessage", {"Fn::GetAtt": ["WakeQueue", "QueueName"]}, 300),
+    "ApiFunctionErrorsAlarm": ("Errors", {"Ref": "ApiFunction"}, 0),
+    "ScheduleFunctionErrorsAlarm": ("Errors", {"Ref": "ScheduleFunction"}, 0),
+    "ObserveFunctionErrorsAlarm": ("Errors", {"Ref": "ObserveFunction"}, 0),
+    "ReconcileFunctionErrorsAlarm": ("Errors", {"Ref": "ReconcileFunction"}, 0),
+}
+
+
+@pytest.mark.parametrize("name", ALARMS)
+def test_an_alarm_watches_its_metric(of_type, name):
+    metric, watched, threshold = ALARMS[name]
+    alarm = of_type("AWS::CloudWatch::Alarm")[name]
+    (dimension,) = alarm["Dimensions"]
+    assert (alarm["MetricName"], dimension["Value"], alarm["Threshold"]) == (metric, watched, threshold)
+    assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
+    assert alarm["Namespace"] == ("AWS/Lambda" if metric == "Errors" else "AWS/SQS")
+
+
+def test_an_alarm_notifies_the_topic_if_there_is_one_and_says_what_it_means(of_type):
+    alarms = of_type("AWS::CloudWatch::Alarm")
+    assert set(alarms) == set(ALARMS)
+    for alarm in alarms.values():
+        told = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
+        assert alarm["AlarmActions"] == alarm["OKActions"] == told
+        assert alarm["AlarmDescription"].endswith(".")
+        assert alarm["TreatMissingData"] == "notBreaching"
+
+
+def test_a_wake_up_that_is_merely_retried_once_raises_no_alarm_of_age(of_type):
+    alarm = of_type("AWS::CloudWatch::Alarm")["WakeQueueAgeAlarm"]
+    assert alarm["Threshold"] > of_type("AWS::SQS::Queue")["WakeQueue"]["VisibilityTimeout"]

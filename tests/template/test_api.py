@@ -1,0 +1,133 @@
+"""Who may reach the API. The sandbox enforces neither private endpoints nor the resource policy."""
+
+import json
+from typing import Any
+
+import pytest
+
+ROUTES = {
+    ("post", "/jobs"),
+    ("post", "/add-job"),
+    ("get", "/jobs"),
+    ("get", "/jobs/{name}"),
+    ("delete", "/jobs/{name}"),
+    ("patch", "/jobs/{name}"),
+    ("get", "/capacity"),
+    ("get", "/config"),
+    ("put", "/config"),
+}
+ENDPOINTS = ["vpce-0123456789abcdef0", "vpce-0fedcba9876543210"]
+
+
+@pytest.fixture
+def api(of_type) -> dict[str, Any]:
+    (properties,) = of_type("AWS::ApiGateway::RestApi").values()
+    return properties
+
+
+@pytest.fixture
+def stage(of_type) -> dict[str, Any]:
+    (properties,) = of_type("AWS::ApiGateway::Stage").values()
+    return properties
+
+
+@pytest.fixture
+def policy(api) -> dict[str, dict[str, Any]]:
+    statements = api["Body"]["x-amazon-apigateway-policy"]["Statement"]
+    assert sorted(s["Effect"] for s in statements) == ["Allow", "Deny"]
+    return {s["Effect"]: s for s in statements}
+
+
+def endpoints(value: Any) -> Any:
+    """Resolve a Split of what the transform has put in."""
+    return value["Fn::Split"][1].split(value["Fn::Split"][0])
+
+
+def test_the_api_is_private_and_bound_to_the_endpoints_that_are_given(api):
+    assert api["EndpointConfiguration"]["Types"] == ["PRIVATE"]
+    assert api["EndpointConfiguration"]["VpcEndpointIds"] == {"Fn::Split": [",", {"Ref": "VpcEndpointIds"}]}
+
+
+def test_there_is_one_api_and_no_function_url(resources):
+    kinds = [r["Type"] for r in resources.values()]
+    assert kinds.count("AWS::ApiGateway::RestApi") == 1
+    assert not {"AWS::Lambda::Url", "AWS::ApiGatewayV2::Api"} & set(kinds)
+
+
+def test_everybody_who_comes_by_another_way_than_the_endpoints_is_denied(policy):
+    deny = policy["Deny"]
+    assert (deny["Principal"], deny["Action"], deny["Resource"]) == ("*", "execute-api:Invoke", "execute-api:/*")
+    assert list(deny["Condition"]) == ["StringNotEquals"]
+    assert list(deny["Condition"]["StringNotEquals"]) == ["aws:SourceVpce"]
+
+
+def test_each_of_several_endpoints_is_let_in_by_its_own_id(policy):
+    assert endpoints(policy["Deny"]["Condition"]["StringNotEquals"]["aws:SourceVpce"]) == ENDPOINTS
+
+
+def test_the_resource_policy_allows_only_the_account_so_that_callers_need_a_policy_of_their_own(policy):
+    allow = policy["Allow"]
+    assert allow["Principal"] == {"AWS": {"Fn::Sub": "arn:aws:iam::${AWS::AccountId}:root"}}
+    assert (allow["Action"], allow["Resource"]) == ("execute-api:Invoke", "execute-api:/*")
+
+
+def test_the_api_has_exactly_the_routes_of_its_contract(api):
+    routes = {(method, path) for path, methods in api["Body"]["paths"].items() for method in methods}
+    assert routes == ROUTES
+
+
+@pytest.mark.parametrize(("method", "path"), sorted(ROUTES))
+def test_each_method_asks_for_a_signature(api, method, path):
+    assert api["Body"]["paths"][path][method]["security"] == [{"AWS_IAM": []}]
+    scheme = api["Body"]["components"]["securitySchemes"]["AWS_IAM"]
+    assert scheme["x-amazon-apigateway-authtype"] == "awsSigv4"
+
+
+@pytest.mark.parametrize(("method", "path"), sorted(ROUTES))
+def test_each_method_calls_the_api_function_without_the_callers_credentials(api, method, path):
+    integration = api["Body"]["paths"][path][method]["x-amazon-apigateway-integration"]
+    assert integration["type"] == "aws_proxy"
+    assert "${ApiFunction.Arn}" in json.dumps(integration["uri"])
+    assert "credentials" not in integration
+
+
+def test_the_function_may_be_called_for_these_routes_of_this_api_only(of_type):
+    arns = [
+        permission["SourceArn"]["Fn::Sub"]
+        for permission in of_type("AWS::Lambda::Permission").values()
+        if permission["Principal"] == "apigateway.amazonaws.com"
+    ]
+    called = {tuple(arn[0].split("/", 2)[2].split("/", 1)) for arn in arns}
+    assert called == {(method.upper(), path.replace("{name}", "*")[1:]) for method, path in ROUTES}
+    assert all(arn[1]["__ApiId__"] == {"Ref": "Api"} for arn in arns)
+
+
+def test_requests_are_throttled_on_every_method(stage):
+    (settings,) = stage["MethodSettings"]
+    assert (settings["ResourcePath"], settings["HttpMethod"]) == ("/*", "*")
+    assert settings["ThrottlingRateLimit"] == {"Ref": "ApiRateLimit"}
+    assert settings["ThrottlingBurstLimit"] == {"Ref": "ApiBurstLimit"}
+
+
+def test_requests_are_traced_and_their_bodies_are_logged_nowhere(stage):
+    assert stage["TracingEnabled"] is True
+    assert not any(s.get("DataTraceEnabled") for s in stage["MethodSettings"])
+
+
+def test_the_access_log_is_json_that_names_the_caller_the_call_and_its_outcome(stage, resources):
+    log = json.loads(stage["AccessLogSetting"]["Format"])
+    assert {"requestId", "requestTime", "caller", "vpceId", "method", "path", "status"} <= set(log)
+    group = stage["AccessLogSetting"]["DestinationArn"]["Fn::GetAtt"][0]
+    assert resources[group]["Properties"]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
+
+
+def test_the_access_log_holds_nothing_secret(stage):
+    text = stage["AccessLogSetting"]["Format"].lower()
+    assert not [w for w in ("authorization", "header", "querystring", "body", "accesskey") if w in text]
+
+
+def test_api_gateways_logging_role_is_set_before_the_stage_that_needs_it(resources):
+    assert resources["Api"]["DependsOn"] == "ApiLoggingAccount"
+    account = resources["ApiLoggingAccount"]
+    assert account["Condition"] == resources["ApiLoggingRole"]["Condition"] == "SetsApiLoggingRole"
+    assert account["DeletionPolicy"] == resources["ApiLoggingRole"]["DeletionPolicy"] == "Retain"

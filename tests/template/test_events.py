@@ -1,0 +1,94 @@
+"""How the functions are woken, and where what they could not handle goes."""
+
+import pytest
+
+QUEUES = {"WakeQueue": True, "WakeDeadLetters": True, "EventDeadLetters": False}
+DEAD_LETTERS = {"Fn::GetAtt": ["EventDeadLetters", "Arn"]}
+
+
+def rule_of(of_type, function):
+    (rule,) = [
+        rule
+        for rule in of_type("AWS::Events::Rule").values()
+        if rule["Targets"][0]["Arn"] == {"Fn::GetAtt": [function, "Arn"]}
+    ]
+    return rule
+
+
+def test_sagemakers_state_changes_wake_the_observer(of_type):
+    assert rule_of(of_type, "ObserveFunction")["EventPattern"] == {
+        "source": ["aws.sagemaker"],
+        "detail-type": ["SageMaker Training Job State Change"],
+    }
+
+
+def test_reconcile_runs_every_minute(of_type):
+    assert rule_of(of_type, "ReconcileFunction")["ScheduleExpression"] == "rate(1 minute)"
+
+
+def test_the_wake_queue_feeds_the_scheduler_which_answers_for_each_message(of_type):
+    (mapping,) = of_type("AWS::Lambda::EventSourceMapping").values()
+    assert mapping["EventSourceArn"] == {"Fn::GetAtt": ["WakeQueue", "Arn"]}
+    assert mapping["FunctionName"] == {"Ref": "ScheduleFunction"}
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+
+
+@pytest.mark.parametrize(("name", "fifo"), QUEUES.items())
+def test_a_queue_is_encrypted_and_first_in_first_out_where_order_matters(of_type, name, fifo):
+    queue = of_type("AWS::SQS::Queue")[name]
+    assert queue["SqsManagedSseEnabled"] is True
+    assert queue.get("FifoQueue", False) is fifo
+    assert queue["QueueName"]["Fn::Sub"].endswith(".fifo") is fifo
+
+
+def test_these_are_all_queues(of_type):
+    assert set(of_type("AWS::SQS::Queue")) == set(QUEUES)
+
+
+def test_two_wake_ups_in_a_row_are_two(of_type):
+    assert of_type("AWS::SQS::Queue")["WakeQueue"]["ContentBasedDeduplication"] is False
+
+
+def test_a_wake_up_stays_hidden_for_six_times_the_schedulers_timeout(of_type):
+    timeout = of_type("AWS::Lambda::Function")["ScheduleFunction"]["Timeout"]
+    assert of_type("AWS::SQS::Queue")["WakeQueue"]["VisibilityTimeout"] >= 6 * timeout
+
+
+def test_a_wake_up_that_fails_again_and_again_is_put_aside(of_type):
+    redrive = of_type("AWS::SQS::Queue")["WakeQueue"]["RedrivePolicy"]
+    assert redrive["deadLetterTargetArn"] == {"Fn::GetAtt": ["WakeDeadLetters", "Arn"]}
+    assert redrive["maxReceiveCount"] >= 3
+
+
+@pytest.mark.parametrize("name", ["WakeDeadLetters", "EventDeadLetters"])
+def test_dead_letters_are_kept_as_long_as_sqs_can(of_type, name):
+    assert of_type("AWS::SQS::Queue")[name]["MessageRetentionPeriod"] == 14 * 24 * 3600
+
+
+@pytest.mark.parametrize("function", ["ObserveFunction", "ReconcileFunction"])
+def test_an_event_that_a_function_never_got_is_kept(of_type, function):
+    assert rule_of(of_type, function)["Targets"][0]["DeadLetterConfig"] == {"Arn": DEAD_LETTERS}
+
+
+@pytest.mark.parametrize("function", ["ObserveFunction", "ReconcileFunction"])
+def test_an_event_that_a_function_failed_on_is_kept(of_type, function):
+    (config,) = [
+        c for c in of_type("AWS::Lambda::EventInvokeConfig").values() if c["FunctionName"] == {"Ref": function}
+    ]
+    assert config["DestinationConfig"] == {"OnFailure": {"Destination": DEAD_LETTERS}}
+
+
+def test_a_state_change_is_tried_again_before_it_is_put_aside(of_type):
+    config = of_type("AWS::Lambda::EventInvokeConfig")["ObserveFunctionEventInvokeConfig"]
+    assert config["MaximumRetryAttempts"] == 2
+    assert rule_of(of_type, "ObserveFunction")["Targets"][0]["RetryPolicy"]["MaximumRetryAttempts"] > 0
+
+
+def test_only_the_rules_of_this_stack_may_put_events_among_the_dead_letters(of_type, resources):
+    (policy,) = of_type("AWS::SQS::QueuePolicy").values()
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    assert policy["Queues"] == [{"Ref": "EventDeadLetters"}]
+    assert statement["Principal"] == {"Service": "events.amazonaws.com"}
+    assert (statement["Action"], statement["Resource"]) == ("sqs:SendMessage", DEAD_LETTERS)
+    rules = {arn["Fn::GetAtt"][0] for arn in statement["Condition"]["ArnEquals"]["aws:SourceArn"]}
+    assert rules == {name for name, r in resources.items() if r["Type"] == "AWS::Events::Rule"}

@@ -1,0 +1,99 @@
+"""What each function is, runs on, is told and leaves behind."""
+
+import ast
+import re
+
+import pytest
+
+FUNCTIONS = ("ApiFunction", "ScheduleFunction", "ObserveFunction", "ReconcileFunction")
+TOLD_ALL = {
+    "HEADWAY_TABLE",
+    "HEADWAY_CONFIG_PARAMETER",
+    "HEADWAY_RETENTION_DAYS",
+    "POWERTOOLS_SERVICE_NAME",
+    "POWERTOOLS_METRICS_NAMESPACE",
+    "POWERTOOLS_LOG_LEVEL",
+}
+TOLD = {
+    "ApiFunction": {"HEADWAY_WAKE_QUEUE_URL"},
+    "ScheduleFunction": set(),
+    "ObserveFunction": {"HEADWAY_WAKE_QUEUE_URL"},
+    "ReconcileFunction": {"HEADWAY_WAKE_QUEUE_URL", "HEADWAY_RECONCILE_AFTER_S"},
+}
+
+
+def test_these_are_all_functions(of_type):
+    assert set(of_type("AWS::Lambda::Function")) == set(FUNCTIONS)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_runs_python_3_13_on_arm64_with_our_layers_before_all_others(of_type, name):
+    function = of_type("AWS::Lambda::Function")[name]
+    assert (function["Runtime"], function["Architectures"]) == ("python3.13", ["arm64"])
+    layers = [re.sub(r"[0-9a-f]{10}$", "", layer["Ref"]) for layer in function["Layers"]]
+    assert layers == ["CoreLayer", "ServiceLayer", "DependenciesLayer"]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_functions_handler_exists(root, text, name):
+    folder = root / "functions" / name.removesuffix("Function").lower()
+    assert f"CodeUri: functions/{folder.name}\n" in text
+    tree = ast.parse((folder / "app.py").read_text(encoding="utf-8"))
+    names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    names |= {t.id for n in tree.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)}
+    assert "handler" in names
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_is_told_what_it_needs_and_no_more(of_type, name):
+    function = of_type("AWS::Lambda::Function")[name]
+    assert function["Handler"] == "app.handler"
+    assert set(function["Environment"]["Variables"]) == TOLD_ALL | TOLD[name]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_is_traced(of_type, name):
+    assert of_type("AWS::Lambda::Function")[name]["TracingConfig"] == {"Mode": "Active"}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_logs_to_a_group_of_its_own_that_forgets(of_type, name):
+    group = of_type("AWS::Lambda::Function")[name]["LoggingConfig"]["LogGroup"]["Ref"]
+    assert group == f"{name}Logs"
+    assert of_type("AWS::Logs::LogGroup")[group]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
+
+
+def test_every_log_group_forgets(of_type):
+    assert all("RetentionInDays" in group for group in of_type("AWS::Logs::LogGroup").values())
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_has_a_role_of_its_own(of_type, name):
+    assert of_type("AWS::Lambda::Function")[name]["Role"] == {"Fn::GetAtt": [f"{name}Role", "Arn"]}
+
+
+def test_the_api_function_gives_up_before_api_gateway_does(of_type):
+    assert of_type("AWS::Lambda::Function")["ApiFunction"]["Timeout"] < 29
+
+
+def test_a_run_of_reconcile_ends_before_the_next_one_starts(of_type):
+    assert of_type("AWS::Lambda::Function")["ReconcileFunction"]["Timeout"] < 60
+
+
+def test_only_the_scheduler_reserves_concurrency_and_an_account_may_do_without(of_type, template):
+    functions = of_type("AWS::Lambda::Function")
+    assert functions["ScheduleFunction"]["ReservedConcurrentExecutions"] == {
+        "Fn::If": ["HasReservedConcurrency", {"Ref": "ScheduleConcurrency"}, {"Ref": "AWS::NoValue"}]
+    }
+    assert template["Conditions"]["HasReservedConcurrency"] == {
+        "Fn::Not": [{"Fn::Equals": [{"Ref": "ScheduleConcurrency"}, 0]}]
+    }
+    assert not [n for n in FUNCTIONS[:1] + FUNCTIONS[2:] if "ReservedConcurrentExecutions" in functions[n]]
+
+
+def test_a_layer_is_built_from_the_very_folder_that_tests_import(text):
+    assert re.findall(r"ContentUri: (\S+)", text) == [
+        "layers/core/src",
+        "layers/service/src",
+        "layers/dependencies",
+    ]

@@ -1,0 +1,91 @@
+"""What the person who deploys is asked, is kept from, and is told."""
+
+import re
+
+import pytest
+
+BAD = {
+    "VpcEndpointIds": ["", "vpc-0123456789abcdef0", "vpce-0123456789abcdef0, vpce-0fedcba9876543210", "*"],
+    "StageName": ["", "v1/x", "v 1"],
+    "TrainingRoleArns": ["", "*", "training", "arn:aws:iam::123456789012:role/*", "arn:aws:iam::*:role/x"],
+    "PoolInstanceType": ["", "p5.48xlarge", "ml.p5", 'ml.p5.48xlarge": {'],
+    "TableName": ["", "ab", "a/b/c"],
+    "AlarmTopicArn": ["topic", "arn:aws:sqs:eu-central-1:123456789012:queue"],
+}
+GOOD = {
+    "VpcEndpointIds": ["vpce-0123456789abcdef0", "vpce-01234567", "vpce-0123456789abcdef0,vpce-0fedcba9876543210"],
+    "StageName": ["v1", "prod_2"],
+    "TrainingRoleArns": ["arn:aws:iam::123456789012:role/training", "arn:aws-cn:iam::123456789012:role/a/b@c"],
+    "PoolInstanceType": ["ml.p5.48xlarge", "ml.trn1n.32xlarge", "ml.p6-b200.48xlarge", "ml.m5.large"],
+    "TableName": ["sagemaker-queue", "a.b_c"],
+    "AlarmTopicArn": ["", "arn:aws:sns:eu-central-1:123456789012:alarms"],
+}
+
+
+def test_every_parameter_is_described_and_constrained(template):
+    for name, parameter in template["Parameters"].items():
+        assert parameter["Description"].endswith("."), name
+        assert "AllowedValues" in parameter or "ConstraintDescription" in parameter, name
+        if parameter["Type"] == "Number" and "AllowedValues" not in parameter:
+            assert parameter["MinValue"] <= parameter["Default"] <= parameter["MaxValue"], name
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
+def test_a_bad_value_is_refused(template, name, value):
+    assert not re.fullmatch(template["Parameters"][name]["AllowedPattern"], value)
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in GOOD.items() for value in values])
+def test_a_good_value_is_taken(template, name, value):
+    assert re.fullmatch(template["Parameters"][name]["AllowedPattern"], value)
+
+
+def test_every_pattern_is_tried_here_and_every_default_fits_its_own(template):
+    patterns = {name: p["AllowedPattern"] for name, p in template["Parameters"].items() if "AllowedPattern" in p}
+    assert set(patterns) == set(BAD) == set(GOOD)
+    for name, pattern in patterns.items():
+        default = template["Parameters"][name].get("Default")
+        assert default is None or re.fullmatch(pattern, default), name
+
+
+def test_only_what_belongs_to_the_account_has_no_default(template):
+    without = {name for name, parameter in template["Parameters"].items() if "Default" not in parameter}
+    assert without == {"VpcEndpointIds", "TrainingRoleArns"}
+
+
+def test_every_parameter_has_a_label_and_a_group(template):
+    interface = template["Metadata"]["AWS::CloudFormation::Interface"]
+    grouped = [name for group in interface["ParameterGroups"] for name in group["Parameters"]]
+    assert sorted(grouped) == sorted(template["Parameters"])
+    assert set(interface["ParameterLabels"]) == set(template["Parameters"])
+
+
+def test_every_parameter_is_used(template, text):
+    body = text.split("\nConditions:\n", 1)[1]
+    unused = [n for n in template["Parameters"] if f"Ref {n}" not in body and f"${{{n}}}" not in body]
+    assert unused == []
+
+
+def test_the_outputs_are_what_clients_and_operators_need_and_described(template):
+    assert set(template["Outputs"]) >= {
+        "ApiEndpoint",
+        "ApiId",
+        "TableName",
+        "WakeQueueUrl",
+        "ConfigParameterName",
+        "ApiFunctionName",
+        "ScheduleFunctionName",
+        "ObserveFunctionName",
+        "ReconcileFunctionName",
+    }
+    assert all(output["Description"].endswith(".") for output in template["Outputs"].values())
+
+
+def test_both_environments_give_parameters_that_exist(root, template):
+    overrides = re.findall(r'^ +"(\w+)=(.*)",$', (root / "samconfig.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {name for name, _ in overrides} >= {"TableName", "RetentionDays", "LogLevel"}
+    for name, value in overrides:
+        parameter = template["Parameters"][name]
+        allowed = [str(v) for v in parameter.get("AllowedValues", [value])]
+        assert value in allowed, name
+        assert re.fullmatch(parameter.get("AllowedPattern", ".*"), value), name

@@ -1,0 +1,97 @@
+"""The pinned requirements: complete, hashed, alike where they must be, and bound to no index."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+ENVIRONMENTS = ("core", "dev", "sam", "sandbox", "sdk2")
+LOCKS = [*(f"requirements/{name}.txt" for name in ENVIRONMENTS), "layers/dependencies/requirements.txt"]
+PIN = re.compile(r"^([a-z0-9-]+)==(\S+)(?: ; .+)? \\$", re.MULTILINE)
+
+
+def read(root, path):
+    return (root / path).read_text(encoding="utf-8")
+
+
+def pins(root, path):
+    return dict(PIN.findall(read(root, path)))
+
+
+def asked(root, path):
+    """The packages that an .in file names itself."""
+    lines = read(root, path).splitlines()
+    return {re.split(r"[\[<>=]", line)[0] for line in lines if line and line[0].isalnum()}
+
+
+@pytest.mark.parametrize("path", LOCKS)
+def test_every_package_that_is_asked_for_is_pinned(root, path):
+    names = asked(root, path.replace(".txt", ".in"))
+    assert names
+    assert names <= set(pins(root, path))
+
+
+@pytest.mark.parametrize("path", LOCKS)
+def test_every_pin_has_a_hash(root, path):
+    text = read(root, path)
+    entries = re.split(r"\n(?=[a-z0-9])", text)[1:]
+    assert len(entries) == len(PIN.findall(text)) > 0
+    assert all("--hash=sha256:" in entry for entry in entries)
+
+
+@pytest.mark.parametrize("path", [*LOCKS, *(p.replace(".txt", ".in") for p in LOCKS), "pyproject.toml"])
+def test_no_index_is_named(root, path):
+    assert not re.search(r"://|--(extra-)?index-url|--find-links", read(root, path))
+
+
+def test_what_is_tested_is_what_is_deployed(root):
+    deployed = pins(root, "layers/dependencies/requirements.txt")
+    tested = pins(root, "requirements/dev.txt")
+    assert {name: tested.get(name) for name in deployed} == deployed
+
+
+def test_the_layers_pins_depend_on_no_condition_which_pip_would_judge_by_the_wrong_python(root):
+    lines = read(root, "layers/dependencies/requirements.txt").splitlines()
+    assert [line for line in lines if " ; " in line] == []
+
+
+def test_the_layer_keeps_the_model_of_every_aws_service_that_the_functions_call(root):
+    makefile = read(root, "layers/dependencies/Makefile")
+    kept = re.search(r"^SERVICES = (.+)$", makefile, re.MULTILINE)
+    assert kept
+    sources = [*(root / "layers/service/src").rglob("*.py"), *(root / "functions").rglob("*.py")]
+    code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    called = set(re.findall(r"""(?:client|resource|get_service_model)\(\s*["']([a-z0-9-]+)["']""", code))
+    assert called <= set(kept.group(1).split())
+
+
+def test_the_emulator_is_pinned_to_the_version_whose_private_function_the_sandbox_calls(root):
+    assert pins(root, "requirements/sandbox.txt")["ministack"] == "1.5.33"
+    assert '"ministack==1.5.33"' in read(root, "pyproject.toml")
+
+
+def test_make_help_lists_every_target(root):
+    makefile = read(root, "Makefile")
+    targets = set(re.findall(r"^\.PHONY: (\S+)$", makefile, re.MULTILINE))
+    listed = subprocess.run(
+        ["make", "--no-print-directory", "help"], cwd=root, capture_output=True, text=True, check=True
+    ).stdout
+    assert targets == set(re.findall(r"^  make (\S+) +\S", listed, re.MULTILINE))
+    assert {"demo", "test", "check", "build", "deploy", "setup", "lock", "clean"} <= targets
+
+
+def test_a_python_that_does_not_fit_is_refused_with_a_sentence(root, tmp_path):
+    shutil.copy(root / "Makefile", tmp_path)
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "core.txt").touch()
+    done = subprocess.run(
+        ["make", ".envs/core/.made", f"PYTHON={tmp_path}/python3.9"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "Headway needs Python 3.11, 3.12 or 3.13" in done.stderr
+    assert not (tmp_path / ".envs").exists()

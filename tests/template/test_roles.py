@@ -1,0 +1,136 @@
+"""What each function may do: exactly this. A new call in the code needs a line here and in the template."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+TABLE = {
+    f"dynamodb:{action}"
+    for action in (
+        "BatchGetItem",
+        "ConditionCheckItem",
+        "DeleteItem",
+        "GetItem",
+        "PutItem",
+        "Query",
+        "UpdateItem",
+    )
+}
+ALL = TABLE | {"logs:CreateLogStream", "logs:PutLogEvents", "xray:PutTelemetryRecords", "xray:PutTraceSegments"}
+ACTIONS = {
+    "ApiFunctionRole": ALL | {"sqs:SendMessage", "ssm:GetParameter", "ssm:PutParameter"},
+    "ScheduleFunctionRole": ALL
+    | {
+        "iam:PassRole",
+        "sagemaker:AddTags",
+        "sagemaker:CreateTrainingJob",
+        "sagemaker:DescribeTrainingJob",
+        "sagemaker:ListTags",
+        "sagemaker:StopTrainingJob",
+        "sqs:ChangeMessageVisibility",
+        "sqs:DeleteMessage",
+        "sqs:GetQueueAttributes",
+        "sqs:ReceiveMessage",
+        "ssm:GetParameter",
+    },
+    "ObserveFunctionRole": ALL | {"sagemaker:DescribeTrainingJob", "sagemaker:StopTrainingJob", "sqs:SendMessage"},
+    "ReconcileFunctionRole": ALL | {"sagemaker:DescribeTrainingJob", "sqs:SendMessage", "ssm:GetParameter"},
+}
+TRAINING_JOBS = {"Fn::Sub": "arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AWS::AccountId}:training-job/*"}
+
+
+def statements(role: dict[str, Any]) -> list[dict[str, Any]]:
+    return [s for policy in role["Policies"] for s in policy["PolicyDocument"]["Statement"]]
+
+
+def actions(statement: dict[str, Any]) -> list[str]:
+    found = statement["Action"]
+    return [found] if isinstance(found, str) else found
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_a_function_may_do_exactly_what_it_does(of_type, name):
+    role = of_type("AWS::IAM::Role")[name]
+    assert {a for s in statements(role) for a in actions(s)} == ACTIONS[name]
+    assert {s["Effect"] for s in statements(role)} == {"Allow"}
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_a_functions_role_has_no_managed_policy_and_is_assumed_by_lambda_alone(of_type, name):
+    role = of_type("AWS::IAM::Role")[name]
+    assert "ManagedPolicyArns" not in role
+    (trust,) = role["AssumeRolePolicyDocument"]["Statement"]
+    assert trust["Principal"] == {"Service": "lambda.amazonaws.com"}
+
+
+def test_these_are_all_roles_and_none_has_full_access(of_type):
+    roles = of_type("AWS::IAM::Role")
+    assert set(roles) == {*ACTIONS, "ApiLoggingRole"}
+    assert "FullAccess" not in json.dumps(roles)
+    assert not [a for r in ACTIONS for s in statements(roles[r]) for a in actions(s) if "*" in a]
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_only_traces_are_written_to_any_resource(of_type, name):
+    for statement in statements(of_type("AWS::IAM::Role")[name]):
+        if statement["Resource"] == "*":
+            assert {a.split(":")[0] for a in actions(statement)} == {"xray"}
+
+
+def test_a_star_for_a_resource_has_its_reason_beside_it(text):
+    lines = text.splitlines()
+    stars = [n for n, line in enumerate(lines) if re.search(r"""Resource:\s*\[?\s*["']\*["']""", line)]
+    assert stars
+    assert [lines[n - 1].strip()[:11] for n in stars] == ['# Why "*": '] * len(stars)
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_sagemaker_is_limited_to_training_jobs_of_this_account_and_region(of_type, name):
+    for statement in statements(of_type("AWS::IAM::Role")[name]):
+        if any(a.startswith("sagemaker:") for a in actions(statement)):
+            assert statement["Resource"] == TRAINING_JOBS
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_only_jobs_with_the_queues_mark_are_started_and_stopped(of_type, name):
+    needs = {
+        "sagemaker:AddTags": {"Null": {"aws:RequestTag/headway:job": "false"}},
+        "sagemaker:CreateTrainingJob": {"Null": {"aws:RequestTag/headway:job": "false"}},
+        "sagemaker:StopTrainingJob": {"Null": {"aws:ResourceTag/headway:job": "false"}},
+    }
+    for statement in statements(of_type("AWS::IAM::Role")[name]):
+        for action in set(actions(statement)) & set(needs):
+            assert statement["Condition"] == needs[action]
+
+
+def test_the_scheduler_passes_named_roles_to_sagemaker_only(of_type, template):
+    (statement,) = [
+        s for s in statements(of_type("AWS::IAM::Role")["ScheduleFunctionRole"]) if "iam:PassRole" in actions(s)
+    ]
+    assert statement["Resource"] == {"Ref": "TrainingRoleArns"}
+    assert statement["Condition"] == {"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}}
+    pattern = template["Parameters"]["TrainingRoleArns"]["AllowedPattern"]
+    assert re.match(pattern, "arn:aws:iam::123456789012:role/service-role/training")
+    assert not re.match(pattern, "arn:aws:iam::123456789012:role/*")
+    assert "Default" not in template["Parameters"]["TrainingRoleArns"]
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_a_function_writes_to_its_own_logs_only(of_type, name):
+    (logs,) = [s for s in statements(of_type("AWS::IAM::Role")[name]) if "logs:PutLogEvents" in actions(s)]
+    assert logs["Resource"] == {"Fn::GetAtt": [name.replace("Role", "Logs"), "Arn"]}
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_a_function_reaches_one_table_and_queries_its_one_index(of_type, name):
+    found = {
+        json.dumps(s["Resource"]): set(actions(s))
+        for s in statements(of_type("AWS::IAM::Role")[name])
+        if any(a.startswith("dynamodb:") for a in actions(s))
+    }
+    assert found == {
+        json.dumps({"Fn::GetAtt": ["JobsTable", "Arn"]}): TABLE,
+        json.dumps({"Fn::Sub": "${JobsTable.Arn}/index/listing"}): {"dynamodb:Query"},
+    }

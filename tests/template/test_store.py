@@ -1,0 +1,71 @@
+"""The table and the configuration. The sandbox ignores encryption, recovery, expiry and retention."""
+
+import json
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def table(of_type) -> dict[str, Any]:
+    (properties,) = of_type("AWS::DynamoDB::Table").values()
+    return properties
+
+
+def test_the_table_is_encrypted(table):
+    assert table["SSESpecification"] == {"SSEEnabled": True}
+
+
+def test_the_table_can_be_recovered_to_a_point_in_time(table):
+    assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+
+
+def test_ended_jobs_expire(table):
+    assert table["TimeToLiveSpecification"] == {"AttributeName": "expiresAt", "Enabled": True}
+
+
+def test_the_table_is_paid_for_by_request(table):
+    assert table["BillingMode"] == "PAY_PER_REQUEST"
+    assert "ProvisionedThroughput" not in table
+
+
+def test_the_table_outlives_the_stack_and_a_change_that_would_replace_it(resources):
+    assert resources["JobsTable"]["DeletionPolicy"] == "Retain"
+    assert resources["JobsTable"]["UpdateReplacePolicy"] == "Retain"
+
+
+def test_the_table_is_protected_unless_somebody_says_otherwise(table, template):
+    assert table["DeletionProtectionEnabled"] == {"Ref": "TableDeletionProtection"}
+    assert template["Parameters"]["TableDeletionProtection"]["Default"] == "true"
+
+
+def test_the_table_has_the_name_that_is_given(table, template):
+    assert table["TableName"] == {"Ref": "TableName"}
+    assert template["Parameters"]["TableName"]["Default"] == "sagemaker-queue"
+
+
+def test_the_keys_are_those_that_the_store_reads_and_writes(table):
+    def keys(schema):
+        return [(key["AttributeName"], key["KeyType"]) for key in schema]
+
+    assert keys(table["KeySchema"]) == [("pk", "HASH"), ("sk", "RANGE")]
+    (index,) = table["GlobalSecondaryIndexes"]
+    assert index["IndexName"] == "listing"
+    assert keys(index["KeySchema"]) == [("listing", "HASH"), ("listingKey", "RANGE")]
+    assert index["Projection"] == {"ProjectionType": "ALL"}
+    types = {a["AttributeName"]: a["AttributeType"] for a in table["AttributeDefinitions"]}
+    assert types == {"pk": "S", "sk": "S", "listing": "S", "listingKey": "S"}
+
+
+def test_the_first_configuration_is_one_pool_made_from_two_parameters(of_type, template):
+    (parameter,) = of_type("AWS::SSM::Parameter").values()
+    defaults = {name: p.get("Default") for name, p in template["Parameters"].items()}
+    value = parameter["Value"]["Fn::Sub"]
+    for name in ("PoolInstanceType", "PoolSize"):
+        value = value.replace(f"${{{name}}}", str(defaults[name]))
+    assert json.loads(value) == {"pools": {"ml.p5.48xlarge": {"size": 2}}}
+
+
+def test_the_configuration_may_outgrow_a_standard_parameter(of_type):
+    (parameter,) = of_type("AWS::SSM::Parameter").values()
+    assert (parameter["Type"], parameter["Tier"]) == ("String", "Intelligent-Tiering")
