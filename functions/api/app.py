@@ -132,9 +132,8 @@ def _refuse_malformed(error: RequestValidationError) -> Response[str]:
 
 @app.not_found
 def _no_such_path(_: NotFoundError) -> Response[str]:
-    return _refuse(
-        JobNotFound(f"there is no {app.current_event.http_method} {app.current_event.path}; see docs/api.md")
-    )
+    event = app.current_event
+    return _answer(JobNotFound(f"there is no {event.http_method} {event.path}; see docs/api.md"))
 
 
 @app.exception_handler(Exception)  # type: ignore[untyped-decorator]

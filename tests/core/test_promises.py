@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from itertools import combinations
+from random import Random
+from typing import TypeVar
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,7 @@ from headway.verify import verify
 
 POOLS = ("ml.c5.large", "ml.g5.xlarge", "ml.p5.48xlarge")
 NOW_MS = 10_000_000
+T = TypeVar("T")
 
 demands = st.dictionaries(st.sampled_from(POOLS), st.integers(1, 4), min_size=1, max_size=2)
 
@@ -74,8 +77,10 @@ def test_every_plan_passes_its_own_verification(snapshot: Snapshot) -> None:
 
 
 @given(snapshots(), st.randoms(use_true_random=False))
-def test_the_same_snapshot_gives_the_same_plan_in_whatever_order_it_was_read(snapshot: Snapshot, random) -> None:
-    def shuffled(parts: tuple) -> tuple:
+def test_the_same_snapshot_gives_the_same_plan_in_whatever_order_it_was_read(
+    snapshot: Snapshot, random: Random
+) -> None:
+    def shuffled(parts: tuple[T, ...]) -> tuple[T, ...]:
         return tuple(random.sample(parts, len(parts)))
 
     again = Snapshot(

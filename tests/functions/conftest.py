@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -69,15 +69,21 @@ class Functions:
         return self.module(name).handler(payload, lambda_context())
 
     def http(
-        self, method: str, path: str, body: Any = None, *, raw: str | None = None, **query: list[str]
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        raw: str | None = None,
+        query: Mapping[str, list[str]] | None = None,
     ) -> tuple[int, dict[str, Any]]:
         """Call the API's handler as API Gateway would."""
         payload = event("api-submit")
         payload["httpMethod"] = payload["requestContext"]["httpMethod"] = method
         payload["path"] = path
         payload["body"] = raw if raw is not None else (None if body is None else json.dumps(body))
-        payload["multiValueQueryStringParameters"] = query or None
-        payload["queryStringParameters"] = {key: values[-1] for key, values in query.items()} or None
+        payload["multiValueQueryStringParameters"] = query
+        payload["queryStringParameters"] = query and {key: values[-1] for key, values in query.items()}
         answer = self.invoke("api", payload)
         assert answer["multiValueHeaders"]["Content-Type"] == ["application/json"]
         return answer["statusCode"], json.loads(answer["body"])

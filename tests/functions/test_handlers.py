@@ -90,7 +90,7 @@ def test_listing_pages_through_everything_once(functions: Functions) -> None:
     found: list[str] = []
     query: dict[str, list[str]] = {"limit": ["2"]}
     for _ in range(10):
-        _, page = functions.http("GET", "/jobs", **query)
+        _, page = functions.http("GET", "/jobs", query=query)
         assert len(page["jobs"]) <= 2
         found += [job["jobName"] for job in page["jobs"]]
         if page["nextToken"] is None:
@@ -104,7 +104,7 @@ def test_listing_takes_several_states(functions: Functions) -> None:
         functions.http("POST", "/jobs", request(f"j{i}"))
     functions.invoke("schedule", event("schedule"))
     functions.http("DELETE", "/jobs/j2")
-    _, page = functions.http("GET", "/jobs", state=["stopped", "running"])
+    _, page = functions.http("GET", "/jobs", query={"state": ["stopped", "running"]})
     assert {job["jobName"]: job["jobState"] for job in page["jobs"]} == {
         "j0": "running", "j1": "running", "j2": "stopped",
     }  # fmt: skip
@@ -220,7 +220,7 @@ BAD_QUERIES: list[dict[str, list[str]]] = [
 
 @pytest.mark.parametrize("query", BAD_QUERIES, ids=str)
 def test_a_bad_query_is_refused(functions: Functions, query: dict[str, list[str]]) -> None:
-    status, answer = functions.http("GET", "/jobs", **query)
+    status, answer = functions.http("GET", "/jobs", query=query)
     assert (status, answer["error"]["code"]) == (400, "InvalidRequest")
 
 

@@ -36,7 +36,7 @@ def fail_once(world: World, operation: str, error: AwsError, *, after: bool = Fa
             real(name, body, now=now)
         raise error
 
-    world.fleet.call = call  # type: ignore[method-assign]
+    world.fleet.call = call  # type: ignore[method-assign,assignment]
 
 
 def next_invocation(world: World) -> None:

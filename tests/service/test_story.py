@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headway.lifecycle import HOLDING, WAITING
 from headway.reasons import started
 from headway_service import transitions
 from headway_service.errors import Conflict, JobEnded, NameInUse
@@ -20,7 +21,7 @@ def world() -> World:
 
 
 def line(world: World) -> list[str]:
-    return [seen.job.job_name for seen in world.desk.jobs(["pending", "preempted"], 100, None)[0]]
+    return [seen.job.job_name for seen in world.desk.jobs(WAITING, 100, None)[0]]
 
 
 def test_the_founding_story_plays_from_submit_to_an_empty_queue(world: World) -> None:
@@ -57,7 +58,7 @@ def test_the_founding_story_plays_from_submit_to_an_empty_queue(world: World) ->
     world.pass_time(20_000)
     world.check()
     assert set(world.states("job1", "job2", "job3", "job4").values()) == {"completed"}
-    assert world.desk.jobs(["pending", "preempted", "running", "stopping"], 100, None) == ([], None)
+    assert world.desk.jobs(WAITING | HOLDING, 100, None) == ([], None)
     assert world.called("CreateTrainingJob")[-1] == "job3"
     ledger = read_ledger(world.table)
     assert not ledger.attempts
@@ -222,7 +223,7 @@ def test_two_ticks_at_once_launch_every_job_once(world: World) -> None:
     class Interrupted(Ticker):
         interrupted = False
 
-        def _apply(self, plan, ledger, report) -> None:  # type: ignore[no-untyped-def]
+        def _apply(self, plan, ledger, report) -> None:
             if not self.interrupted:
                 self.interrupted = True
                 world.tick()

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import boto3
 from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
 from botocore.config import Config
 from botocore.parsers import create_parser
 
@@ -70,11 +71,12 @@ def sagemaker_client(fleet: Callable[[], Fleet], clock_s: Callable[[], float], c
             status, body = 200, fleet().call(model.name, request, now=clock_s())
         except AwsError as error:
             status, body = error.status, {"__type": error.code, "message": error.message}
-        response = AWSResponse("https://sagemaker.invalid", status, {}, None)
+        response = AWSResponse("https://sagemaker.invalid", status, HTTPHeaders(), None)
         raw = {"body": json.dumps(body).encode(), "headers": {}, "status_code": status}
         return response, parser.parse(raw, model.output_shape)
 
-    client.meta.events.register("before-call.sagemaker", answer)
+    # botocore types handlers as returning nothing, yet takes what a before-call handler returns as the answer.
+    client.meta.events.register("before-call.sagemaker", cast("Callable[..., None]", answer))
     return client
 
 

@@ -12,6 +12,7 @@ ALARMS = {
     "WakeQueueAgeAlarm": ("ApproximateAgeOfOldestMessage", {"Fn::GetAtt": ["WakeQueue", "QueueName"]}, 300),
     "ApiFunctionErrorsAlarm": ("Errors", {"Ref": "ApiFunction"}, 0),
     "ScheduleFunctionErrorsAlarm": ("Errors", {"Ref": "ScheduleFunction"}, 0),
+    "TickFailedAlarm": ("TickFailed", {"Ref": "AWS::StackName"}, 0),
     "ObserveFunctionErrorsAlarm": ("Errors", {"Ref": "ObserveFunction"}, 0),
     "ReconcileFunctionErrorsAlarm": ("Errors", {"Ref": "ReconcileFunction"}, 0),
 }
@@ -24,7 +25,7 @@ def test_an_alarm_watches_its_metric(of_type, name):
     (dimension,) = alarm["Dimensions"]
     assert (alarm["MetricName"], dimension["Value"], alarm["Threshold"]) == (metric, watched, threshold)
     assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
-    assert alarm["Namespace"] == ("AWS/Lambda" if metric == "Errors" else "AWS/SQS")
+    assert alarm["Namespace"] == {"Errors": "AWS/Lambda", "TickFailed": "Headway"}.get(metric, "AWS/SQS")
 
 
 def test_an_alarm_notifies_the_topic_if_there_is_one_and_says_what_it_means(of_type):

@@ -33,7 +33,7 @@ _POLL_S = 0.1
 
 # How long each job trains, in seconds of the real world. job2 ends while job4 still trains, so that job1 gets
 # job2's instance back; job4 ends before job1, so that job3 comes last.
-_TRAINS_S = {"job1": 1200, "job2": 900, "job3": 300, "job4": 1500}
+_TRAINS_S = {"job1": 900, "job2": 900, "job3": 120, "job4": 1200}
 
 
 class StoryFailed(HeadwayError):
@@ -87,7 +87,7 @@ class Stage:
         waiting = [job.name for job in self._jobs() if job.place is not None]
         if waiting != list(names):
             raise StoryFailed(f"in line stand {waiting}, not {list(names)}")
-        print(f"  ✓ in line: {', '.join(names)}")
+        print(f"  ✓ in line: {', '.join(names) or 'nobody'}")
 
     def started(self, name: str) -> str:
         """When a job's last attempt was started."""
@@ -129,8 +129,9 @@ class Stage:
         if now == self._shown:
             return
         self._shown = now
-        table = jobs_table([job for job in jobs if not job.has_ended], width=output_width())
-        print("\n" + ("\n".join(f"    {line}" for line in table.splitlines()) if table else "    (empty)") + "\n")
+        live = [job for job in jobs if not job.has_ended]
+        table = jobs_table(live, width=output_width()) if live else "(empty)"
+        print("\n" + "\n".join(f"    {line}" for line in table.splitlines()) + "\n")
 
 
 def play(stage: Stage) -> None:

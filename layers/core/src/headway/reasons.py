@@ -25,6 +25,7 @@ class ReasonCode(StrEnum):
     BACKS_OFF = "BacksOff"
     EXCEEDS_POOL = "ExceedsPool"
     UNKNOWN_POOL = "UnknownPool"
+    STARTS_NOW = "StartsNow"
     # What the queue did.
     STARTED = "Started"
     PREEMPTED = "Preempted"
@@ -63,8 +64,13 @@ class Reason:
 
 
 def started(demand: Demand) -> Reason:
-    """The job starts."""
-    return Reason(code=ReasonCode.STARTED, message=f"starts on {describe(demand)}")
+    """The job has been started."""
+    return Reason(code=ReasonCode.STARTED, message=f"started on {describe(demand)}")
+
+
+def starts_now(demand: Demand) -> Reason:
+    """The job fits; the next tick starts it."""
+    return Reason(code=ReasonCode.STARTS_NOW, message=f"fits, and starts on {describe(demand)} in a moment")
 
 
 def preempted(victim: Allocation, preemptor: WaitingJob) -> Reason:
@@ -87,6 +93,8 @@ def waits_for_capacity(job: WaitingJob, lacking: Demand, holders: tuple[Allocati
         message += f", held by {_names(holders, with_priority=True)}"
         if any(holder.priority < job.priority for holder in holders):
             message += "; stopping those of lower priority would not free enough"
+    else:
+        message += ", which the jobs ahead of it get"
     return Reason(code=ReasonCode.WAITS_FOR_CAPACITY, message=message, jobs=_named(holders))
 
 

@@ -56,7 +56,7 @@ class Explainer:
         snapshot = read_snapshot(self._table, ledger, self._clock(), also=waiting, heads=heads)
         plan = schedule(snapshot)
         told = {hold.job: hold.reason for hold in plan.holds}
-        told |= {action.job: action.reason for action in plan.actions if isinstance(action, Start)}
+        told |= {action.job: reasons.starts_now(action.demand) for action in plan.actions if isinstance(action, Start)}
         # With a whole page of heads at hand places are counted there, one by one they are counted in the table.
         places = _places(snapshot, heads) if heads else {}
         seen = []

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from aws_lambda_powertools import Logger
 
-logger = Logger(service="headway")
+logger = Logger()

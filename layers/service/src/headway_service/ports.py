@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -210,15 +210,8 @@ class TrainingJobs(Protocol):
         """
 
 
-class Wake(Protocol):
-    """Asks for a tick."""
-
-    def __call__(self, why: str) -> None:
-        """Ask for a tick soon. Asking twice is harmless.
-
-        Args:
-            why: what happened, for the log.
-        """
+Wake = Callable[[str], None]
+"""Asks for a tick soon, and says why, for the log. Asking twice is harmless."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
