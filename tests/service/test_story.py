@@ -437,3 +437,18 @@ def test_a_stale_write_is_refused_whole(world: World) -> None:
             transitions.postpone(job, attempt, started({}), 0, world.clock(), name_is_free=True),
         )
     world.check()
+
+
+def test_a_job_far_back_is_told_how_many_are_ahead_of_it(world: World) -> None:
+    world.submit("x", 9, ResourceConfig=on(2))
+    world.tick()
+    for i in range(120):
+        world.submit(f"j{i:03d}")
+        world.now_s += 1
+    near, far = world.seen("j099"), world.seen("j119")
+    assert (near.place, far.place) == (100, 120)
+    assert "99 jobs are ahead" in near.reason.message
+    assert far.reason.message == "waits behind 119 jobs in line"
+    listed, token = world.desk.jobs(WAITING, 100, None)
+    assert [seen.place for seen in listed] == list(range(1, 101))
+    assert [seen.place for seen in world.desk.jobs(WAITING, 100, token)[0]] == list(range(101, 121))

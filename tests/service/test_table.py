@@ -69,7 +69,14 @@ def put(pk: str, sk: str, requires: Condition | None = None, **attributes: Any) 
 
 
 def test_what_is_put_can_be_got_with_all_its_values(table: Table) -> None:
-    item: dict[str, Any] = {"text": "ä\x1b", "number": 12345678901234, "flag": True, "list": [{"a": 1}], "map": {"b": "c"}, "empty": {}}
+    item: dict[str, Any] = {
+        "text": "ä\x1b",
+        "number": 12345678901234,
+        "flag": True,
+        "list": [{"a": 1}],
+        "map": {"b": "c"},
+        "empty": {},
+    }
     table.write([put("a", "b", **item)])
     assert table.get(Key("a", "b")) == {"pk": "a", "sk": "b", **item}
 

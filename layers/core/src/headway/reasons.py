@@ -118,9 +118,11 @@ def waits_behind(head: WaitingJob, ahead: int, pools: tuple[str, ...]) -> Reason
     )
 
 
-def waits_in_line(counted: int) -> Reason:
-    """The job stands further back than the scheduler looks."""
-    return Reason(code=ReasonCode.WAITS_BEHIND, message=f"waits behind at least {counted} jobs in line")
+def waits_in_line(ahead: int, *, at_least: bool = False) -> Reason:
+    """The job stands so far back that only the number of jobs ahead of it is told."""
+    return Reason(
+        code=ReasonCode.WAITS_BEHIND, message=f"waits behind {'at least ' if at_least else ''}{ahead} jobs in line"
+    )
 
 
 def backs_off(seconds: int) -> Reason:

@@ -21,8 +21,8 @@ from headway_service.records import JobRecord, LineEntry, ReasonRecord
 MAX_PLACE = 1000
 """A place in line is counted to this; of a job further back only that is told."""
 
-PAGE = 100
-"""Heads of each line that are read to explain several jobs at once."""
+MAX_EXPLAINED = 100
+"""Heads of each line that are explained one by one; a job further back is told how many are ahead of it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,20 +52,22 @@ class Explainer:
         if not waiting:
             return [Seen(job=job, place=None, reason=job.reason) for job in jobs]
         ledger = read_ledger(self._table)
-        heads = PAGE if len(waiting) > 1 else 0
-        snapshot = read_snapshot(self._table, ledger, self._clock(), also=waiting, heads=heads)
+        snapshot = read_snapshot(self._table, ledger, self._clock(), also=waiting, heads=MAX_EXPLAINED)
         plan = schedule(snapshot)
         told = {hold.job: hold.reason for hold in plan.holds}
         told |= {action.job: reasons.starts_now(action.demand) for action in plan.actions if isinstance(action, Start)}
-        # With a whole page of heads at hand places are counted there, one by one they are counted in the table.
-        places = _places(snapshot, heads) if heads else {}
+        places = _places(snapshot, MAX_EXPLAINED)
         seen = []
         for job in jobs:
             if job.job_state not in WAITING:
                 seen.append(Seen(job=job, place=None, reason=job.reason))
                 continue
-            place = places[job.job_name] if job.job_name in places else self.place(job)
-            reason = told[job.job_name] if place is not None else reasons.waits_in_line(MAX_PLACE)
+            place: int | None
+            if job.job_name in places:
+                place, reason = places[job.job_name], told[job.job_name]
+            else:
+                place = self.place(job)
+                reason = reasons.waits_in_line(place - 1 if place else MAX_PLACE, at_least=place is None)
             seen.append(Seen(job=job, place=place, reason=ReasonRecord.of(reason)))
         return seen
 

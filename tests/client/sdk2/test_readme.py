@@ -1,0 +1,31 @@
+"""The example that the README opens with runs as it stands there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import boto3
+import pytest
+
+from tests.client.aws_stub import AwsStub
+from tests.client.sdk2.test_session import ROLE
+from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
+
+README = Path(__file__).parents[3] / "README.md"
+
+
+def test_the_example_of_the_readme_ends_in_the_queue(
+    server: ContractServer, aws: AwsStub, sources: str, monkeypatch: pytest.MonkeyPatch
+):
+    (example,) = re.findall(r"^```python\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+    assert len(example.strip().splitlines()) <= 7
+    monkeypatch.chdir(sources)
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", boto3.Session(ACCESS_KEY, SECRET_KEY, region_name=REGION))
+
+    exec(compile(example, str(README), "exec"), {"role": ROLE})
+
+    (held,) = server.queue.jobs.values()
+    request = held["request"]
+    assert request["ResourceConfig"]["InstanceType"] == "ml.p5.48xlarge"
+    assert {"Key": "priority", "Value": "5"} in request["Tags"]

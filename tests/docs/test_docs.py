@@ -1,0 +1,119 @@
+"""The docs say what the code does: examples run, diagrams and limits are compared, links lead somewhere."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway.lifecycle import ATTEMPT_TRANSITIONS, JOB_TRANSITIONS, TERMINAL, JobState
+from headway_service import admission, configuration, errors
+from headway_service.desk import PoolUse
+from headway_service.documents import error_document, job_document, pool_document
+from tests.service.world import World, on, request
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+BLOCK = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """The fenced blocks of a page in one language."""
+    return [m["text"] for m in BLOCK.finditer((ROOT / page).read_text()) if m["language"] == language]
+
+
+def test_the_diagram_of_a_job_is_drawn_from_its_transition_table() -> None:
+    lines = ["stateDiagram-v2", "    [*] --> pending: submit"]
+    lines += [f"    {state} --> {following}: {trigger}" for (state, trigger), following in JOB_TRANSITIONS.items()]
+    lines += [f"    {state} --> [*]" for state in JobState if state in TERMINAL]
+    assert blocks("docs/semantics.md", "mermaid")[0].splitlines() == lines
+
+
+def test_the_diagram_of_an_attempt_is_drawn_from_its_transition_table() -> None:
+    lines = ["stateDiagram-v2", "    [*] --> launching: intent"]
+    lines += [f"    {state} --> {following}: {trigger}" for (state, trigger), following in ATTEMPT_TRANSITIONS.items()]
+    lines += ["    ended --> [*]"]
+    assert blocks("docs/semantics.md", "mermaid")[1].splitlines() == lines
+
+
+def limits() -> list[tuple[str, str]]:
+    text = (ROOT / "docs/semantics.md").read_text().partition("## Limits")[2]
+    rows = re.findall(r"^\| [^|]+ \| (?P<limit>[^|]+) \| `(?P<name>[\w.]+)` \|$", text, re.MULTILINE)
+    return [(name, limit.strip()) for limit, name in rows]
+
+
+@pytest.mark.parametrize(("name", "limit"), limits(), ids=[name for name, _ in limits()])
+def test_a_limit_in_the_docs_is_the_limit_in_the_code(name: str, limit: str) -> None:
+    module, _, constant = name.rpartition(".")
+    assert int(re.findall(r"\d+", limit)[-1]) == getattr(importlib.import_module(module), constant)
+
+
+def test_every_public_limit_of_the_code_is_in_the_docs() -> None:
+    documented = {name for name, _ in limits()}
+    # DynamoDB's own limits, which the memory table imitates; no limit of the queue's.
+    elsewhere = {"headway_service.ports.MAX_TRANSACTION_WRITES", "headway_service.ports.MAX_ITEM_BYTES"}
+    found = set()
+    for folder, package in (("core", "headway"), ("service", "headway_service")):
+        for path in sorted((ROOT / "layers" / folder / "src" / package).glob("*.py")):
+            for constant in re.findall(r"^(MAX_\w+) = ", path.read_text(), re.MULTILINE):
+                found.add(f"{package}.{path.stem}.{constant}")
+    assert found - elsewhere <= documented
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_json_block_is_json_and_every_python_block_compiles(page: Path) -> None:
+    name = str(page.relative_to(ROOT))
+    for text in blocks(name, "json"):
+        json.loads(text)
+    for text in blocks(name, "python"):
+        compile(text, name, "exec")
+
+
+def keys(document: Any) -> set[str]:
+    return set(document)
+
+
+def test_the_documents_of_the_api_page_have_the_fields_that_are_answered() -> None:
+    job, refusal, document = (json.loads(text) for text in blocks("docs/api.md", "json"))
+    seen = World().submit("a")
+    assert keys(job) == keys(job_document(seen))
+    assert keys(job["reason"]) == keys(job_document(seen)["reason"])
+    wrong = request("a", RoleArn=None, ResourceConfig=on(0))
+    with pytest.raises(errors.InvalidRequest) as raised:
+        admission.admit(wrong, configuration.validate(document))
+    assert refusal == error_document(raised.value, refusal["requestId"])
+
+
+def test_the_page_names_every_field_of_a_pool_and_every_error_code() -> None:
+    page = (ROOT / "docs/api.md").read_text()
+    use = PoolUse(pool="p", size=1, allocated=0, stopping=0, reserved=0, free=1, waiting=0)
+    for field in pool_document(use):
+        assert f"`{field}`" in page
+    codes = [
+        kind.code for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.RequestError)
+    ]
+    for code in codes:
+        assert f"`{code}`" in page
+
+
+def test_the_job_of_the_quickstart_is_one_that_the_queue_takes() -> None:
+    (text,) = blocks("docs/quickstart.md", "json")
+    admitted = admission.admit(json.loads(text), configuration.validate({"pools": {"ml.p5.48xlarge": {"size": 2}}}))
+    assert admitted.name == "first"
+
+
+def test_the_makefile_has_every_target_that_the_docs_name() -> None:
+    targets = set(re.findall(r"^([a-z0-9-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in PAGES:
+        for target in re.findall(r"`make ([a-z0-9-]+)", page.read_text()):
+            assert target in targets, f"{page.name} names make {target}"

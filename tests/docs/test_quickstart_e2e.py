@@ -1,0 +1,80 @@
+"""The quickstart's commands, typed one after the other at a sandbox."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from headway_sandbox.sandbox import Sandbox
+
+pytestmark = pytest.mark.e2e
+
+PAGE = (Path(__file__).parents[2] / "docs/quickstart.md").read_text()
+# What the fixture does in their place: it starts and stops a sandbox of its own.
+BY_THE_FIXTURE = ("make setup", "source ", "headway sandbox")
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox(speed=100) as running:
+        yield running
+
+
+def commands() -> list[str]:
+    typed = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    lines = [line.removeprefix("$ ") for block in typed for line in block.splitlines()]
+    return [line for line in lines if not line.startswith(BY_THE_FIXTURE)]
+
+
+def type_in(sandbox: Sandbox, folder: Path, command: str) -> str:
+    environment = {
+        **sandbox.info.environment(),
+        "HEADWAY_ENDPOINT": sandbox.endpoint,
+        "HEADWAY_REGION": sandbox.info.region,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def test_every_command_of_the_quickstart_does_what_the_page_says(sandbox: Sandbox, tmp_path: Path) -> None:
+    (job,) = re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (tmp_path / "job.json").write_text(job)
+
+    def show(name: str) -> dict[str, str]:
+        shown: dict[str, str] = json.loads(type_in(sandbox, tmp_path, f"headway show {name} --output json"))
+        return shown
+
+    def until(condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 30
+        while not condition():
+            assert time.monotonic() < deadline, type_in(sandbox, tmp_path, "headway queue --all")
+            time.sleep(0.2)
+
+    for command in commands():
+        type_in(sandbox, tmp_path, command)
+        if command.startswith("headway submit job.json"):
+            until(lambda: show("first")["jobState"] == "running")
+        if command == "headway capacity":
+            until(lambda: show("first")["jobState"] != "running" or show("second")["jobState"] != "pending")
+    assert show("second")["jobState"] in {"stopped", "stopping"}
+    pools = json.loads(type_in(sandbox, tmp_path, "headway capacity --output json"))["pools"]
+    assert [pool["size"] for pool in pools] == [4]
+    until(lambda: show("first")["jobState"] == "running")
