@@ -16,7 +16,7 @@ from moto import mock_aws
 
 from headway_sandbox.fleet import Fleet
 from headway_service.sagemaker import SageMakerTrainingJobs
-from tests.service.test_table import SCHEMA
+from tests.service.schema import SCHEMA
 from tests.service.world import lambda_context, sagemaker_client
 
 ROOT = Path(__file__).parents[2]

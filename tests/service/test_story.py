@@ -6,9 +6,11 @@ import pytest
 
 from headway.lifecycle import HOLDING, WAITING
 from headway.reasons import started
+from headway.schedule import schedule
+from headway.verify import verify
 from headway_service import transitions
 from headway_service.errors import Conflict, JobEnded, NameInUse
-from headway_service.ledger import read_ledger
+from headway_service.ledger import read_ledger, read_snapshot
 from headway_service.observation import sighting_of_event
 from headway_service.ports import Sighting
 from headway_service.tick import Ticker
@@ -452,3 +454,17 @@ def test_a_job_far_back_is_told_how_many_are_ahead_of_it(world: World) -> None:
     listed, token = world.desk.jobs(WAITING, 100, None)
     assert [seen.place for seen in listed] == list(range(1, 101))
     assert [seen.place for seen in world.desk.jobs(WAITING, 100, token)[0]] == list(range(101, 121))
+
+
+def test_a_job_that_was_started_while_the_snapshot_was_read_is_not_started_again(world: World) -> None:
+    """The ledger is read before the lines; a job that yields in between shows in both."""
+    world.submit("a", 1)
+    world.tick()
+    before = read_ledger(world.table)
+    world.desk.stop("a")
+    world.table.write(
+        [entry.put() for entry in world.seen("a").job.model_copy(update={"job_state": "pending"}).line_entries()]
+    )
+    snapshot = read_snapshot(world.table, before, world.clock())
+    assert [job.name for job in snapshot.waiting] == []
+    verify(snapshot, schedule(snapshot))

@@ -27,24 +27,7 @@ from headway_service.ports import (
     Table,
     Write,
 )
-
-SCHEMA: dict[str, Any] = {
-    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-    "AttributeDefinitions": [
-        {"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk", "listing", "listingKey")
-    ],
-    "GlobalSecondaryIndexes": [
-        {
-            "IndexName": "listing",
-            "KeySchema": [
-                {"AttributeName": "listing", "KeyType": "HASH"},
-                {"AttributeName": "listingKey", "KeyType": "RANGE"},
-            ],
-            "Projection": {"ProjectionType": "ALL"},
-        }
-    ],
-    "BillingMode": "PAY_PER_REQUEST",
-}
+from tests.service.schema import SCHEMA
 
 
 @pytest.fixture(scope="module")

@@ -64,12 +64,17 @@ class Explainer:
                 continue
             place: int | None
             if job.job_name in places:
-                place, reason = places[job.job_name], told[job.job_name]
+                place, reason = places[job.job_name], ReasonRecord.of(told[job.job_name])
             else:
-                place = self.place(job)
-                reason = reasons.waits_in_line(place - 1 if place else MAX_PLACE, at_least=place is None)
-            seen.append(Seen(job=job, place=place, reason=ReasonRecord.of(reason)))
+                place, reason = self._further_back(job)
+            seen.append(Seen(job=job, place=place, reason=reason))
         return seen
+
+    def _further_back(self, job: JobRecord) -> tuple[int | None, ReasonRecord]:
+        """Place and reason of a job that is not among the heads (or has just been started)."""
+        place = self.place(job)
+        ahead = place - 1 if place is not None else MAX_PLACE
+        return place, ReasonRecord.of(reasons.waits_in_line(ahead, at_least=place is None))
 
     def place(self, job: JobRecord) -> int | None:
         """The job's place in the longest of its lines, 1 being next; None beyond :data:`MAX_PLACE`."""

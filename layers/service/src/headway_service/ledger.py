@@ -81,6 +81,10 @@ def read_snapshot(
         item = table.get(JobRecord.key(name))
         if item is not None and (owner := JobRecord.parse(item)).job_state in WAITING:
             waiting[name] = owner.waiting()
+    # Ledger and lines are read one after the other: who moved from one to the other in between shows in both. What
+    # holds instances counts; as a waiting job it is seen by the next decision.
+    for attempt in ledger.attempts:
+        waiting.pop(attempt.job_name, None)
     return Snapshot(
         now_ms=now_ms,
         pools=sizes,

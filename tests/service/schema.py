@@ -1,0 +1,38 @@
+"""The table as template.yaml makes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+LISTED = [
+    "jobName",
+    "jobState",
+    "priority",
+    "entryTime",
+    "demand",
+    "owner",
+    "requestDigest",
+    "attemptCount",
+    "liveAttempt",
+    "notBeforeMs",
+    "reason",
+    "endedMs",
+]
+SCHEMA: dict[str, Any] = {
+    "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+    "AttributeDefinitions": [
+        {"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk", "listing", "listingKey")
+    ],
+    "GlobalSecondaryIndexes": [
+        {
+            "IndexName": "listing",
+            "KeySchema": [
+                {"AttributeName": "listing", "KeyType": "HASH"},
+                {"AttributeName": "listingKey", "KeyType": "RANGE"},
+            ],
+            # As in template.yaml: a listing leaves out the history and the ended attempts.
+            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": LISTED},
+        }
+    ],
+    "BillingMode": "PAY_PER_REQUEST",
+}
