@@ -10,6 +10,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from headway_sandbox.sandbox import Sandbox
 from headway_service.dynamodb import DynamoDBTable
 from headway_service.errors import Conflict
 from headway_service.memory import MemoryTable
@@ -36,12 +37,18 @@ def moto_client() -> Iterator[Any]:
         yield boto3.client("dynamodb", region_name="eu-west-1", aws_access_key_id="x", aws_secret_access_key="x")
 
 
-@pytest.fixture(params=["memory", "moto"])
+@pytest.fixture(scope="module")
+def sandbox_client() -> Iterator[Any]:
+    with Sandbox(deploy=False) as sandbox:
+        yield sandbox.client("dynamodb")
+
+
+@pytest.fixture(params=["memory", "moto", pytest.param("sandbox", marks=pytest.mark.e2e)])
 def table(request: pytest.FixtureRequest) -> Iterator[Table]:
     if request.param == "memory":
         yield MemoryTable()
         return
-    client = request.getfixturevalue("moto_client")
+    client = request.getfixturevalue(f"{request.param}_client")
     client.create_table(TableName="queue", **SCHEMA)
     yield DynamoDBTable(client, "queue")
     client.delete_table(TableName="queue")

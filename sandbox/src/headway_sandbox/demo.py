@@ -10,6 +10,7 @@ one does not come. Nothing is left behind.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -171,11 +172,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="headway sandbox demo", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--speed", type=float, default=SPEED, help="how much faster training time passes (%(default)g)")
     options = parser.parse_args(arguments)
+    before = signal.signal(signal.SIGTERM, _end)
+    try:
+        return _tell(speed=options.speed)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _end(number: int, _frame: object) -> None:
+    """Leave by an exception, as Ctrl-C does, so that the sandbox is stopped and nothing stays behind."""
+    sys.exit(128 + number)
+
+
+def _tell(*, speed: float) -> int:
     begun = time.monotonic()
     _say(f"start the sandbox and deploy the template, with a pool of {CAPACITY} {INSTANCE_TYPE}")
     try:
         parameters = {"PoolInstanceType": INSTANCE_TYPE, "PoolSize": str(CAPACITY)}
-        with Sandbox(speed=options.speed, parameters=parameters) as sandbox:
+        with Sandbox(speed=speed, parameters=parameters) as sandbox:
             print(f"  ✓ the queue answers at {sandbox.endpoint} after {time.monotonic() - begun:.0f} s")
             play(Stage(sandbox))
     except StoryFailed as error:

@@ -171,8 +171,9 @@ def _launch(settings: Settings) -> SandboxInfo:
         speed=settings.speed,
         stack=deployment.STACK,
     )
-    account.furnish(info)
+    # Before anything else can go wrong or be broken off: by this file the server is found and stopped.
     _write(settings.state_dir, info)
+    account.furnish(info)
     return info
 
 
@@ -197,19 +198,33 @@ def _start_server(python: Path, settings: Settings, port: int) -> int:
             command, env=environment, cwd=state, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             start_new_session=True,
         )  # fmt: skip
-    deadline = time.monotonic() + _START_TIMEOUT_S
-    while time.monotonic() < deadline:
-        health = levers.health(port)
-        if health is not None and health.get("pid") == process.pid:
-            process.returncode = 0  # it outlives this object, on purpose
-            return process.pid
-        if process.poll() is not None:
-            break
-        time.sleep(0.05)
-    process.kill()
-    process.wait()
+    try:
+        came_up = _comes_up(process, port)
+    except BaseException:  # broken off, too: nobody else knows of the process yet
+        _kill(process)
+        raise
+    if came_up:
+        process.returncode = 0  # it outlives this object, on purpose
+        return process.pid
+    _kill(process)
     tail = log.read_text(errors="replace")[-_LOG_TAIL:]
     raise StartFailed(f"The sandbox's server did not come up on port {port}. {log} ends with:\n{tail}")
+
+
+def _comes_up(process: subprocess.Popen[bytes], port: int) -> bool:
+    """Wait until the server answers; False if it does not, or has ended."""
+    deadline = time.monotonic() + _START_TIMEOUT_S
+    while time.monotonic() < deadline and process.poll() is None:
+        health = levers.health(port)
+        if health is not None and health.get("pid") == process.pid:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
 
 
 def _deploy(info: SandboxInfo, settings: Settings) -> SandboxInfo:

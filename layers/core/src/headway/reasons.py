@@ -163,6 +163,15 @@ def reservation_released(demand: Demand) -> Reason:
     )
 
 
+def reservation_taken_over(demand: Demand, by: WaitingJob) -> Reason:
+    """What is reserved for a job goes to a job of higher rank."""
+    return Reason(
+        code=ReasonCode.RESERVATION_RELEASED,
+        message=f"gives up the {describe(demand)} reserved for it to `{by.name}` (priority {by.priority}), ahead of it",
+        jobs=(by.name,),
+    )
+
+
 def _named(allocations: tuple[Allocation, ...]) -> tuple[str, ...]:
     return tuple(allocation.job for allocation in allocations[:_MAX_NAMED_JOBS])
 

@@ -27,6 +27,7 @@ class _Pass:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
+        self.waiting = sorted(snapshot.waiting, key=rank)
         #: What a start may take: free in the ledger. Negative where a pool was shrunk below its use.
         self.free = free(snapshot)
         #: What is not yet spoken for: ``free`` less what higher-ranked jobs count on while they wait.
@@ -44,25 +45,26 @@ class _Pass:
         self.holds: list[Hold] = []
 
     def run(self) -> Plan:
-        waiting = sorted(self.snapshot.waiting, key=rank)
-        self._release_leftovers({job.name for job in waiting if self._unfit(job) is None})
-        for job in waiting:
+        self._release_leftovers({job.name for job in self.waiting if self._unfit(job) is None})
+        for job in self.waiting:
             self._consider(job)
             for pool in job.demand:
                 self.ahead[pool] = self.ahead.get(pool, 0) + 1
         return Plan(actions=(*self.releases, *self.starts, *self.preemptions), holds=tuple(self.holds))
 
     def _release_leftovers(self, may_keep: set[str]) -> None:
-        """Give back what is reserved for jobs that cannot use it.
+        """Give back what is reserved for jobs that left or no longer fit.
 
         A snapshot holds every waiting job that has a reservation, however far back it stands.
         """
-        for job, demand in sorted(self.reserved.items()):
-            if job not in may_keep:
-                self.releases.append(Release(job=job, demand=demand, reason=reasons.reservation_released(demand)))
-                self.free = plus(self.free, demand)
-                self.spare = plus(self.spare, demand)
-        self.reserved = {job: demand for job, demand in self.reserved.items() if job in may_keep}
+        for job in sorted(self.reserved.keys() - may_keep):
+            self._release(job, reasons.reservation_released(self.reserved[job]))
+
+    def _release(self, job: str, reason: Reason) -> None:
+        demand = self.reserved.pop(job)
+        self.releases.append(Release(job=job, demand=demand, reason=reason))
+        self.free = plus(self.free, demand)
+        self.spare = plus(self.spare, demand)
 
     def _unfit(self, job: WaitingJob) -> Reason | None:
         """Why the job could not even start if everything were free."""
@@ -94,10 +96,31 @@ class _Pass:
             return
         takes = minus(job.demand, own)
         overtakes = any(pool in self.blocked for pool in positive(takes))
+        if not overtakes:
+            self._take_over(job, takes, earmarked)
         if not overtakes and not shortfall(takes, self.free) and not shortfall(takes, self.spare):
             self._start(job, takes)
         else:
             self._wait_or_preempt(job, need, earmarked)
+
+    def _take_over(self, job: WaitingJob, takes: Demand, earmarked: list[Allocation]) -> None:
+        """Release what is reserved for jobs of lower rank, as far as this job lacks it and gets all it needs with it.
+
+        Without this, two jobs that each hold a part of what the other lacks would wait for each other for ever.
+        """
+        lacking = shortfall(takes, self.spare)
+        lower = [other for other in reversed(self.waiting) if rank(other) > rank(job) and other.name in self.reserved]
+        held = total(self.reserved[other.name] for other in lower)
+        if not overlap(lacking, held):
+            return
+        coming = plus(total(a.freed or {} for a in earmarked), self.unclaimed)
+        beyond = positive(minus(lacking, plus(held, coming)))
+        if beyond and not victims_for(job, beyond, self.live, self.snapshot.now_ms):
+            return
+        for other in lower:
+            if overlap(lacking, self.reserved[other.name]):
+                lacking = positive(minus(lacking, self.reserved[other.name]))
+                self._release(other.name, reasons.reservation_taken_over(self.reserved[other.name], job))
 
     def _start(self, job: WaitingJob, takes: Demand) -> None:
         # A reservation ends with the start, so what it held beyond the demand becomes free (``takes`` < 0).
