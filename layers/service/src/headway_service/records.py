@@ -154,14 +154,8 @@ class JobRecord(_Record):
         ]
 
     def waiting(self) -> WaitingJob:
-        """It as the scheduler sees it."""
-        return WaitingJob(
-            name=self.job_name,
-            demand=self.demand,
-            priority=self.priority,
-            entry_time_ms=self.entry_time,
-            not_before_ms=self.not_before_ms,
-        )
+        """It as the scheduler sees it, if it waits: what each of its entries in the lines says."""
+        return self.line_entries()[0].waiting()
 
 
 class LineEntry(_Record):
