@@ -63,7 +63,7 @@ test-sdk2: .envs/sdk2/.made ## test the client with the SageMaker Python SDK 2
 	PYTHONPATH=$(CLIENT_PATH) .envs/sdk2/bin/python -m pytest tests/client/sdk2 $(PYTEST)
 
 .PHONY: test-e2e
-test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made ## test end to end, on a sandbox of its own
+test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk2/.made ## test end to end, on sandboxes of its own
 	$(VENV)/python -m pytest -m e2e --ignore tests/core --ignore tests/client/sdk2 $(PYTEST)
 
 .PHONY: check

@@ -299,12 +299,12 @@ def test_wrong_usage_is_exit_code_2(run: Run, server: ContractServer, arguments:
 
 def test_a_file_that_is_no_json_tells_line_and_column(run: Run, tmp_path: Path):
     path = tmp_path / "request.json"
-    path.write_text('{\n  "TrainingJobName": "a",\n}\n')
+    path.write_text('{\n  "TrainingJobName": a\n}\n')
 
     code, _, err = run("submit", str(path))
 
     assert code == 2
-    assert f"{path} is no JSON: line 3, column 1" in err
+    assert f"{path} is no JSON: line 2, column 22" in err
 
 
 def test_missing_credentials_are_exit_code_6(run: Run, monkeypatch: pytest.MonkeyPatch):
