@@ -82,7 +82,7 @@ class Stage:
             training = [job["Tags"] for job in self._sandbox.jobs() if job["SecondaryStatus"] == "Training"]
             return {tags.get("headway:job") for tags in training} >= set(names)
 
-        self._wait(f"{' and '.join(names)} train", trains, None)
+        self._wait(f"SageMaker trains {' and '.join(names)}", trains, None)
 
     def expect_line(self, *names: str) -> None:
         """Check who waits, in order.
@@ -128,7 +128,9 @@ class Stage:
             raise StoryFailed(f"SageMaker runs {used} instances, and there are {CAPACITY}")
         live = list(self._api.list_jobs())
         ended = list(self._api.list_jobs(states=ENDED_STATES))
-        return [*live, *reversed(ended)]
+        # Who ended between the two is in both.
+        names = {job.name for job in ended}
+        return [*(job for job in live if job.name not in names), *reversed(ended)]
 
     def _show(self, jobs: Sequence[Job]) -> None:
         now = [(job.name, job.state) for job in jobs]

@@ -1,0 +1,19 @@
+"""Which processes of this machine have to do with a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+
+def processes_of(folder: Path) -> list[str]:
+    """The command lines of the processes that name the folder in it, or stand in it; zombies have neither."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has just ended
+            line = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            where = str((process / "cwd").readlink())
+            if int(process.name) != os.getpid() and (str(folder) in line or where.startswith(str(folder))):
+                found.append(f"{process.name}: {line}")
+    return found

@@ -1,0 +1,113 @@
+"""The command line's whole round."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway_sandbox.sandbox import Sandbox
+from tests.e2e.conftest import DOCUMENT
+from tests.e2e.queue_view import QueueView
+from tests.e2e.waiting import eventually
+from tests.service.world import P5
+
+pytestmark = pytest.mark.e2e
+
+
+def test_a_user_submits_looks_changes_and_stops(sb: Sandbox, queue: QueueView):
+    cli, prefix = queue.cli, queue.prefix
+    entered = cli("submit", "-", stdin=queue.request("a", 1)).out
+    assert entered.startswith(f"{prefix}a is pending (priority 1, place 1 in line): ")
+    cli("submit", cli.write("b.json", queue.request("b", 1)), "--priority", "2")
+    queue.wait_until_training("a", "b")
+    cli("submit", "-", "--priority", "0", stdin=queue.request("c"))
+    cli("submit", "-", stdin=queue.request("d"))
+
+    # Who waits, and why.
+    lines = cli("queue").out.splitlines()
+    assert lines[0].split() == ["Job", "Name", "State", "Priority", "Why"]
+    shown = [line.split()[:3] for line in lines[2:]]
+    assert sorted(shown[:2]) == [[f"{prefix}a", "running", "1"], [f"{prefix}b", "running", "2"]]
+    assert shown[2:] == [[f"{prefix}c", "pending", "0"], [f"{prefix}d", "pending", "0"]]
+    assert "waits for 1 of 1 ml.p5.48xlarge, held by" in lines[4]
+    assert f"waits behind `{prefix}c`" in lines[5]
+    page = cli("queue", "--state", "pending", "--output", "json").document
+    assert [(job["jobName"], job["place"]) for job in page["jobs"]] == [(f"{prefix}c", 1), (f"{prefix}d", 2)]
+    assert page["truncated"] is False
+
+    # Another priority, another place.
+    assert "priority 1, place 1 in line" in cli("priority", f"{prefix}d", "1").out
+    assert queue.line() == ["d", "c"]
+
+    # All about one job.
+    eventually(lambda: queue.details("a").attempts[0].secondary_status == "Training", "the queue hears that a trains")
+    sheet = cli("show", f"{prefix}a").out
+    parts = ("Attempts", "History", "InProgress / Training", "1 ml.p5.48xlarge", f"arn:aws:iam::{sb.info.account}:root")
+    assert [part for part in parts if part not in sheet] == [], sheet
+    document = cli("show", f"{prefix}a", "--output", "json").document
+    assert document["request"] == queue.request("a", 1)
+    assert [attempt["attemptName"] for attempt in document["attempts"]] == [f"{prefix}a"]
+    assert document["owner"] == f"arn:aws:iam::{sb.info.account}:root"
+
+    # The pools.
+    (pool,) = cli("capacity", "-o", "json").document["pools"]
+    assert pool == {
+        "pool": P5, "size": 2, "allocated": 2, "stopping": 0, "reserved": 0, "free": 0, "waiting": 2,
+    }  # fmt: skip
+    assert cli("capacity").out.splitlines()[2].split() == [P5, "2", "2", "0", "0", "0", "2"]
+
+    # A waiting job leaves at once, a running one makes room when it has ended.
+    assert cli("stop", f"{prefix}c").out.startswith(f"{prefix}c is stopped")
+    assert cli("stop", f"{prefix}a").out.startswith(f"{prefix}a is stopping")
+    queue.wait_for(a="stopped", b="running", c="stopped", d="running")
+    assert queue.training_jobs("c") == []
+    assert [job["TrainingJobStatus"] for job in queue.training_jobs("a")] == ["Stopped"]
+    assert cli("stop", f"{prefix}a").out.startswith(f"{prefix}a is stopped")
+
+    # What has ended stays so.
+    queue.finish("b")
+    queue.wait_for(b="completed")
+    assert "nothing to stop" in cli("stop", f"{prefix}b", expect=5).err
+    assert "does not matter any more" in cli("priority", f"{prefix}b", "5", expect=5).err
+    assert f"there is no job `{prefix}e`" in cli("show", f"{prefix}e", expect=4).err
+    ended = cli("queue", "--all", "-o", "json").document["jobs"]
+    mine = {job["jobName"].removeprefix(prefix): job["jobState"] for job in ended if job["jobName"].startswith(prefix)}
+    assert mine == {"a": "stopped", "b": "completed", "c": "stopped", "d": "running"}
+    queue.check_books(size=2)
+
+
+def test_a_larger_pool_starts_who_waits_without_a_deployment(queue: QueueView):
+    cli = queue.cli
+    for name in ("a", "b", "c"):
+        queue.submit(name)
+    queue.wait_for(a="running", b="running", c="pending")
+
+    # Shown, edited, set.
+    shown = cli("config", "show")
+    assert shown.document["pools"] == DOCUMENT["pools"]
+    edited = shown.document
+    edited["pools"][P5]["size"] = 3
+    version = queue.api.get_config().version
+    assert cli("config", "set", cli.write("pools.json", edited)).document == edited
+    assert queue.api.get_config().version > version
+    queue.wait_for(c="running")
+    queue.check_books(size=3)
+
+
+@pytest.mark.parametrize(
+    ("document", "sentence"),
+    [
+        ({"pools": {P5: {"size": -1}}}, "greater than or equal to 0"),
+        ({"pools": {P5: {"size": 2, "colour": "blue"}}}, "colour"),
+        ({"pools": {"p5": {"size": 2}}}, "pools.p5"),
+        ({"pools": {}}, "pools"),
+        ({"pools": {P5: {"size": 2}}, "priority": {"default": 5, "maximum": 4}}, "must not be above maximum"),
+    ],
+)
+def test_a_bad_document_is_refused_and_the_old_one_stays_in_force(
+    queue: QueueView, document: dict[str, object], sentence: str
+):
+    before = queue.cli("config", "show", "-o", "json").document
+    outcome = queue.cli("config", "set", "-", stdin=document, expect=3)
+    assert sentence in outcome.err
+    assert queue.cli("config", "show", "-o", "json").document == before
+    assert [pool.size for pool in queue.api.capacity().pools] == [2]

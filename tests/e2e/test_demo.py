@@ -1,0 +1,79 @@
+"""The demo: it ends well, can fail, and leaves nothing behind however it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway_sandbox import demo
+from headway_sandbox.sandbox import Sandbox
+from tests.e2e.processes import processes_of
+from tests.e2e.queue_view import QueueView
+from tests.e2e.waiting import eventually
+
+pytestmark = pytest.mark.e2e
+
+TIMEOUT_S = 300
+
+
+@contextmanager
+def running_demo(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """The demo in a process of its own, with its files under a folder, once its sandbox's server runs."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "headway_sandbox.demo"], env={**os.environ, "TMPDIR": str(folder)}, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        eventually(lambda: process.poll() is not None or processes_of(folder), "the demo starts a server")
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def left_behind(folder: Path) -> list[str]:
+    """Processes and folders of a demo that has ended."""
+    return [*processes_of(folder), *map(str, folder.glob("headway-sandbox-*"))]
+
+
+def test_the_demo_tells_its_story_and_leaves_nothing_behind(tmp_path: Path):
+    with running_demo(tmp_path) as process:
+        assert left_behind(tmp_path) != [], "it could not be seen whether anything is left behind"
+        told, _ = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 0, told
+    print(told.splitlines()[-1])
+    assert "✓ job1 preempted, job4 running" in told
+    assert "✓ job1 completed, job2 completed, job3 completed, job4 completed" in told
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_a_demo_that_is_broken_off_leaves_nothing_behind(tmp_path: Path, number: signal.Signals):
+    with running_demo(tmp_path) as process:
+        process.send_signal(number)
+        told, _ = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode != 0, told
+    assert left_behind(tmp_path) == []
+
+
+def test_the_demo_fails_when_the_queue_does_something_else(
+    sb: Sandbox, queue: QueueView, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    queue.api.put_config({"pools": {demo.INSTANCE_TYPE: {"size": 3}}})
+
+    def other_sandbox(**_: Any) -> nullcontext[Sandbox]:
+        return nullcontext(sb)
+
+    monkeypatch.setattr(demo, "Sandbox", other_sandbox)
+    assert demo.main([]) == 1
+    captured = capsys.readouterr()
+    assert "✗ SageMaker runs 3 instances, and there are 2" in captured.err
+    assert "the story is told" not in captured.out
