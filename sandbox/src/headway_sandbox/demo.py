@@ -26,8 +26,8 @@ from headway_sandbox.sandbox import Sandbox
 
 INSTANCE_TYPE = "ml.p5.48xlarge"
 CAPACITY = 2
-SPEED = 100.0
-"""Training time passes a hundred times faster: the 120 s that a stopping job gets are 1.2 s."""
+SPEED = 60.0
+"""Training time passes sixty times faster: the 120 s that a stopping job gets are 2 s, long enough to be seen."""
 
 _TIMEOUT_S = 45.0
 _POLL_S = 0.1
