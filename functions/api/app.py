@@ -102,7 +102,8 @@ def _configuration(known: InForce) -> dict[str, Any]:
 
 def _answer(error: RequestError) -> Response[str]:
     headers = {"Retry-After": "1"} if isinstance(error, Busy) else {}
-    logger.info("refused", extra={"code": error.code, "error": str(error)})
+    # The names of fields only: a message may quote a value, and values may be secrets.
+    logger.info("refused", extra={"code": error.code, "fields": [each.field for each in error.fields]})
     return Response(
         status_code=error.status,
         content_type=content_types.APPLICATION_JSON,

@@ -269,7 +269,12 @@ def test_nothing_of_a_request_is_logged(functions: Functions, capsys: pytest.Cap
     secret = request("a", HyperParameters={"token": "hunter2"}, Environment={"KEY": "hunter2"})
     functions.http("POST", "/jobs", secret)
     functions.http("POST", "/jobs", secret | {"RoleArn": "x" * 30})
+    # Refused because of the very value: the caller is told, the log is not.
+    assert "hunter2" in json.dumps(functions.http("POST", "/jobs", secret | {"HyperParameters": {"a": "hunter2\n"}}))
+    functions.http("POST", "/jobs", secret | {"Environment": {"KEY": ["hunter2"]}})
+    functions.http("POST", "/jobs", request("quoted", Environment={"SANDBOX_OUTCOME": "hunter2"}))
     functions.invoke("schedule", event("schedule"))
+    assert "hunter2" in functions.http("GET", "/jobs/quoted")[1]["reason"]["message"], "SageMaker quoted the value"
     functions.http("GET", "/jobs/a")
     assert "hunter2" not in capsys.readouterr().out
 

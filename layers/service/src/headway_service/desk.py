@@ -157,7 +157,7 @@ class Desk:
                     reason = Reason(
                         code=ReasonCode.STOP_REQUESTED, message="asked to stop; its instances are free when it has"
                     )
-                    self._table.write(transitions.stop_holding(job, attempt, reason, now_ms)[1])
+                    self._table.write(transitions.stop_holding(job, attempt, reason, now_ms))
                 elif attempt is None:
                     continue
             except (Conflict, InvalidTransition):

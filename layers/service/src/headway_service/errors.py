@@ -101,7 +101,15 @@ class Conflict(HeadwayError):
 
 
 class LaunchError(HeadwayError):
-    """Base of what CreateTrainingJob may answer instead of starting the job."""
+    """Base of what CreateTrainingJob may answer instead of starting the job.
+
+    Attributes:
+        code: AWS's error code. The text may quote the request, so only the code may be logged.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
 
 
 class NameTaken(LaunchError):

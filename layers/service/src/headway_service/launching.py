@@ -100,11 +100,11 @@ class Launcher:
             text = f"SageMaker has another training job named `{attempt.attempt_name}`; the next try uses another name"
             self._postpone(attempt, ReasonCode.NAME_TAKEN, text, now_ms, name_is_free=False)
         except LaunchPostponed as error:
-            logger.warning("launch postponed", extra={**log, "error": str(error)})
+            logger.warning("launch postponed", extra={**log, "error": error.code})
             text = f"SageMaker did not launch it now ({error}); next try in {POSTPONED_FOR_S} s"
             self._postpone(attempt, ReasonCode.LAUNCH_POSTPONED, text, now_ms, name_is_free=True)
         except LaunchRefused as error:
-            logger.warning("launch refused", extra={**log, "error": str(error)})
+            logger.warning("launch refused", extra={**log, "error": error.code})
             reason = Reason(
                 code=ReasonCode.LAUNCH_REFUSED,
                 message=f"SageMaker refused the request: {error}; correct it and submit it under a new name",

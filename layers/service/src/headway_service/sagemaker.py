@@ -41,19 +41,19 @@ class SageMakerTrainingJobs:
         try:
             self._client.create_training_job(**request)
         except ClientError as error:
-            code, text = _code(error), _text(error)
+            code, message = _code(error), error.response["Error"]["Message"]
             if code in _NAME_TAKEN:
-                raise NameTaken(text) from error
+                raise NameTaken(code, message) from error
             if code in _POSTPONED:
-                raise LaunchPostponed(text) from error
-            if code in _DENIED and "iam:PassRole" not in text:
+                raise LaunchPostponed(code, message) from error
+            if code in _DENIED and "iam:PassRole" not in message:
                 # The queue itself lacks a permission. That is for an operator to mend and no fault of the job.
-                raise LaunchPostponed(text) from error
+                raise LaunchPostponed(code, message) from error
             if code in _THROTTLED:
-                raise Throttled(text) from error
+                raise Throttled(code) from error
             if code in _UNCLEAR:
-                raise Unclear(text) from error
-            raise LaunchRefused(text) from error
+                raise Unclear(code) from error
+            raise LaunchRefused(code, message) from error
         except (BotoConnectionError, HTTPClientError) as error:
             raise Unclear(str(error)) from error
 

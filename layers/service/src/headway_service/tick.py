@@ -179,10 +179,8 @@ class Ticker:
         attempt = ledger.attempt_of(action.job)
         if attempt is None:
             raise Conflict([0])
-        _, writes = transitions.preempt(
-            self._job(action.job), attempt, action.for_job, action.freed, action.reason, now_ms
-        )
-        return writes
+        job = self._job(action.job)
+        return transitions.preempt(job, attempt, action.for_job, action.freed, action.reason, now_ms)
 
     def _job(self, name: str) -> JobRecord:
         item = self._table.get(JobRecord.key(name))

@@ -130,14 +130,14 @@ def postpone(
 
 def preempt(
     job: JobRecord, attempt: AttemptRecord, preemptor: str, freed: Demand, reason: Reason, now_ms: int
-) -> tuple[AttemptRecord, list[Write]]:
+) -> list[Write]:
     """Ask an attempt to stop for a waiting job, which gets ``freed`` of what it frees.
 
     Fails if the preemptor no longer waits.
     """
     moved = _step(job, JobTrigger.PREEMPT, reason, now_ms, attempt=attempt.attempt_name)
     stopping = _stopping(attempt, StopCause.PREEMPTION, freed_for=preemptor, freed=dict(freed))
-    return stopping, [
+    return [
         moved.put(was=job.version),
         stopping.put(was=attempt.version),
         Check(key=JobRecord.key(preemptor), requires=OneOf("jobState", tuple(sorted(WAITING)))),
@@ -157,13 +157,11 @@ def stop_waiting(
     ]
 
 
-def stop_holding(
-    job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int
-) -> tuple[AttemptRecord, list[Write]]:
+def stop_holding(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int) -> list[Write]:
     """Ask the attempt of a job to stop for good. A preemption under way becomes a stop; its earmark stays."""
     moved = _step(job, JobTrigger.STOP, reason, now_ms, attempt=attempt.attempt_name)
     stopping = _stopping(attempt, StopCause.REQUEST)
-    return stopping, [moved.put(was=job.version), stopping.put(was=attempt.version)]
+    return [moved.put(was=job.version), stopping.put(was=attempt.version)]
 
 
 def stop_sent(attempt: AttemptRecord, now_ms: int) -> list[Write]:
