@@ -74,10 +74,7 @@ class Ticker:
     def run(self) -> TickReport:
         """Run rounds until there is nothing left to do now."""
         report = TickReport()
-        try:
-            apply_configuration(self._table, self._store)
-        except Conflict:
-            logger.info("another tick applies the configuration")
+        apply_configuration(self._table, self._store)
         #: Attempts that SageMaker gave no clear answer about: the next tick asks again, this one does not insist.
         given_up: set[str] = set()
         while report.rounds < MAX_ROUNDS and self._has_time():
