@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from headway.model import Allocation, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
+from headway.policy import DEFAULT_POLICY, Policy
 
 P5 = "ml.p5.48xlarge"
 G5 = "ml.g5.xlarge"
 NOW_MS = 1_000_000
 
 
-def job(name: str, priority: int = 0, *, entered: int = 0, count: int = 1, pool: str = P5, **more: int) -> WaitingJob:
+def job(
+    name: str,
+    priority: int = 0,
+    *,
+    entered: int = 0,
+    count: int = 1,
+    pool: str = P5,
+    limit_s: int | None = None,
+    team: str = "",
+    **more: int,
+) -> WaitingJob:
     """A waiting job; ``more`` adds pools as keywords with ``_`` for ``.``, e.g. ``ml_c5_4xlarge=2``."""
     demand = {pool: count, **{key.replace("_", "."): value for key, value in more.items()}}
-    return WaitingJob(name=name, demand=demand, priority=priority, entry_time_ms=entered)
+    return WaitingJob(
+        name=name,
+        demand=demand,
+        priority=priority,
+        entry_time_ms=entered,
+        team=team,
+        limit_ms=None if limit_s is None else limit_s * 1000,
+    )
 
 
 def held(
@@ -23,19 +41,29 @@ def held(
     count: int = 1,
     pool: str = P5,
     since: int = 0,
+    entered: int | None = None,
+    team: str = "",
+    ends_in_s: int | None = None,
     checkpoints: bool = False,
+    preemptible: bool = True,
+    preemptions: int = 0,
     stopping: bool = False,
     freed_for: str | None = None,
     freed: int = 0,
 ) -> Allocation:
-    """The allocation of a running job."""
+    """The allocation of a running job; ``ends_in_s`` is how long from now its limit lets it run."""
     return Allocation(
         job=name,
         attempt=name,
         demand={pool: count},
         priority=priority,
         since_ms=since,
+        entry_time_ms=entered,
+        team=team,
+        limit_ms=None if ends_in_s is None else NOW_MS - since + ends_in_s * 1000,
         checkpoints=checkpoints,
+        preemptible=preemptible,
+        preemptions=preemptions,
         stopping=stopping or freed_for is not None,
         freed_for=freed_for,
         freed={pool: freed or count} if freed_for else None,
@@ -52,6 +80,7 @@ def snapshot(
     size: int = 2,
     now_ms: int = NOW_MS,
     pools: dict[str, int] | None = None,
+    policy: Policy = DEFAULT_POLICY,
 ) -> Snapshot:
     """A snapshot of one pool (or of several), with its parts in any order."""
     return Snapshot(
@@ -60,6 +89,7 @@ def snapshot(
         allocations=tuple(part for part in parts if isinstance(part, Allocation)),
         reservations=tuple(part for part in parts if isinstance(part, Reservation)),
         waiting=tuple(part for part in parts if isinstance(part, WaitingJob)),
+        policy=policy,
     )
 
 
@@ -80,7 +110,7 @@ def releases(plan: Plan) -> list[str]:
 
 def reason_of(plan: Plan, name: str) -> str:
     """The sentence that says why a job waits."""
-    return next(hold.reason.message for hold in plan.holds if hold.job == name)
+    return next(hold.sentence for hold in plan.holds if hold.job == name)
 
 
 def code_of(plan: Plan, name: str) -> str:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from headway.model import WaitingJob
 from headway.ordering import MAX_PRIORITY, rank, rank_key, work_lost_ms
+from headway.policy import Policy
 from tests.core.builders import held
 
 jobs = st.builds(
@@ -25,7 +26,9 @@ def test_the_sort_key_of_a_line_sorts_as_the_rank_does(left: WaitingJob, right: 
     assert (rank(left) == rank(right)) == (keys[0] == keys[1])
 
 
-def test_work_lost_is_time_times_instances_and_nothing_with_checkpoints() -> None:
-    assert work_lost_ms(held("a", count=4, since=1000), now_ms=3000) == 8000
-    assert work_lost_ms(held("a", count=4, since=1000, checkpoints=True), now_ms=3000) == 0
-    assert work_lost_ms(held("a", since=5000), now_ms=3000) == 0
+def test_work_lost_is_time_times_instances_and_with_checkpoints_only_since_the_last_one() -> None:
+    policy = Policy(checkpoint_interval_ms=500)
+    assert work_lost_ms(held("a", count=4, since=1000), 3000, policy) == 8000
+    assert work_lost_ms(held("a", count=4, since=1000, checkpoints=True), 3000, policy) == 2000
+    assert work_lost_ms(held("a", count=4, since=2900, checkpoints=True), 3000, policy) == 400
+    assert work_lost_ms(held("a", since=5000), 3000, policy) == 0

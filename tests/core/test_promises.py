@@ -1,7 +1,12 @@
-"""The promises of ``docs/semantics.md`` that a single decision can keep or break, on random snapshots."""
+"""The promises of ``docs/semantics.md`` that a single decision can keep or break, on random snapshots.
+
+Each rule is written down a second time here, in other words than in the scheduler, as a predicate that asserts it.
+``test_mutations`` shows that each predicate notices when its rule is broken.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 from random import Random
 from typing import TypeVar
@@ -9,210 +14,519 @@ from typing import TypeVar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.capacity import free, minus, overlap, plus, shortfall, total
-from headway.model import Allocation, Reservation, Snapshot, WaitingJob
-from headway.ordering import rank
-from headway.plan import Plan, Preempt, Release, Start
+from headway.capacity import free, minus, plus, positive, shortfall, total
+from headway.model import Allocation, Demand, Snapshot, WaitingJob
+from headway.plan import Hold, Plan, Preempt, Release, Start
 from headway.schedule import schedule
 from headway.verify import verify
+from tests.core.strategies import NOW_MS, POOLS, World, all_stopped, borrowed_from_red, fits, snapshots
 
-POOLS = ("ml.c5.large", "ml.g5.xlarge", "ml.p5.48xlarge")
-NOW_MS = 10_000_000
 T = TypeVar("T")
-
-demands = st.dictionaries(st.sampled_from(POOLS), st.integers(1, 4), min_size=1, max_size=2)
-
-
-@st.composite
-def snapshots(draw: st.DrawFn) -> Snapshot:
-    """Snapshots that can come about: nothing is held that was not free before, sizes may have changed since."""
-    waiting = tuple(
-        WaitingJob(
-            name=f"w{i}",
-            demand=draw(demands),
-            priority=draw(st.integers(0, 4)),
-            entry_time_ms=draw(st.integers(0, 5)),
-            not_before_ms=draw(st.sampled_from([0, 0, 0, NOW_MS + 5000])),
-        )
-        for i in range(draw(st.integers(0, 6)))
-    )
-    names = [job.name for job in waiting] + ["gone"]
-    allocations = []
-    for i in range(draw(st.integers(0, 6))):
-        demand = draw(demands)
-        freed_for = draw(st.sampled_from([None, None, None, *names]))
-        freed = None
-        if freed_for is not None:
-            need = next((job.demand for job in waiting if job.name == freed_for), demand)
-            freed = overlap(need, demand) or None
-        allocations.append(
-            Allocation(
-                job=f"r{i}",
-                attempt=f"r{i}",
-                demand=demand,
-                priority=draw(st.integers(0, 4)),
-                since_ms=draw(st.integers(0, NOW_MS)),
-                checkpoints=draw(st.booleans()),
-                stopping=freed is not None or draw(st.booleans()),
-                freed_for=freed_for if freed else None,
-                freed=freed,
-            )
-        )
-    reservations = tuple(Reservation(job=name, demand=draw(demands)) for name in names if draw(st.integers(0, 5)) == 0)
-    used = plus(total(a.demand for a in allocations), total(r.demand for r in reservations))
-    # Mostly pools that hold what is used and some more; sometimes one that was shrunk below its use.
-    pools = {pool: max(0, used.get(pool, 0) + draw(st.integers(-1, 4))) for pool in POOLS}
-    return Snapshot(
-        now_ms=NOW_MS, pools=pools, allocations=tuple(allocations), reservations=reservations, waiting=waiting
-    )
 
 
 def of(plan: Plan, kind: type[Start] | type[Preempt] | type[Release]) -> list[str]:
+    """The jobs of the actions of one kind."""
     return [action.job for action in plan.actions if isinstance(action, kind)]
 
 
-@given(snapshots())
-def test_every_plan_passes_its_own_verification(snapshot: Snapshot) -> None:
-    verify(snapshot, schedule(snapshot))
+def clamped(priority: int, team: str, snapshot: Snapshot) -> int:
+    """A priority, no higher than the team may have."""
+    entitled = snapshot.policy.teams.get(team)
+    return priority if entitled is None or entitled.max_priority is None else min(priority, entitled.max_priority)
 
 
-@given(snapshots(), st.randoms(use_true_random=False))
-def test_the_same_snapshot_gives_the_same_plan_in_whatever_order_it_was_read(
-    snapshot: Snapshot, random: Random
-) -> None:
-    def shuffled(parts: tuple[T, ...]) -> tuple[T, ...]:
-        return tuple(random.sample(parts, len(parts)))
+def gained(entry_time_ms: int, until_ms: int, snapshot: Snapshot) -> int:
+    """What waiting has added to a priority."""
+    ageing = snapshot.policy.ageing
+    return min(ageing.cap, max(0, until_ms - entry_time_ms) // ageing.interval_ms) if ageing else 0
 
-    again = Snapshot(
-        now_ms=snapshot.now_ms,
-        pools=dict(shuffled(tuple(snapshot.pools.items()))),
-        allocations=shuffled(snapshot.allocations),
-        reservations=shuffled(snapshot.reservations),
-        waiting=shuffled(snapshot.waiting),
+
+def protection(attempt: Allocation, snapshot: Snapshot) -> int:
+    """The priority that an attempt runs with."""
+    entered_ms = attempt.since_ms if attempt.entry_time_ms is None else attempt.entry_time_ms
+    return clamped(attempt.priority, attempt.team, snapshot) + gained(entered_ms, attempt.since_ms, snapshot)
+
+
+def plain_rank(job: WaitingJob, snapshot: Snapshot) -> tuple[int, int, str]:
+    """The order of a line in which teams do not matter."""
+    priority = clamped(job.priority, job.team, snapshot) + gained(job.entry_time_ms, snapshot.now_ms, snapshot)
+    return (-priority, job.entry_time_ms, job.name)
+
+
+def is_protected(attempt: Allocation, snapshot: Snapshot) -> bool:
+    """Whether an attempt may not be stopped for anybody now."""
+    policy = snapshot.policy
+    ran_ms = snapshot.now_ms - attempt.since_ms
+    return (
+        not policy.preemption
+        or not attempt.preemptible
+        or attempt.preemptions >= policy.max_preemptions
+        or ran_ms < policy.min_run_time_ms
     )
-    first, second = schedule(snapshot), schedule(again)
-    assert first.actions == second.actions
-    assert [(hold.job, hold.reason.code) for hold in first.holds] == [(h.job, h.reason.code) for h in second.holds]
 
 
-@given(snapshots())
-def test_every_waiting_job_either_starts_or_is_told_why_not(snapshot: Snapshot) -> None:
+def cost(attempt: Allocation, snapshot: Snapshot) -> tuple[int, int, int, str]:
+    """The documented order of victims."""
+    ran_ms = max(0, snapshot.now_ms - attempt.since_ms)
+    lost_ms = min(ran_ms, snapshot.policy.checkpoint_interval_ms) if attempt.checkpoints else ran_ms
+    return (
+        protection(attempt, snapshot),
+        lost_ms * sum(attempt.demand.values()),
+        -attempt.since_ms,
+        attempt.attempt,
+    )
+
+
+def team_use(snapshot: Snapshot, team: str, *, stopping: bool = True) -> dict[str, int]:
+    """What a team holds and what is reserved for its jobs."""
+    mine = {job.name for job in snapshot.waiting if job.team == team}
+    held = total(a.demand for a in snapshot.allocations if a.team == team and (stopping or not a.stopping))
+    return plus(held, total(r.demand for r in snapshot.reservations if r.job in mine))
+
+
+def own(snapshot: Snapshot, job: str) -> Demand:
+    """What is reserved for a job."""
+    return next((r.demand for r in snapshot.reservations if r.job == job), {})
+
+
+def same_team(snapshot: Snapshot) -> bool:
+    """Whether teams do not matter for the order."""
+    return len({job.team for job in snapshot.waiting} | {a.team for a in snapshot.allocations}) <= 1
+
+
+# ----------------------------------------------------------------------------------------------------- predicates
+def capacity_holds(snapshot: Snapshot) -> None:
+    """Promise 1: no start takes more than is free, of a pool or of the limit of its team."""
+    waiting = {job.name: job for job in snapshot.waiting}
+    world = World.of(snapshot)
+    for action in schedule(snapshot).actions:
+        if isinstance(action, Preempt):
+            continue
+        world.apply(Plan(actions=(action,), holds=()))
+        if isinstance(action, Start):
+            after, team = world.snapshot(), waiting[action.job].team
+            takes = positive(minus(waiting[action.job].demand, own(snapshot, action.job)))
+            left, use = free(after), team_use(after, team)
+            assert all(left[pool] >= 0 for pool in takes), "a pool is exceeded"
+            limit = snapshot.policy.team(team).limit
+            assert all(use[pool] <= limit.get(pool, use[pool]) for pool in takes), "a limit is exceeded"
+
+
+def all_or_nothing(snapshot: Snapshot) -> None:
+    """Promise 2, and 6: with all it demands or not at all, and once; everybody else is told why not."""
     plan = schedule(snapshot)
-    told = [hold.job for hold in plan.holds]
-    assert sorted([*told, *of(plan, Start)]) == sorted(job.name for job in snapshot.waiting)
+    waiting = {job.name: job for job in snapshot.waiting}
+    for action in plan.actions:
+        if isinstance(action, Start):
+            assert dict(action.demand) == dict(waiting[action.job].demand)
+    told = Counter([*of(plan, Start), *(hold.job for hold in plan.holds)])
+    assert told == Counter(waiting.keys())
     assert all(hold.reason.message for hold in plan.holds)
 
 
-@given(snapshots())
-def test_nobody_starts_past_a_blocked_head_but_on_what_was_freed_for_it(snapshot: Snapshot) -> None:
+def line_is_in_rank_order(snapshot: Snapshot) -> None:
+    """Where teams do not matter, holds stand by priority, with what waiting has added, then by entry, then by name."""
+    if not same_team(snapshot) or any(team.guaranteed for team in snapshot.policy.teams.values()):
+        return
+    waiting = {job.name: job for job in snapshot.waiting}
+    told = [waiting[hold.job] for hold in schedule(snapshot).holds]
+    assert told == sorted(told, key=lambda job: plain_rank(job, snapshot))
+
+
+def blocked_heads_close_their_pools(snapshot: Snapshot) -> None:
+    """Promise 3 without backfill: nobody starts behind a blocked head, except on what was freed for it."""
+    if snapshot.policy.backfill or not same_team(snapshot) or snapshot.policy.teams:
+        return
     plan = schedule(snapshot)
     started = set(of(plan, Start))
-    sure = {action.for_job for action in plan.actions if isinstance(action, Preempt)}
-    sure |= {hold.job for hold in plan.holds if hold.reason.code == "WaitsForFreedInstances"}
-    blocked: set[str] = set()
-    for job in sorted(snapshot.waiting, key=rank):
+    sure = {hold.job for hold in plan.holds if hold.reason.code == "WaitsForFreedInstances"}
+    closed: set[str] = set()
+    for job in sorted(snapshot.waiting, key=lambda job: plain_rank(job, snapshot)):
         if job.name in started:
-            own = next((r.demand for r in snapshot.reservations if r.job == job.name), {})
-            assert not blocked & set(shortfall(job.demand, own))
-        elif job.name not in sure and not shortfall(job.demand, snapshot.pools):
-            blocked |= set(job.demand)
+            assert not closed & set(shortfall(job.demand, own(snapshot, job.name)))
+        elif job.name not in sure and fits(job, snapshot.pools, snapshot.policy):
+            closed |= set(job.demand)
 
 
-@given(snapshots())
-def test_no_instance_stays_free_that_the_first_in_line_may_use(snapshot: Snapshot) -> None:
+def reserved_starts_are_kept(snapshot: Snapshot) -> None:
+    """Promise 3: if all that runs takes as long as it may, a job starts no later than it was told first."""
+    if not same_team(snapshot) or snapshot.policy.ageing or any(t.guaranteed for t in snapshot.policy.teams.values()):
+        # Who ages, or whose team uses less, may come to stand before it: that is rank, not a lower-ranked job.
+        return
+    if any(count < 0 for count in free(snapshot).values()):
+        # Who pays for a pool that was shrunk below its use is settled anew as it empties.
+        return
+    plan = schedule(snapshot)
+    told = _told_for_sure(snapshot, plan)
+    if not told:
+        return
+    world, last_ms = World.of(snapshot), max(told.values())
+    # A victim that comes back to the line may outrank who was told; that is no lower-ranked job.
+    world.unwanted |= set(world.held)
+    # A victim may come back before those who are behind its preemptor: that is rank as well.
+    world.victims_return = False
+    world.apply(plan)
+    _end_at_limits(world)
+    while pending := {name for name in told if name not in world.started_ms}:
+        late = {name: told[name] for name in pending if told[name] <= world.now_ms}
+        assert not late, f"not started at {world.now_ms}: {late}"
+        _play_on(world, last_ms)
+    assert all(world.started_ms[name] <= by_ms for name, by_ms in told.items())
+
+
+def _told_for_sure(snapshot: Snapshot, plan: Plan) -> dict[str, int]:
+    """The starts that no job of higher rank may come before: of its pools, all who are ahead know when they start."""
+    waiting = {job.name: job for job in snapshot.waiting}
+    # What is reserved or being freed for a job may be taken over by a job of higher rank.
+    owed = {r.job for r in snapshot.reservations} | {a.freed_for for a in snapshot.allocations}
+    told: dict[str, int] = {}
+    unsure: set[str] = set()
+    for hold in plan.holds:
+        job = waiting[hold.job]
+        if not fits(job, snapshot.pools, snapshot.policy):
+            continue
+        if hold.start_by_ms is None:
+            unsure |= set() if _is_sure(hold) else set(job.demand)
+        elif job.name not in owed and not unsure & set(job.demand):
+            told[job.name] = hold.start_by_ms
+    return told
+
+
+def _ends_ms(attempt: Allocation) -> int:
+    return NOW_MS**2 if attempt.limit_ms is None else attempt.since_ms + attempt.limit_ms
+
+
+def _play_on(world: World, last_ms: int) -> None:
+    """To the next moment at which something can change; who has reached its limit then ends."""
+    moments = [_ends_ms(attempt) for attempt in world.held.values()]
+    moments += [attempt.since_ms + world.policy.min_run_time_ms for attempt in world.held.values()]
+    moments += [job.not_before_ms for job in world.waiting.values()]
+    world.now_ms = min([at_ms for at_ms in moments if at_ms > world.now_ms] + [last_ms])
+    _end_at_limits(world)
+
+
+def _end_at_limits(world: World) -> None:
+    for name in [name for name, attempt in world.held.items() if _ends_ms(attempt) <= world.now_ms]:
+        world.unwanted.add(name)
+        world.end(name)
+    world.settle(100)
+
+
+def first_in_line_is_not_kept_from_what_is_free(snapshot: Snapshot) -> None:
+    """Promise 4: where there is nothing to do, the first that could ever fit does not fit now."""
     plan = schedule(snapshot)
     if plan.actions:
         return
-    left = free(snapshot)
-    for job in sorted(snapshot.waiting, key=rank):
-        if shortfall(job.demand, snapshot.pools):
+    waiting = {job.name: job for job in snapshot.waiting}
+    for job in (waiting[hold.job] for hold in plan.holds):
+        if not fits(job, snapshot.pools, snapshot.policy):
             continue
-        own = next((r.demand for r in snapshot.reservations if r.job == job.name), {})
+        left, team = free(snapshot), snapshot.policy.team(job.team)
+        use = team_use(snapshot, job.team)
+        room = {pool: min(n, team.limit.get(pool, NOW_MS) - use.get(pool, 0)) for pool, n in left.items()}
         if job.not_before_ms <= snapshot.now_ms:
-            assert shortfall(minus(job.demand, own), left)
+            assert shortfall(minus(job.demand, own(snapshot, job.name)), room), f"{job.name} could start"
         break
 
 
-@given(snapshots())
-def test_no_victim_is_needless(snapshot: Snapshot) -> None:
-    """Without any one of its victims, a preemptor would not get all that it lacks."""
+def nobody_is_held_who_delays_nobody(snapshot: Snapshot) -> None:
+    """Promise 4: a job that fits and has ended before any reserved start that it could touch is not held."""
+    policy = snapshot.policy
+    if not policy.backfill or snapshot.reservations or any(a.stopping for a in snapshot.allocations):
+        return
     plan = schedule(snapshot)
-    victims = [action for action in plan.actions if isinstance(action, Preempt)]
-    demand_of = {allocation.attempt: allocation.demand for allocation in snapshot.allocations}
+    if of(plan, Preempt) or any(team.limit for team in policy.teams.values()):
+        return
+    world = World.of(snapshot)
+    world.apply(plan)
+    left = free(world.snapshot())
+    waiting = {job.name: job for job in snapshot.waiting}
+    heads: list[Hold] = []
+    per_pools: Counter[tuple[str, ...]] = Counter()
+    for hold in plan.holds:
+        job = waiting[hold.job]
+        if not fits(job, snapshot.pools, policy):
+            continue
+        touched = [head for head in heads if set(waiting[head.job].demand) & set(job.demand)]
+        if job.limit_ms is not None and job.not_before_ms <= NOW_MS and not shortfall(job.demand, left):
+            until_ms = NOW_MS + job.limit_ms
+            assert any(head.start_by_ms is None or head.start_by_ms < until_ms for head in touched), (
+                f"{job.name} is held for nothing"
+            )
+        pools = tuple(sorted(job.demand))
+        per_pools[pools] += 1
+        if per_pools[pools] <= policy.reserved_heads:
+            heads.append(hold)
+
+
+def starts_that_can_be_known_are_known(snapshot: Snapshot) -> None:
+    """Promise 3: the first blocked job has a reserved start if the limits of all that runs say when it comes."""
+    plan = schedule(snapshot)
+    if not snapshot.policy.backfill or plan.actions or any(a.stopping for a in snapshot.allocations):
+        return
+    if any(a.limit_ms is None for a in snapshot.allocations) or snapshot.reservations:
+        return
+    waiting = {job.name: job for job in snapshot.waiting}
+    for hold in plan.holds:
+        if fits(waiting[hold.job], snapshot.pools, snapshot.policy):
+            limited = snapshot.policy.team(waiting[hold.job].team).limit
+            assert hold.start_by_ms is not None or limited
+            return
+
+
+def only_who_may_be_preempted_is(snapshot: Snapshot) -> None:
+    """Promise 5: strictly lower priority, or borrowed from the guarantee of whoever reclaims it."""
+    plan = schedule(snapshot)
+    victims = {a.attempt: a for a in snapshot.allocations}
+    waiting = {job.name: job for job in snapshot.waiting}
+    stopped = [action for action in plan.actions if isinstance(action, Preempt)]
+    # Whatever happens in which order, a team has at the end at least what it had at each moment of it.
+    gets = [waiting[name] for name in {*of(plan, Start), *(h.job for h in plan.holds if _is_sure(h))}]
+    for action in stopped:
+        victim, job = victims[action.attempt], waiting[action.for_job]
+        assert not victim.stopping
+        lower = protection(victim, snapshot) < clamped(job.priority, job.team, snapshot)
+        if victim.team == job.team:
+            assert lower, f"{victim.job} is not of lower priority"
+            continue
+        if not lower:
+            entitled = snapshot.policy.team(job.team).guaranteed
+            mine = [a for a in snapshot.allocations if a.team == job.team and not a.stopping]
+            gone = {other.attempt for other in stopped}
+            holds = total(a.demand for a in mine if a.attempt not in gone)
+            assert all(
+                holds.get(pool, 0) + min(job.demand[pool], count) <= entitled.get(pool, 0)
+                for pool, count in action.freed.items()
+            ), f"{job.name} reclaims more than is guaranteed"
+            assert any(entitled.get(pool, 0) for pool in victim.demand)
+        if any(waiting[other.for_job].team == victim.team for other in stopped):
+            continue
+        stays = team_use(snapshot, victim.team, stopping=False)
+        stays = minus(
+            stays, total(victims[o.attempt].demand for o in stopped if victims[o.attempt].team == victim.team)
+        )
+        stays = plus(stays, total(other.demand for other in gets if other.team == victim.team))
+        kept = snapshot.policy.team(victim.team).guaranteed
+        assert all(stays.get(pool, 0) >= kept.get(pool, 0) for pool in victim.demand), f"{victim.job} was guaranteed"
+
+
+def _is_sure(hold: Hold) -> bool:
+    return hold.reason.code == "WaitsForFreedInstances"
+
+
+def protected_attempts_run_on(snapshot: Snapshot) -> None:
+    """Promise 5: who may not be preempted, has just started, or has been preempted often enough, is no victim."""
+    stopped = set(of(schedule(snapshot), Preempt))
+    assert not [a.job for a in snapshot.allocations if a.job in stopped and is_protected(a, snapshot)]
+
+
+def no_victim_is_needless(snapshot: Snapshot) -> None:
+    """Promise 5: without any one of its victims, a preemptor would not get all that it lacks."""
+    victims = [action for action in schedule(snapshot).actions if isinstance(action, Preempt)]
+    demand_of = {a.attempt: a.demand for a in snapshot.allocations}
+    if any(size < 0 for size in free(snapshot).values()) or any(t.limit for t in snapshot.policy.teams.values()):
+        # What pays for a pool shrunk below its use, or for a limit, is earmarked for nobody.
+        return
     for name in {action.for_job for action in victims}:
         mine = [action for action in victims if action.for_job == name]
         earmarked = total(action.freed for action in mine)
         for action in mine:
             others = total(demand_of[other.attempt] for other in mine if other is not action)
-            # Either it frees something that the others do not, or it pays for a pool shrunk below its use.
-            in_debt = any(size < 0 for size in free(snapshot).values())
-            assert in_debt or shortfall(earmarked, others)
+            assert shortfall(earmarked, others), f"{action.job} stops for nothing"
+
+
+def no_cheaper_single_victim_would_have_done(snapshot: Snapshot) -> None:
+    """Promise 5: the documented order. Nobody who comes before the dearest victim would have been enough alone."""
+    victims = [action for action in schedule(snapshot).actions if isinstance(action, Preempt)]
+    if len({action.for_job for action in victims}) != 1 or snapshot.policy.teams:
+        return
+    if any(size < 0 for size in free(snapshot).values()):
+        return
+    need = total(action.freed for action in victims)
+    by_name = {a.attempt: a for a in snapshot.allocations}
+    dearest = max(cost(by_name[action.attempt], snapshot) for action in victims)
+    assert not [
+        a.job
+        for a in snapshot.allocations
+        if not a.stopping
+        and not is_protected(a, snapshot)
+        and cost(a, snapshot) < dearest
+        and not shortfall(need, a.demand)
+    ]
+
+
+def preemptors_start_when_all_has_stopped(snapshot: Snapshot) -> None:
+    """Promise 5: what is freed for a job is enough for it (useful), and is still there when it is free (held)."""
+    plan = schedule(snapshot)
+    preemptors = {action.for_job for action in plan.actions if isinstance(action, Preempt)}
+    if preemptors:
+        assert preemptors <= set(of(schedule(all_stopped(snapshot, plan)), Start))
+
+
+def what_is_freed_is_earmarked_whole(snapshot: Snapshot) -> None:
+    """Promise 5: what a preemptor holds, and is being freed for it, and was free, is all that it demands."""
+    plan = schedule(snapshot)
+    stopped = [action for action in plan.actions if isinstance(action, Preempt)]
+    if any(a.stopping for a in snapshot.allocations) or any(size < 0 for size in free(snapshot).values()):
+        return
+    waiting = {job.name: job for job in snapshot.waiting}
+    world = World.of(snapshot)
+    world.apply(plan)
+    left = free(world.snapshot())
+    for name in {action.for_job for action in stopped}:
+        comes = plus(own(snapshot, name), total(action.freed for action in stopped if action.for_job == name))
+        assert not shortfall(waiting[name].demand, plus(left, comes))
+
+
+def leftovers_are_released(snapshot: Snapshot) -> None:
+    """Promise 5: what is reserved for somebody who has left goes."""
+    waiting = {job.name for job in snapshot.waiting}
+    assert {r.job for r in snapshot.reservations if r.job not in waiting} <= set(of(schedule(snapshot), Release))
+
+
+def guarantees_are_given(snapshot: Snapshot) -> None:
+    """Guarantees: the first in line of a team waits within it for no single attempt that is borrowed and movable."""
+    plan = schedule(snapshot)
+    policy = snapshot.policy
+    if plan.actions or not policy.preemption or any(a.stopping for a in snapshot.allocations) or snapshot.reservations:
+        return
+    waiting = {job.name: job for job in snapshot.waiting}
+    first = next((waiting[h.job] for h in plan.holds if fits(waiting[h.job], snapshot.pools, policy)), None)
+    left = free(snapshot)
+    if first is None or first.not_before_ms > snapshot.now_ms or any(size < 0 for size in left.values()):
+        return
+    entitled, use = policy.team(first.team), team_use(snapshot, first.team)
+    wants = plus(use, first.demand)
+    if any(wants[pool] > min(entitled.guaranteed.get(pool, 0), entitled.limit.get(pool, NOW_MS)) for pool in wants):
+        return
+    for attempt in snapshot.allocations:
+        if attempt.team == first.team or is_protected(attempt, snapshot):
+            continue
+        stays = minus(team_use(snapshot, attempt.team), attempt.demand)
+        kept = policy.team(attempt.team).guaranteed
+        borrowed = all(stays[pool] >= kept.get(pool, 0) for pool in attempt.demand)
+        assert not borrowed or shortfall(first.demand, plus(left, attempt.demand)), f"{first.name} waits: {attempt.job}"
+
+
+def the_order_of_reading_does_not_matter(snapshot: Snapshot) -> None:
+    """Promise 9: the same snapshot gives the same plan, in whatever order it was read."""
+    random = Random(0)
+
+    def shuffled(parts: tuple[T, ...]) -> tuple[T, ...]:
+        return tuple(random.sample(parts, len(parts)))
+
+    first = schedule(snapshot)
+    for _ in range(3):
+        again = Snapshot(
+            now_ms=snapshot.now_ms,
+            pools=dict(shuffled(tuple(snapshot.pools.items()))),
+            allocations=shuffled(snapshot.allocations),
+            reservations=shuffled(snapshot.reservations),
+            waiting=shuffled(snapshot.waiting),
+            policy=snapshot.policy,
+        )
+        assert schedule(again) == first
+
+
+# ---------------------------------------------------------------------------------------------------------- tests
+@given(snapshots())
+def test_every_plan_passes_its_own_verification(snapshot: Snapshot) -> None:
+    verify(snapshot, schedule(snapshot))
 
 
 @given(snapshots())
+def test_no_start_takes_more_than_is_free_of_a_pool_or_of_a_limit(snapshot: Snapshot) -> None:
+    capacity_holds(snapshot)
+
+
+@given(snapshots())
+def test_every_waiting_job_starts_whole_or_is_told_why_not(snapshot: Snapshot) -> None:
+    all_or_nothing(snapshot)
+
+
+@given(snapshots())
+def test_the_same_snapshot_gives_the_same_plan_in_whatever_order_it_was_read(snapshot: Snapshot) -> None:
+    the_order_of_reading_does_not_matter(snapshot)
+
+
+@given(snapshots("one"))
+def test_the_line_is_in_rank_order(snapshot: Snapshot) -> None:
+    line_is_in_rank_order(snapshot)
+
+
+@given(snapshots("none", backfill=False))
+def test_without_backfill_nobody_starts_past_a_blocked_head(snapshot: Snapshot) -> None:
+    blocked_heads_close_their_pools(snapshot)
+
+
+@given(snapshots("none", ageing=False, backfill=True))
+def test_a_reserved_start_is_kept_whoever_is_started_past_it(snapshot: Snapshot) -> None:
+    reserved_starts_are_kept(snapshot)
+
+
+@given(snapshots("one", ageing=False, backfill=True))
+def test_a_reserved_start_is_kept_under_the_limit_of_a_team(snapshot: Snapshot) -> None:
+    reserved_starts_are_kept(snapshot)
+
+
+@given(snapshots())
+def test_no_instance_stays_free_that_the_first_in_line_may_use(snapshot: Snapshot) -> None:
+    first_in_line_is_not_kept_from_what_is_free(snapshot)
+
+
+@given(snapshots(backfill=True))
+def test_nobody_is_held_who_fits_and_delays_no_reserved_start(snapshot: Snapshot) -> None:
+    nobody_is_held_who_delays_nobody(snapshot)
+
+
+@given(snapshots(backfill=True, unlimited=False))
+def test_the_first_blocked_job_has_a_reserved_start_where_limits_tell_it(snapshot: Snapshot) -> None:
+    starts_that_can_be_known_are_known(snapshot)
+
+
+@given(snapshots())
+def test_only_lower_priority_or_what_is_borrowed_is_preempted(snapshot: Snapshot) -> None:
+    only_who_may_be_preempted_is(snapshot)
+
+
+@given(snapshots())
+def test_a_protected_attempt_is_no_victim(snapshot: Snapshot) -> None:
+    protected_attempts_run_on(snapshot)
+
+
+@given(snapshots())
+def test_no_victim_is_needless(snapshot: Snapshot) -> None:
+    no_victim_is_needless(snapshot)
+
+
+@given(snapshots("none"))
 def test_no_cheaper_single_victim_would_have_done(snapshot: Snapshot) -> None:
-    plan = schedule(snapshot)
-    victims = [action for action in plan.actions if isinstance(action, Preempt)]
-    if (
-        len({action.for_job for action in victims}) != 1
-        or len(victims) < 2
-        or any(v < 0 for v in free(snapshot).values())
-    ):
-        return
-    preemptor = next(job for job in snapshot.waiting if job.name == victims[0].for_job)
-    need = total(action.freed for action in victims)
-    lowest = max(a.priority for a in snapshot.allocations if a.attempt in {v.attempt for v in victims})
-    single = [
-        allocation
-        for allocation in snapshot.allocations
-        if not allocation.stopping
-        and allocation.priority < min(preemptor.priority, lowest)
-        and not shortfall(need, allocation.demand)
-    ]
-    assert not single
+    no_cheaper_single_victim_would_have_done(snapshot)
 
 
 @given(snapshots())
 def test_after_everything_has_stopped_the_preemptors_start(snapshot: Snapshot) -> None:
-    """What is freed for a job is enough for it (promise 5: useful), and is still there when it is free (held)."""
-    plan = schedule(snapshot)
-    preemptors = {action.for_job for action in plan.actions if isinstance(action, Preempt)}
-    if not preemptors:
-        return
-    after = _when_all_have_stopped(snapshot, plan)
-    assert preemptors <= set(of(schedule(after), Start))
+    preemptors_start_when_all_has_stopped(snapshot)
 
 
-def _when_all_have_stopped(snapshot: Snapshot, plan: Plan) -> Snapshot:
-    started = {action.job: action for action in plan.actions if isinstance(action, Start)}
-    preempted = {action.attempt: action for action in plan.actions if isinstance(action, Preempt)}
-    released = set(of(plan, Release))
-    waiting = tuple(job for job in snapshot.waiting if job.name not in started)
-    reserved = {r.job: r.demand for r in snapshot.reservations if r.job not in started and r.job not in released}
-    allocations = []
-    for allocation in snapshot.allocations:
-        action = preempted.get(allocation.attempt)
-        if action is None and not allocation.stopping:
-            allocations.append(allocation)
-            continue
-        for_job = action.for_job if action else allocation.freed_for
-        freed = action.freed if action else allocation.freed
-        if for_job in {job.name for job in waiting} and freed:
-            reserved[for_job] = plus(reserved.get(for_job, {}), freed)
-    by_name = {job.name: job for job in snapshot.waiting}
-    allocations += [
-        Allocation(
-            job=name, attempt=name, demand=action.demand, priority=by_name[name].priority, since_ms=snapshot.now_ms
-        )
-        for name, action in started.items()
-    ]
-    return Snapshot(
-        now_ms=snapshot.now_ms,
-        pools=snapshot.pools,
-        allocations=tuple(allocations),
-        reservations=tuple(Reservation(job=name, demand=demand) for name, demand in reserved.items()),
-        waiting=waiting,
-    )
+@given(snapshots())
+def test_what_is_freed_and_what_was_free_is_all_that_the_preemptor_demands(snapshot: Snapshot) -> None:
+    what_is_freed_is_earmarked_whole(snapshot)
+
+
+@given(snapshots())
+def test_a_reservation_goes_with_the_job_that_it_was_for(snapshot: Snapshot) -> None:
+    leftovers_are_released(snapshot)
+
+
+@given(snapshots("several"))
+def test_a_team_gets_what_it_is_guaranteed(snapshot: Snapshot) -> None:
+    guarantees_are_given(snapshot)
+
+
+@given(snapshots("several", full=True).map(borrowed_from_red))
+def test_a_team_gets_back_what_others_have_borrowed(snapshot: Snapshot) -> None:
+    guarantees_are_given(snapshot)
 
 
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=6), st.integers(1, 8), st.integers(1, 4))

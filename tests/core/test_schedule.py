@@ -92,13 +92,13 @@ PREEMPTIONS: list[tuple[str, Parts, int, list[tuple[str, str]]]] = [
         [("y", "a")],
     ),
     (
-        "a job that writes checkpoints loses nothing",
-        (held("x", 1, since=0, checkpoints=True), held("y", 1, since=900_000), job("a", 3)),
+        "a job that writes checkpoints loses what it ran since the last",
+        (held("x", 1, since=0, checkpoints=True), held("y", 1, since=300_000), job("a", 3)),
         2,
         [("x", "a")],
     ),
     (
-        "among jobs that lose nothing the one that started last",
+        "among jobs that lose as much the one that started last",
         (held("x", 1, since=1, checkpoints=True), held("y", 1, since=2, checkpoints=True), job("a", 3)),
         2,
         [("y", "a")],
@@ -202,13 +202,13 @@ def test_a_reservation_whose_job_no_longer_fits_is_given_back() -> None:
     assert releases(plan) == ["a"]
 
 
-def test_a_job_that_backs_off_keeps_its_place_and_lets_nobody_pass() -> None:
-    waits = replace(job("a", 5), not_before_ms=NOW_MS + 1500)
+def test_a_job_that_backs_off_keeps_its_place_and_lets_nobody_pass_on_what_it_needs() -> None:
+    waits = replace(job("a", 5, count=2), not_before_ms=NOW_MS + 1500)
     plan = schedule(snapshot(waits, job("b", 1), size=2))
     assert starts(plan) == []
     assert code_of(plan, "a") == "BacksOff"
     assert "next try in 2 s" in reason_of(plan, "a")
-    assert code_of(plan, "b") == "WaitsBehind"
+    assert code_of(plan, "b") == "WouldDelay"
 
 
 def test_a_job_starts_when_its_back_off_is_over() -> None:
@@ -220,15 +220,18 @@ REASONS: list[tuple[str, Parts, dict[str, int], str]] = [
         "a head says what it lacks and who holds it",
         (held("x", 9), held("y", 7), job("a", 5)),
         {P5: 2},
-        "waits for 1 of 1 ml.p5.48xlarge, held by `x` (priority 9), `y` (priority 7)",
+        (
+            "waits for 1 of 1 ml.p5.48xlarge: jobs `x` (priority 9, without a time limit) "
+            "and `y` (priority 7, without a time limit)"
+        ),
     ),
     (
         "a head says when preempting would not be enough",
         (held("x", 9), held("y", 1), job("a", 5, count=2)),
         {P5: 2},
         (
-            "waits for 2 of 2 ml.p5.48xlarge, held by `x` (priority 9), `y` (priority 1); "
-            "stopping those of lower priority would not free enough"
+            "waits for 2 of 2 ml.p5.48xlarge: jobs `x` (priority 9, without a time limit) "
+            "and `y` (priority 1, without a time limit); stopping those of lower priority would not free enough"
         ),
     ),
     (
@@ -241,7 +244,7 @@ REASONS: list[tuple[str, Parts, dict[str, int], str]] = [
         "a job behind another says behind whom",
         (held("x", 9), job("b", 5, count=1), job("a", 1)),
         {P5: 1},
-        "waits behind `b` (priority 5) for ml.p5.48xlarge",
+        "waits for ml.p5.48xlarge behind `b` (priority 5); 1 job ahead",
     ),
     (
         "a job too large for its pool says what to do",
@@ -271,7 +274,7 @@ def test_why_a_job_waits(parts: Parts, pools: dict[str, int], expected: str) -> 
 
 def test_a_job_further_back_says_how_many_are_ahead() -> None:
     plan = schedule(snapshot(held("x", 9), job("a", 3), job("b", 2), job("c", 1), size=1))
-    assert reason_of(plan, "c") == "waits behind `a` (priority 3) for ml.p5.48xlarge; 2 jobs are ahead"
+    assert reason_of(plan, "c") == "waits for ml.p5.48xlarge behind `a` (priority 3); 2 jobs ahead"
 
 
 def test_a_victim_is_told_for_whom_it_gives_way() -> None:

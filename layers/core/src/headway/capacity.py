@@ -9,19 +9,26 @@ from headway.model import Demand, Snapshot
 
 def plus(left: Demand, right: Demand) -> dict[str, int]:
     """The sum of two vectors."""
-    return {pool: left.get(pool, 0) + right.get(pool, 0) for pool in sorted({*left, *right})}
+    result = dict(left)
+    for pool, count in right.items():
+        result[pool] = result.get(pool, 0) + count
+    return result
 
 
 def minus(left: Demand, right: Demand) -> dict[str, int]:
     """What is left of ``left``; may be negative."""
-    return {pool: left.get(pool, 0) - right.get(pool, 0) for pool in sorted({*left, *right})}
+    result = dict(left)
+    for pool, count in right.items():
+        result[pool] = result.get(pool, 0) - count
+    return result
 
 
 def total(demands: Iterable[Demand]) -> dict[str, int]:
     """The sum of many vectors."""
     result: dict[str, int] = {}
     for demand in demands:
-        result = plus(result, demand)
+        for pool, count in demand.items():
+            result[pool] = result.get(pool, 0) + count
     return result
 
 
@@ -42,11 +49,9 @@ def overlap(left: Demand, right: Demand) -> dict[str, int]:
 
 def free(snapshot: Snapshot) -> dict[str, int]:
     """Instances neither held nor reserved; negative where a pool was shrunk below its use."""
-    used = plus(
-        total(allocation.demand for allocation in snapshot.allocations),
-        total(reservation.demand for reservation in snapshot.reservations),
-    )
-    return {pool: size - used.get(pool, 0) for pool, size in sorted(snapshot.pools.items())}
+    used = total(allocation.demand for allocation in snapshot.allocations)
+    reserved = total(reservation.demand for reservation in snapshot.reservations)
+    return {pool: size - used.get(pool, 0) - reserved.get(pool, 0) for pool, size in sorted(snapshot.pools.items())}
 
 
 def describe(demand: Mapping[str, int]) -> str:

@@ -23,3 +23,7 @@ class InvalidTransition(HeadwayError):
 
 class InvariantViolation(HeadwayError):
     """A plan or a snapshot would break a promise of ``docs/semantics.md``; nothing of it may be applied."""
+
+
+class InvalidPolicy(HeadwayError):
+    """A rule of a policy has a value that makes no sense."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from headway.policy import DEFAULT_POLICY, Policy
+
 Demand = Mapping[str, int]
 """Instances per pool; a job demands all of them or none (promise 2)."""
 
@@ -22,6 +24,10 @@ class WaitingJob:
     entry_time_ms: int
     #: It is not started before this, ms: the back-off after SageMaker refused a launch. 0 for none.
     not_before_ms: int = 0
+    #: Who is charged; empty for nobody in particular.
+    team: str = ""
+    #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.
+    limit_ms: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,8 +40,17 @@ class Allocation:
     priority: int
     #: When the attempt's instances were taken, ms.
     since_ms: int
+    #: When the job was accepted, ms; what it gained by ageing until ``since_ms`` stays with it while it runs.
+    entry_time_ms: int | None = None
+    team: str = ""
+    #: It holds its instances no longer than this from ``since_ms`` on, ms; None if nothing limits it.
+    limit_ms: int | None = None
     #: Whether the job writes checkpoints, so that stopping it loses little.
     checkpoints: bool = False
+    #: Whether it may be stopped for another job at all.
+    preemptible: bool = True
+    #: How often the job has been preempted already.
+    preemptions: int = 0
     #: Whether it has been asked to stop. Its instances still count until it has ended.
     stopping: bool = False
     #: The waiting job that it was preempted for, if any ...
@@ -63,3 +78,5 @@ class Snapshot:
     reservations: tuple[Reservation, ...] = ()
     #: The heads of the lines: of each pool the first jobs in rank order, at least as many as could start.
     waiting: tuple[WaitingJob, ...] = ()
+    #: The rules to decide under.
+    policy: Policy = DEFAULT_POLICY

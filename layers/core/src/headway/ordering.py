@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from headway.model import Allocation, WaitingJob
+from headway.policy import Policy
 
 MAX_PRIORITY = 9999
 """The highest priority a job may have; the lowest is 0."""
 
 
 def rank(job: WaitingJob) -> tuple[int, int, str]:
-    """The order of a line: high priority first, then who entered first, then the name."""
+    """The order of a line as it is kept: high priority first, then who entered first, then the name."""
     return (-job.priority, job.entry_time_ms, job.name)
 
 
@@ -18,13 +19,45 @@ def rank_key(priority: int, entry_time_ms: int, name: str) -> str:
     return f"{MAX_PRIORITY - priority:04d}#{entry_time_ms:013d}#{name}"
 
 
-def victim_order(allocation: Allocation, now_ms: int) -> tuple[int, int, int, str]:
-    """Who is preempted first: low priority, then little work lost, then started last, then the name."""
-    return (allocation.priority, work_lost_ms(allocation, now_ms), -allocation.since_ms, allocation.attempt)
+def given_priority(priority: int, team: str, policy: Policy) -> int:
+    """The priority that counts without ageing: not above what the team may have."""
+    most = policy.team(team).max_priority
+    return priority if most is None else min(priority, most)
 
 
-def work_lost_ms(allocation: Allocation, now_ms: int) -> int:
-    """Instance-milliseconds that stopping this attempt would throw away; 0 if the job writes checkpoints."""
-    if allocation.checkpoints:
+def effective_priority(job: WaitingJob, now_ms: int, policy: Policy) -> int:
+    """The priority by which a waiting job is ranked: the given one, and what it has gained by ageing."""
+    return given_priority(job.priority, job.team, policy) + _aged(job.entry_time_ms, now_ms, policy)
+
+
+def held_priority(allocation: Allocation, policy: Policy) -> int:
+    """The priority that protects an attempt: the given one, and what its job had gained by ageing when it started."""
+    given = given_priority(allocation.priority, allocation.team, policy)
+    return given + _aged(allocation.entry_time_ms, allocation.since_ms, policy)
+
+
+def _aged(entry_time_ms: int | None, until_ms: int, policy: Policy) -> int:
+    if policy.ageing is None or entry_time_ms is None:
         return 0
-    return max(0, now_ms - allocation.since_ms) * sum(allocation.demand.values())
+    return max(0, min(policy.ageing.cap, (until_ms - entry_time_ms) // policy.ageing.interval_ms))
+
+
+def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[int, int, int, str]:
+    """Who is preempted first: low priority, then little work lost, then started last, then the name."""
+    return (
+        held_priority(allocation, policy),
+        work_lost_ms(allocation, now_ms, policy),
+        -allocation.since_ms,
+        allocation.attempt,
+    )
+
+
+def work_lost_ms(allocation: Allocation, now_ms: int, policy: Policy) -> int:
+    """Instance-milliseconds that stopping this attempt throws away: what it ran since its last checkpoint, at most.
+
+    A job that writes none loses all that it ran.
+    """
+    ran_ms = max(0, now_ms - allocation.since_ms)
+    if allocation.checkpoints:
+        ran_ms = min(ran_ms, policy.checkpoint_interval_ms)
+    return ran_ms * sum(allocation.demand.values())

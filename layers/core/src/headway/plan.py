@@ -45,10 +45,24 @@ Action = Release | Start | Preempt
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hold:
-    """A job goes on waiting."""
+    """A job goes on waiting.
+
+    Jobs that wait for the same thing share one reason, so how many are ahead of each stands beside it.
+    """
 
     job: str
     reason: Reason
+    #: Jobs of higher rank that go on waiting for one of its pools.
+    ahead: int = 0
+    #: When it starts at the latest if everything keeps to its limits, ms; None if that is not known.
+    start_by_ms: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The reason and the place, in one sentence."""
+        if not self.ahead:
+            return self.reason.message
+        return f"{self.reason.message}; {self.ahead} {'job' if self.ahead == 1 else 'jobs'} ahead"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,3 +71,5 @@ class Plan:
 
     actions: tuple[Action, ...]
     holds: tuple[Hold, ...]
+    #: Waiting jobs behind these that the decision did not look at (``Policy.backfill_window``).
+    unseen: int = 0

@@ -2,49 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
-from headway.capacity import minus, overlap, plus, shortfall
+from headway.capacity import minus, plus, shortfall
 from headway.model import Allocation, Demand, WaitingJob
-from headway.ordering import victim_order
+from headway.ordering import given_priority, held_priority
+from headway.policy import Policy
+from headway.teams import gives_borrowed
 
 
-def victims_for(
-    job: WaitingJob, lacking: Demand, allocations: Iterable[Allocation], now_ms: int
-) -> tuple[Allocation, ...]:
-    """The attempts to stop so that ``job`` gets what it lacks; empty if that cannot be had.
+def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
+    """From when on the attempt may be stopped for another job; None for never."""
+    if not policy.preemption or not allocation.preemptible or allocation.preemptions >= policy.max_preemptions:
+        return None
+    return allocation.since_ms + policy.min_run_time_ms if policy.min_run_time_ms else 0
 
-    Candidates are attempts of strictly lower priority that are not stopping already and hold something that
-    is lacking. They are taken in :func:`headway.ordering.victim_order` until the job fits; then those that
-    turned out needless are given back, the dearest first (the way Kueue's ``GetTargets`` fills back).
+
+def is_movable(allocation: Allocation, now_ms: int, policy: Policy) -> bool:
+    """Whether the attempt may be stopped for another job now."""
+    from_ms = protected_until_ms(allocation, policy)
+    return from_ms is not None and from_ms <= now_ms
+
+
+def outranks(
+    job: WaitingJob,
+    allocation: Allocation,
+    use: Mapping[str, Demand],
+    policy: Policy,
+    *,
+    reclaims: bool,
+) -> bool:
+    """Whether the attempt may be stopped for this job, as far as priorities and teams go.
+
+    Within a team, and where there are no teams, only strictly lower priority gives way. An attempt of another team
+    gives way only if that team keeps its guarantee; then to strictly higher priority, or to any job that
+    reclaims what its own team is guaranteed. What a job gained by ageing protects it, but preempts nobody. So no two
+    jobs stop each other back and forth: each stop either raises the priorities that run, or what the guarantees get.
 
     Args:
         job: the waiting job.
-        lacking: instances per pool that it needs beyond what is free, reserved or being freed for it.
-        allocations: all that hold instances.
-        now_ms: the moment of the decision.
+        allocation: the attempt.
+        use: instances per pool that each team holds, without what is stopping.
+        policy: the rules.
+        reclaims: whether the job's team is within its guarantee with this job.
     """
-    candidates = sorted(
-        (
-            allocation
-            for allocation in allocations
-            if allocation.priority < job.priority and not allocation.stopping and overlap(lacking, allocation.demand)
-        ),
-        key=lambda allocation: victim_order(allocation, now_ms),
-    )
+    lower = held_priority(allocation, policy) < given_priority(job.priority, job.team, policy)
+    if allocation.team == job.team:
+        return lower
+    guaranteed = policy.team(allocation.team).guaranteed
+    borrowed = not guaranteed or gives_borrowed(use.get(allocation.team, {}), allocation, guaranteed)
+    return (lower or reclaims) and borrowed
+
+
+def victims_for(
+    job: WaitingJob,
+    lacking: Demand,
+    in_victim_order: Iterable[Allocation],
+    use: Mapping[str, Demand],
+    now_ms: int,
+    policy: Policy,
+    *,
+    reclaims: bool = False,
+    charged: Callable[[Allocation], Demand],
+) -> tuple[Allocation, ...]:
+    """The attempts to stop so that ``job`` gets what it lacks; empty if that cannot be had.
+
+    Attempts that may be stopped for it and hold something that is lacking are taken in order until the job fits;
+    then those that turned out needless are given back, the dearest first (the way Kueue's ``GetTargets`` fills back).
+
+    Args:
+        job: the waiting job.
+        lacking: instances per pool (and per limit of its team) beyond what is free, reserved or being freed for it.
+        in_victim_order: all that hold instances and are not stopping, by :func:`headway.ordering.victim_order`.
+        use: instances per pool that each team holds in them.
+        now_ms: the moment of the decision.
+        policy: the rules.
+        reclaims: whether the job reclaims what its team is guaranteed.
+        charged: what an attempt takes of pools and limits.
+    """
+    mine = given_priority(job.priority, job.team, policy)
+    left = {team: dict(held) for team, held in use.items()} if policy.teams else use
     chosen: list[Allocation] = []
     gained: dict[str, int] = {}
-    for candidate in candidates:
-        if not overlap(shortfall(lacking, gained), candidate.demand):
+    missing = lacking
+    for candidate in in_victim_order:
+        if not reclaims and held_priority(candidate, policy) >= mine:
+            break
+        frees = charged(candidate)
+        if not any(pool in missing for pool in frees) or not is_movable(candidate, now_ms, policy):
+            continue
+        # Asked with what is left: several attempts of one team may be borrowed one by one, but not all together.
+        if not outranks(job, candidate, left, policy, reclaims=reclaims):
             continue
         chosen.append(candidate)
-        gained = plus(gained, candidate.demand)
-        if not shortfall(lacking, gained):
-            break
-    if shortfall(lacking, gained):
-        return ()
+        gained = plus(gained, frees)
+        if policy.teams:
+            left = {**left, candidate.team: minus(left.get(candidate.team, {}), candidate.demand)}
+        missing = shortfall(lacking, gained)
+        if not missing:
+            return _without_needless(chosen, gained, lacking, charged)
+    return ()
+
+
+def _without_needless(
+    chosen: list[Allocation], gained: Demand, lacking: Demand, charged: Callable[[Allocation], Demand]
+) -> tuple[Allocation, ...]:
+    """Give back, the dearest first, whom the others make needless."""
     for candidate in reversed(chosen[:-1]):
-        without = minus(gained, candidate.demand)
+        without = minus(gained, charged(candidate))
         if not shortfall(lacking, without):
             chosen.remove(candidate)
             gained = without

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from headway.capacity import describe
 from headway.model import Allocation, Demand, WaitingJob
+from headway.policy import Policy
 
 MAX_MESSAGE_CHARS = 1000
 """A reason's sentence is cut to this; SageMaker's own texts may be longer."""
@@ -21,14 +23,18 @@ class ReasonCode(StrEnum):
     ENTERED = "Entered"
     WAITS_FOR_CAPACITY = "WaitsForCapacity"
     WAITS_FOR_FREED = "WaitsForFreedInstances"
+    WAITS_FOR_LIMIT = "WaitsForTeamLimit"
+    WOULD_DELAY = "WouldDelay"
     WAITS_BEHIND = "WaitsBehind"
     BACKS_OFF = "BacksOff"
     EXCEEDS_POOL = "ExceedsPool"
+    EXCEEDS_LIMIT = "ExceedsTeamLimit"
     UNKNOWN_POOL = "UnknownPool"
     STARTS_NOW = "StartsNow"
     # What the queue did.
     STARTED = "Started"
     PREEMPTED = "Preempted"
+    RECLAIMED = "Reclaimed"
     RETURNED_TO_LINE = "ReturnedToLine"
     RESERVATION_RELEASED = "ReservationReleased"
     PRIORITY_CHANGED = "PriorityChanged"
@@ -73,29 +79,72 @@ def starts_now(demand: Demand) -> Reason:
     return Reason(code=ReasonCode.STARTS_NOW, message=f"fits, and starts on {describe(demand)} in a moment")
 
 
-def preempted(victim: Allocation, preemptor: WaitingJob) -> Reason:
+def preempted(victim: Allocation, preemptor: WaitingJob, *, reclaims: bool = False) -> Reason:
     """The job's attempt is stopped so that another job fits."""
+    why = f" for what team `{preemptor.team}` is guaranteed and team `{victim.team}` has borrowed" if reclaims else ""
     return Reason(
-        code=ReasonCode.PREEMPTED,
+        code=ReasonCode.RECLAIMED if reclaims else ReasonCode.PREEMPTED,
         message=(
             f"preempted so that `{preemptor.name}` (priority {preemptor.priority}) can start on "
-            f"{describe(preemptor.demand)}; this job (priority {victim.priority}) keeps its place in line"
+            f"{describe(preemptor.demand)}{why}; this job (priority {victim.priority}) keeps its place in line"
         ),
         jobs=(preemptor.name,),
     )
 
 
-def waits_for_capacity(job: WaitingJob, lacking: Demand, holders: tuple[Allocation, ...]) -> Reason:
-    """The head of a line does not fit, and preempting would not make it fit."""
+def waits_for_capacity(
+    job: WaitingJob,
+    lacking: Demand,
+    holders: tuple[Allocation, ...],
+    start_by_ms: int | None,
+    now_ms: int,
+    policy: Policy,
+) -> Reason:
+    """The job does not fit, and preempting would not make it fit."""
     needs = " and ".join(f"{count} of {job.demand[pool]} {pool}" for pool, count in sorted(lacking.items()))
+    first = _by_end(holders)
     message = f"waits for {needs}"
-    if holders:
-        message += f", held by {_names(holders, with_priority=True)}"
-        if any(holder.priority < job.priority for holder in holders):
-            message += "; stopping those of lower priority would not free enough"
+    message += f": {_held_by(job, first, now_ms, policy)}" if first else ", which the jobs ahead of it get"
+    if start_by_ms is not None:
+        message += f"; starts by {clock_time(start_by_ms, now_ms)} unless a job of higher rank comes"
+    return Reason(code=ReasonCode.WAITS_FOR_CAPACITY, message=message, jobs=_named(first))
+
+
+def waits_for_limit(
+    job: WaitingJob, lacking: Demand, holders: tuple[Allocation, ...], now_ms: int, policy: Policy
+) -> Reason:
+    """The job's team uses all that it may. ``lacking`` is per pool."""
+    limit = policy.team(job.team).limit
+    most = describe({pool: limit[pool] for pool in lacking})
+    first = _by_end(holders)
+    message = f"waits for {describe(lacking)} within the limit of team `{job.team}`, which may use {most}"
+    message += f": {_held_by(job, first, now_ms, policy)}" if first else ", which jobs of the team ahead of it get"
+    return Reason(code=ReasonCode.WAITS_FOR_LIMIT, message=message, jobs=_named(first))
+
+
+def exceeds_limit(job: WaitingJob, limit: Demand) -> Reason:
+    """The job demands more than its team may ever use, since the limit was lowered."""
+    return Reason(
+        code=ReasonCode.EXCEEDS_LIMIT,
+        message=(
+            f"demands {describe(job.demand)} but team `{job.team}` may use {describe(limit)}; "
+            "raise the limit (`headway config set`) or stop the job and submit a smaller one"
+        ),
+    )
+
+
+def would_delay(head: WaitingJob, start_by_ms: int | None, now_ms: int) -> Reason:
+    """The job fits now, but a job ahead of it would have to wait for it."""
+    name = f"`{head.name}` (priority {head.priority})"
+    if start_by_ms is None:
+        message = f"waits behind {name}, which waits for jobs without a time limit, so what it needs is kept for it"
     else:
-        message += ", which the jobs ahead of it get"
-    return Reason(code=ReasonCode.WAITS_FOR_CAPACITY, message=message, jobs=_named(holders))
+        most_s = (start_by_ms - now_ms) // 1000
+        message = (
+            f"could still run when {name}, ahead of it, can start ({clock_time(start_by_ms, now_ms)}); "
+            f"a job that is limited to {most_s} s in all could start now"
+        )
+    return Reason(code=ReasonCode.WOULD_DELAY, message=message, jobs=(head.name,))
 
 
 def waits_for_freed(job: WaitingJob, stopping: tuple[Allocation, ...]) -> Reason:
@@ -108,12 +157,12 @@ def waits_for_freed(job: WaitingJob, stopping: tuple[Allocation, ...]) -> Reason
     )
 
 
-def waits_behind(head: WaitingJob, ahead: int, pools: tuple[str, ...]) -> Reason:
+def waits_behind(head: WaitingJob, pools: tuple[str, ...], start_by_ms: int | None, now_ms: int) -> Reason:
     """A job of higher rank waits for the same pool."""
-    others = f"; {ahead} jobs are ahead" if ahead > 1 else ""
+    start = f", which can start by {clock_time(start_by_ms, now_ms)}" if start_by_ms is not None else ""
     return Reason(
         code=ReasonCode.WAITS_BEHIND,
-        message=f"waits behind `{head.name}` (priority {head.priority}) for {' and '.join(pools)}{others}",
+        message=f"waits for {' and '.join(pools)} behind `{head.name}` (priority {head.priority}){start}",
         jobs=(head.name,),
     )
 
@@ -172,14 +221,60 @@ def reservation_taken_over(demand: Demand, by: WaitingJob) -> Reason:
     )
 
 
+def clock_time(time_ms: int, now_ms: int) -> str:
+    """A time of day, with the date if that is another one than today's; UTC."""
+    time, now = datetime.fromtimestamp(time_ms / 1000, UTC), datetime.fromtimestamp(now_ms / 1000, UTC)
+    return f"{time:%H:%M}" if time.date() == now.date() else f"{time:%Y-%m-%d %H:%M}"
+
+
+def _by_end(holders: tuple[Allocation, ...]) -> tuple[Allocation, ...]:
+    """Who ends first by its limit, first."""
+
+    def key(allocation: Allocation) -> tuple[bool, int, str]:
+        return (allocation.limit_ms is None, allocation.since_ms + (allocation.limit_ms or 0), allocation.attempt)
+
+    return tuple(sorted(holders, key=key))
+
+
+def _held_by(job: WaitingJob, holders: tuple[Allocation, ...], now_ms: int, policy: Policy) -> str:
+    told = [f"`{each.job}` ({_terms(job, each, now_ms, policy)})" for each in holders[:_MAX_NAMED_JOBS]]
+    rest = len(holders) - len(told)
+    text = ("job " if len(holders) == 1 else "jobs ") + " and ".join(told) + (f" and {rest} more" if rest else "")
+    movable = any(each.priority < job.priority and _protection(each, now_ms, policy) is None for each in holders)
+    return text + ("; stopping those of lower priority would not free enough" if movable else "")
+
+
+def _terms(job: WaitingJob, holder: Allocation, now_ms: int, policy: Policy) -> str:
+    """On what terms an attempt holds its instances."""
+    if holder.stopping:
+        return f"priority {holder.priority}, stopping"
+    if holder.limit_ms is None:
+        until = "without a time limit"
+    else:
+        until = f"until {clock_time(max(now_ms, holder.since_ms + holder.limit_ms), now_ms)} at the latest"
+    protection = _protection(holder, now_ms, policy) if holder.priority < job.priority else None
+    return ", ".join(part for part in (f"priority {holder.priority}", until, protection) if part)
+
+
+def _protection(holder: Allocation, now_ms: int, policy: Policy) -> str | None:
+    """Why an attempt of lower priority is no victim all the same."""
+    if not policy.preemption:
+        return "preemption is off"
+    if not holder.preemptible:
+        return "not preemptible"
+    if holder.preemptions >= policy.max_preemptions:
+        return f"preempted {holder.preemptions} times already"
+    safe_until_ms = holder.since_ms + policy.min_run_time_ms
+    if safe_until_ms > now_ms:
+        return f"within its minimum run time until {clock_time(safe_until_ms, now_ms)}"
+    return None
+
+
 def _named(allocations: tuple[Allocation, ...]) -> tuple[str, ...]:
     return tuple(allocation.job for allocation in allocations[:_MAX_NAMED_JOBS])
 
 
-def _names(allocations: tuple[Allocation, ...], *, with_priority: bool = False) -> str:
-    names = [
-        f"`{allocation.job}` (priority {allocation.priority})" if with_priority else f"`{allocation.job}`"
-        for allocation in allocations[:_MAX_NAMED_JOBS]
-    ]
+def _names(allocations: tuple[Allocation, ...]) -> str:
+    names = [f"`{allocation.job}`" for allocation in allocations[:_MAX_NAMED_JOBS]]
     rest = len(allocations) - len(names)
     return ", ".join(names) + (f" and {rest} more" if rest else "")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from headway.capacity import free, minus, plus, positive, shortfall, total
 from headway.errors import InvariantViolation
-from headway.model import Snapshot
+from headway.model import Allocation, Snapshot, WaitingJob
+from headway.ordering import given_priority, held_priority
 from headway.plan import Plan, Preempt, Release, Start
+from headway.preemption import is_movable
+from headway.teams import use_by_team
 
 
 def verify(snapshot: Snapshot, plan: Plan) -> None:
@@ -17,11 +20,18 @@ def verify(snapshot: Snapshot, plan: Plan) -> None:
     waiting = {job.name: job for job in snapshot.waiting}
     reserved = {reservation.job: reservation.demand for reservation in snapshot.reservations}
     left = free(snapshot)
+    team_of = {job.name: job.team for job in snapshot.waiting}
+    held = [(a.team, a.demand) for a in snapshot.allocations]
+    held += [(team_of[r.job], r.demand) for r in snapshot.reservations if r.job in team_of]
+    use = use_by_team(held)
     holding = {allocation.job for allocation in snapshot.allocations}
     for action in plan.actions:
         match action:
             case Release():
-                left = plus(left, reserved.pop(action.job))
+                given_back = reserved.pop(action.job)
+                left = plus(left, given_back)
+                if action.job in team_of:
+                    use[team_of[action.job]] = minus(use[team_of[action.job]], given_back)
             case Start():
                 _require(action.job in waiting, f"{action.job} is started but does not wait")
                 _require(action.job not in holding, f"{action.job} would have two live attempts")
@@ -34,6 +44,13 @@ def verify(snapshot: Snapshot, plan: Plan) -> None:
                     not shortfall(takes, left),
                     f"starting {action.job} would exceed a pool: {takes} of {left}",
                 )
+                team = team_of[action.job]
+                use[team] = plus(use.get(team, {}), takes)
+                over = shortfall(
+                    {pool: count for pool, count in use[team].items() if takes.get(pool, 0) > 0},
+                    {**use[team], **snapshot.policy.team(team).limit},
+                )
+                _require(not over, f"starting {action.job} would exceed the limit of team {team}: {over}")
                 holding.add(action.job)
                 left = minus(left, takes)
             case Preempt():
@@ -51,8 +68,9 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
         victim = allocations[action.attempt]
         preemptor = waiting[action.for_job]
         _require(not victim.stopping, f"{action.attempt} is stopping already")
+        _require(is_movable(victim, snapshot.now_ms, snapshot.policy), f"{victim.job} is protected from preemption")
         _require(
-            victim.priority < preemptor.priority,
+            _gives_way(victim, preemptor, snapshot),
             f"{victim.job} is preempted for {preemptor.name}, whose priority is not higher",
         )
         _require(preemptor.name not in started, f"{victim.job} is preempted for {preemptor.name}, which starts")
@@ -61,6 +79,15 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
         freed = total(action.freed for action in preemptions if action.for_job == name)
         beyond = positive(minus(freed, waiting[name].demand))
         _require(not beyond, f"more is freed for {name} than it demands: {beyond}")
+
+
+def _gives_way(victim: Allocation, preemptor: WaitingJob, snapshot: Snapshot) -> bool:
+    """Strictly lower priority; or of another team, for a team that is guaranteed something of what it frees."""
+    policy = snapshot.policy
+    if held_priority(victim, policy) < given_priority(preemptor.priority, preemptor.team, policy):
+        return True
+    guaranteed = policy.team(preemptor.team).guaranteed
+    return victim.team != preemptor.team and any(guaranteed.get(pool, 0) > 0 for pool in victim.demand)
 
 
 def _require(holds: object, otherwise: str) -> None:

@@ -1,0 +1,101 @@
+"""When a blocked job starts at the latest, and what may run until then without delaying it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from headway.model import Demand, WaitingJob
+
+
+@dataclass(kw_only=True, slots=True)
+class ReservedStart:
+    """The start that is kept for a blocked job."""
+
+    job: WaitingJob
+    #: When it starts at the latest, ms; None if it waits for attempts that nothing limits.
+    start_ms: int | None
+    #: When it has ended at the latest, ms; None if that is not known.
+    end_ms: int | None
+    #: What it takes beyond what is reserved or being freed for it.
+    need: Demand
+    #: What is left beside it when it starts, per pool that it needs. A job that runs into the start takes of this.
+    slack: dict[str, int]
+
+    def is_delayed_by(self, need: Demand, from_ms: int, until_ms: int | None) -> bool:
+        """Whether somebody who takes ``need`` from one time to another (None: for ever) would delay this start.
+
+        Whose end is not later than the start delays nothing. If the start is not known, it may be any moment.
+        """
+        if self.start_ms is not None and not self._runs_into(from_ms, until_ms):
+            return False
+        slack = self.slack
+        return any(pool in slack and count > slack[pool] for pool, count in need.items())
+
+    def share(self, need: Demand, from_ms: int, until_ms: int | None) -> None:
+        """Take what somebody who runs into the start needs off the slack."""
+        if self.start_ms is None or self._runs_into(from_ms, until_ms):
+            for pool in self.slack.keys() & need.keys():
+                self.slack[pool] -= need[pool]
+
+    def _runs_into(self, from_ms: int, until_ms: int | None) -> bool:
+        assert self.start_ms is not None  # noqa: S101 - asked for known starts only
+        return from_ms <= self.start_ms and (until_ms is None or until_ms > self.start_ms)
+
+
+Change = tuple[int, Demand, int]
+"""At this time, ms, these instances come free (+1) or are taken (-1)."""
+
+
+def _claims(others: Sequence[ReservedStart]) -> Iterator[Change]:
+    """What reserved starts take and give back."""
+    for other in others:
+        if other.start_ms is not None:
+            yield other.start_ms, other.need, -1
+            if other.end_ms is not None:
+                yield other.end_ms, other.need, 1
+
+
+def reserve_start(
+    job: WaitingJob,
+    need: Demand,
+    available: Demand,
+    changes: Iterable[Change],
+    others: Sequence[ReservedStart],
+    not_before_ms: int,
+) -> ReservedStart:
+    """The earliest start at which the job has all it needs and delays no other reserved start.
+
+    Args:
+        job: the blocked job.
+        need: what it takes beyond what is reserved or being freed for it.
+        available: what nobody has a claim on now.
+        changes: what comes free by the limits of those that run, in any order.
+        others: starts reserved for jobs of higher rank. Their slack is shared with this job.
+        not_before_ms: the earliest moment.
+    """
+    events = sorted((*changes, *_claims(others)), key=lambda event: event[0])
+    have = {pool: available.get(pool, 0) for pool in need}
+    closed = [other for other in others if other.start_ms is None]
+    at_ms, i = not_before_ms, 0
+    while not any(other.is_delayed_by(need, at_ms, None) for other in closed):
+        while i < len(events) and events[i][0] <= at_ms:
+            _, vector, sign = events[i]
+            for pool in have.keys() & vector.keys():
+                have[pool] += sign * vector[pool]
+            i += 1
+        if all(have[pool] >= count for pool, count in need.items()):
+            end_ms = None if job.limit_ms is None else at_ms + job.limit_ms
+            # Starts at this very moment have been taken off what is there already.
+            later = [other for other in others if other.start_ms is not None and other.start_ms > at_ms]
+            if not any(other.is_delayed_by(need, at_ms, end_ms) for other in later):
+                for other in (*later, *closed):
+                    other.share(need, at_ms, end_ms)
+                slack = {pool: have[pool] - count for pool, count in need.items()}
+                return ReservedStart(job=job, start_ms=at_ms, end_ms=end_ms, need=need, slack=slack)
+        if i == len(events):
+            break
+        at_ms = events[i][0]
+    # What it waits for may come free at any moment or never: whatever it lacks is kept for it from now on.
+    slack = {pool: max(0, available.get(pool, 0) - count) for pool, count in need.items()}
+    return ReservedStart(job=job, start_ms=None, end_ms=None, need=need, slack=slack)

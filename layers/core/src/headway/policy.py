@@ -1,0 +1,91 @@
+"""The rules that a decision is made under: backfill, preemption, ageing, teams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headway.errors import InvalidPolicy
+
+MAX_RESERVED_HEADS = 100
+"""Blocked jobs of one combination of pools that may hold a reserved start."""
+
+MAX_BACKFILL_WINDOW = 10_000
+"""Waiting jobs that one decision may look at."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Team:
+    """What a team is entitled to."""
+
+    #: Instances per pool that it gets back whenever it needs them. What it uses beyond them is borrowed.
+    guaranteed: Mapping[str, int] = field(default_factory=dict)
+    #: Instances per pool that it may use at most; a pool that is not named has no limit.
+    limit: Mapping[str, int] = field(default_factory=dict)
+    #: Its use is divided by this before it is compared with that of other teams. More than 0.
+    weight: float = 1.0
+    #: Jobs of the team count as having no higher priority than this.
+    max_priority: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.weight > 0:
+            raise InvalidPolicy(f"the weight of a team is {self.weight}; it must be more than 0")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ageing:
+    """A waiting job gains one priority for each interval that it has waited since it was accepted, up to a cap.
+
+    Ageing moves a job up its line and protects it when it runs, but it preempts nobody, so that two jobs cannot
+    overtake each other back and forth.
+    """
+
+    #: Time for one priority, ms. More than 0.
+    interval_ms: int
+    #: Priorities that waiting can add at most.
+    cap: int
+
+    def __post_init__(self) -> None:
+        if self.interval_ms <= 0 or self.cap < 0:
+            raise InvalidPolicy("ageing needs an interval of more than 0 and a cap of at least 0")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """All rules. The defaults are what a queue without a word about them gets."""
+
+    #: Whether a job may start past a blocked head if that does not delay it. Without, a blocked head closes its pools.
+    backfill: bool = True
+    #: How many blocked jobs of each combination of pools hold a reserved start. 1 is EASY backfill.
+    reserved_heads: int = 1
+    #: Waiting jobs that a decision looks at after the first blocked one.
+    backfill_window: int = 1000
+    #: Whether jobs of higher priority preempt at all.
+    preemption: bool = True
+    #: An attempt is no victim before it has held its instances this long, ms.
+    min_run_time_ms: int = 0
+    #: A job that has been preempted this often is no victim any more.
+    max_preemptions: int = 10
+    #: What a job that writes checkpoints loses at most when it is stopped, ms of run time.
+    checkpoint_interval_ms: int = 600_000
+    ageing: Ageing | None = None
+    #: By name. A job of a team that is not here has no guarantee, no limit and the weight 1.
+    teams: Mapping[str, Team] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.reserved_heads <= MAX_RESERVED_HEADS:
+            raise InvalidPolicy(f"reserved_heads is {self.reserved_heads}; it must be 1 to {MAX_RESERVED_HEADS}")
+        if not 0 <= self.backfill_window <= MAX_BACKFILL_WINDOW:
+            raise InvalidPolicy(f"backfill_window is {self.backfill_window}; it must be 0 to {MAX_BACKFILL_WINDOW}")
+        if self.min_run_time_ms < 0 or self.max_preemptions < 0 or self.checkpoint_interval_ms < 0:
+            raise InvalidPolicy("times and counts of a policy cannot be negative")
+
+    def team(self, name: str) -> Team:
+        """The entitlement of a team."""
+        return self.teams.get(name, _ANY_TEAM)
+
+
+_ANY_TEAM = Team()
+
+DEFAULT_POLICY = Policy()
+"""What a queue without a word about its rules gets."""

@@ -1,0 +1,279 @@
+"""Random snapshots that can come about, and a small world that they go on in as the service's transitions do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from hypothesis import strategies as st
+
+from headway.capacity import minus, overlap, plus, positive, total
+from headway.model import Allocation, Demand, Reservation, Snapshot, WaitingJob
+from headway.plan import Plan, Preempt, Release, Start
+from headway.policy import Ageing, Policy, Team
+from headway.schedule import schedule
+
+POOLS = ("ml.c5.large", "ml.g5.xlarge")
+TEAMS = ("red", "blue")
+NOW_MS = 10_000_000
+STEP_MS = 60_000
+
+TeamMode = Literal["none", "one", "several"]
+
+demands = st.dictionaries(st.sampled_from(POOLS), st.integers(1, 3), min_size=1, max_size=2)
+limits = st.sampled_from([None, STEP_MS, 2 * STEP_MS, 5 * STEP_MS])
+parts = st.dictionaries(st.sampled_from(POOLS), st.integers(0, 3), max_size=2)
+
+
+@st.composite
+def policies(
+    draw: st.DrawFn, mode: TeamMode, *, ageing: bool = True, backfill: bool | None = None, use: Demand | None = None
+) -> Policy:
+    """Any rules; those of teams only in so far as the mode allows."""
+    names = {"none": (), "one": TEAMS[:1], "several": TEAMS}[mode]
+    room = {pool: count + 1 for pool, count in (use or dict.fromkeys(POOLS, 3)).items()}
+    return Policy(
+        backfill=draw(st.sampled_from([True, True, True, False])) if backfill is None else backfill,
+        reserved_heads=draw(st.sampled_from([1, 1, 2, 3])),
+        preemption=draw(st.sampled_from([True, True, True, False])),
+        min_run_time_ms=draw(st.sampled_from([0, 0, 90_000])),
+        max_preemptions=draw(st.sampled_from([10, 1])),
+        ageing=Ageing(interval_ms=STEP_MS, cap=draw(st.integers(1, 3))) if ageing and draw(st.booleans()) else None,
+        teams={
+            name: Team(
+                guaranteed=draw(parts),
+                limit={pool: room.get(pool, 1) for pool in draw(st.sets(st.sampled_from(POOLS), max_size=2))},
+                weight=draw(st.sampled_from([1.0, 1.0, 2.0])),
+                max_priority=draw(st.sampled_from([None, None, 2])),
+            )
+            for name in names
+        },
+    )
+
+
+@st.composite
+def snapshots(
+    draw: st.DrawFn,
+    mode: TeamMode | None = None,
+    *,
+    ageing: bool = True,
+    backfill: bool | None = None,
+    most: int = 5,
+    unlimited: bool = True,
+    full: bool = False,
+) -> Snapshot:
+    """Snapshots that can come about: nothing is held that was not free before, sizes may have changed since.
+
+    Full ones are all about preemption: nothing is free, owed or stopping, and few are protected.
+    """
+    modes: tuple[TeamMode, ...] = ("none", "one", "several") if mode is None else (mode,)
+    chosen = draw(st.sampled_from(modes))
+    teams = st.sampled_from({"none": ("",), "one": TEAMS[:1], "several": TEAMS}[chosen])
+    waiting = tuple(
+        WaitingJob(
+            name=f"w{i}",
+            demand=draw(demands),
+            priority=draw(st.integers(0, 4)),
+            entry_time_ms=NOW_MS - STEP_MS * draw(st.integers(0, 4)),
+            not_before_ms=draw(st.sampled_from([0, 0, 0, 0, NOW_MS + 5000])),
+            team=draw(teams),
+            limit_ms=draw(limits if unlimited else limits.filter(bool)),
+        )
+        for i in range(draw(st.integers(0, most)))
+    )
+    reservations, owed = [], {job.name: dict(job.demand) for job in waiting} | {"gone": draw(demands)}
+    for name in owed:
+        if not full and draw(st.integers(0, 5)) == 0:
+            part = overlap(owed[name], draw(demands))
+            if part:
+                reservations.append(Reservation(job=name, demand=part))
+                owed[name] = positive(minus(owed[name], part))
+    allocations = []
+    for i in range(draw(st.integers(0, most))):
+        demand = draw(demands)
+        freed_for = None if full else draw(st.sampled_from([None, None, None, None, *owed]))
+        freed = overlap(owed[freed_for], demand) if freed_for is not None else None
+        if freed and freed_for is not None:
+            owed[freed_for] = positive(minus(owed[freed_for], freed))
+        since_ms = NOW_MS - draw(st.sampled_from([0, 10_000, 40_000, 100_000]))
+        allocations.append(
+            Allocation(
+                job=f"r{i}",
+                attempt=f"r{i}",
+                demand=demand,
+                priority=draw(st.integers(0, 2 if full else 4)),
+                since_ms=since_ms,
+                entry_time_ms=since_ms - STEP_MS * draw(st.integers(0, 2)),
+                team=draw(teams),
+                limit_ms=draw(limits if unlimited else limits.filter(bool)),
+                checkpoints=draw(st.booleans()),
+                preemptible=draw(st.sampled_from([True, True, True, False])),
+                # One that is being preempted was not protected before.
+                preemptions=0 if freed else draw(st.integers(0, 1)),
+                stopping=bool(freed) or (not full and draw(st.sampled_from([False, False, False, True]))),
+                freed_for=freed_for if freed else None,
+                freed=freed or None,
+            )
+        )
+    used = plus(total(a.demand for a in allocations), total(r.demand for r in reservations))
+    # Mostly pools that hold what is used and some more; sometimes one that was shrunk below its use.
+    pools = {pool: max(0, used.get(pool, 0) + (0 if full else draw(st.integers(-1, 4)))) for pool in POOLS}
+    return Snapshot(
+        now_ms=NOW_MS,
+        pools=pools,
+        allocations=tuple(allocations),
+        reservations=tuple(reservations),
+        waiting=waiting,
+        policy=draw(policies(chosen, ageing=ageing, backfill=backfill, use=used)),
+    )
+
+
+def borrowed_from_red(snapshot: Snapshot) -> Snapshot:
+    """The same, where one team waits for what it is guaranteed and the other has borrowed it all."""
+    red, blue = TEAMS
+    return replace(
+        snapshot,
+        waiting=tuple(replace(job, team=red) for job in snapshot.waiting[:1]),
+        allocations=tuple(replace(attempt, team=blue) for attempt in snapshot.allocations),
+        policy=replace(snapshot.policy, preemption=True, teams={red: Team(guaranteed=dict.fromkeys(POOLS, 3))}),
+    )
+
+
+@dataclass
+class World:
+    """What the ledger holds, changed as the transitions of the service change it."""
+
+    now_ms: int
+    pools: dict[str, int]
+    policy: Policy
+    waiting: dict[str, WaitingJob] = field(default_factory=dict)
+    held: dict[str, Allocation] = field(default_factory=dict)
+    reserved: dict[str, dict[str, int]] = field(default_factory=dict)
+    #: Of each job: whether it writes checkpoints, whether it may be preempted.
+    traits: dict[str, tuple[bool, bool]] = field(default_factory=dict)
+    preempted: dict[str, int] = field(default_factory=dict)
+    #: Jobs whose stop was asked for by somebody, so that they do not wait again.
+    unwanted: set[str] = field(default_factory=set)
+    started_ms: dict[str, int] = field(default_factory=dict)
+    #: Whether who was preempted waits again.
+    victims_return: bool = True
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, policy: Policy | None = None) -> World:
+        """The world at the moment of a snapshot."""
+        return cls(
+            now_ms=snapshot.now_ms,
+            pools=dict(snapshot.pools),
+            policy=policy or snapshot.policy,
+            waiting={job.name: job for job in snapshot.waiting},
+            held={a.job: a for a in snapshot.allocations},
+            reserved={r.job: dict(r.demand) for r in snapshot.reservations},
+            traits={a.job: (a.checkpoints, a.preemptible) for a in snapshot.allocations},
+            preempted={a.job: a.preemptions for a in snapshot.allocations},
+            # Those that stop for nobody in particular were stopped by request.
+            unwanted={a.job for a in snapshot.allocations if a.stopping and a.freed_for is None},
+        )
+
+    def snapshot(self) -> Snapshot:
+        """What a decision sees."""
+        return Snapshot(
+            now_ms=self.now_ms,
+            pools=dict(self.pools),
+            allocations=tuple(self.held.values()),
+            reservations=tuple(Reservation(job=name, demand=demand) for name, demand in self.reserved.items()),
+            waiting=tuple(self.waiting.values()),
+            policy=self.policy,
+        )
+
+    def apply(self, plan: Plan) -> None:
+        """Carry out a plan."""
+        for action in plan.actions:
+            match action:
+                case Release():
+                    del self.reserved[action.job]
+                case Start():
+                    self._start(action.job, action.demand)
+                case Preempt():
+                    self.held[action.job] = replace(
+                        self.held[action.job], stopping=True, freed_for=action.for_job, freed=dict(action.freed)
+                    )
+
+    def _start(self, name: str, demand: Demand) -> None:
+        job = self.waiting.pop(name)
+        self.reserved.pop(name, None)
+        self.started_ms.setdefault(name, self.now_ms)
+        checkpoints, preemptible = self.traits.get(name, (False, True))
+        self.held[name] = Allocation(
+            job=name,
+            attempt=name,
+            demand=dict(demand),
+            priority=job.priority,
+            since_ms=self.now_ms,
+            entry_time_ms=job.entry_time_ms,
+            team=job.team,
+            limit_ms=job.limit_ms,
+            checkpoints=checkpoints,
+            preemptible=preemptible,
+            preemptions=self.preempted.get(name, 0),
+        )
+
+    def end(self, name: str) -> None:
+        """The attempt of a job has ended; the job waits again if it was preempted and nobody wants it gone."""
+        attempt = self.held.pop(name)
+        if attempt.stopping and attempt.freed_for in self.waiting and attempt.freed:
+            self.reserved[attempt.freed_for] = plus(self.reserved.get(attempt.freed_for, {}), attempt.freed)
+        if attempt.stopping and name not in self.unwanted and self.victims_return:
+            self.preempted[name] = self.preempted.get(name, 0) + 1
+            self.waiting[name] = WaitingJob(
+                name=name,
+                demand=attempt.demand,
+                priority=attempt.priority,
+                entry_time_ms=self.now_ms if attempt.entry_time_ms is None else attempt.entry_time_ms,
+                team=attempt.team,
+                limit_ms=attempt.limit_ms,
+            )
+
+    def end_all_stopping(self) -> None:
+        """Whatever is stopping has ended."""
+        for name in [name for name, attempt in self.held.items() if attempt.stopping]:
+            self.end(name)
+
+    def cancel(self, name: str) -> None:
+        """Somebody stops a job, wherever it is."""
+        if name in self.waiting:
+            del self.waiting[name]
+            self.reserved.pop(name, None)
+        elif name in self.held:
+            self.unwanted.add(name)
+            self.held[name] = replace(self.held[name], stopping=True)
+
+    def settle(self, rounds: int) -> int:
+        """Decide and let what stops end, until there is nothing to do; returns the preemptions on the way."""
+        preemptions = 0
+        for _ in range(rounds):
+            self.end_all_stopping()
+            plan = schedule(self.snapshot())
+            if not plan.actions:
+                return preemptions
+            preemptions += sum(isinstance(action, Preempt) for action in plan.actions)
+            self.apply(plan)
+        raise AssertionError(f"there is still something to do after {rounds} decisions at one moment")
+
+
+def fits(job: WaitingJob, pools: Mapping[str, int], policy: Policy) -> bool:
+    """Whether a job could start if everything were free."""
+    limit = policy.team(job.team).limit
+    return all(count <= min(pools.get(pool, 0), limit.get(pool, count)) for pool, count in job.demand.items())
+
+
+def all_stopped(snapshot: Snapshot, plan: Plan) -> Snapshot:
+    """What a decision sees after a plan was carried out and everything that was stopping has ended.
+
+    Victims do not wait again here: that somebody of higher rank comes in between is another matter.
+    """
+    world = World.of(snapshot)
+    world.apply(plan)
+    world.unwanted |= {name for name, attempt in world.held.items() if attempt.stopping}
+    world.end_all_stopping()
+    return world.snapshot()

@@ -1,0 +1,288 @@
+"""How a queue goes on from event to event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway import reasons
+from headway.capacity import free
+from headway.course import ENDS, Arrival, Course, Event, Happening
+from headway.errors import InvariantViolation
+from headway.model import Allocation, Reservation, Snapshot, WaitingJob
+from headway.plan import Plan, Preempt, Release, Start
+from headway.policy import Policy
+from headway.schedule import schedule
+from tests.core.builders import NOW_MS, P5, held, job, reserved, snapshot
+
+NOTHING = Plan(actions=(), holds=())
+
+
+def told(events: list[Event]) -> list[tuple[int, str, str]]:
+    return [(event.time_ms, event.happening.value, event.job) for event in events]
+
+
+def first_come(snapshot: Snapshot) -> Plan:
+    """Start the first that fits, one at a time."""
+    for waiting in snapshot.waiting:
+        left = free(snapshot)
+        own = next((r.demand for r in snapshot.reservations if r.job == waiting.name), {})
+        if all(left[pool] + own.get(pool, 0) >= count for pool, count in waiting.demand.items()):
+            start = Start(job=waiting.name, demand=waiting.demand, reason=reasons.started(waiting.demand))
+            return Plan(actions=(start,), holds=())
+    return NOTHING
+
+
+def preempting(victim: str, for_job: str, freed: int = 1) -> Callable[[Snapshot], Plan]:
+    """Stop one attempt once; else first come, first served."""
+    done: list[str] = []
+
+    def decide(snapshot: Snapshot) -> Plan:
+        live = [a for a in snapshot.allocations if a.job == victim and not a.stopping]
+        if live and not done and for_job in {waiting.name for waiting in snapshot.waiting}:
+            done.append(victim)
+            reason = reasons.started({P5: 1})
+            action = Preempt(job=victim, attempt=live[0].attempt, for_job=for_job, freed={P5: freed}, reason=reason)
+            return Plan(actions=(action,), holds=())
+        return first_come(snapshot)
+
+    return decide
+
+
+def arrival(at: int, name: str, run: int | None, count: int = 1, *, checkpoints: bool = False) -> Arrival:
+    return Arrival(time_ms=at, job=job(name, entered=at, count=count), run_ms=run, checkpoints=checkpoints)
+
+
+def course(
+    *arrivals: Arrival,
+    size: int = 1,
+    decide: Callable[[Snapshot], Plan] = first_come,
+    stop_ms: int = 0,
+    policy: Policy | None = None,
+) -> list[Event]:
+    events: list[Event] = []
+    start = replace(snapshot(size=size, now_ms=0), policy=policy or Policy())
+    Course(start, decide, stop_ms=stop_ms, arrivals=arrivals, record=events.append).run()
+    return events
+
+
+def test_a_job_that_waits_starts_when_the_one_before_it_has_completed() -> None:
+    assert told(course(arrival(5, "a", 10), arrival(7, "b", 3))) == [
+        (5, "arrived", "a"),
+        (5, "started", "a"),
+        (7, "arrived", "b"),
+        (15, "completed", "a"),
+        (15, "started", "b"),
+        (18, "completed", "b"),
+    ]
+
+
+def test_all_that_happens_at_one_instant_is_taken_in_before_one_decision() -> None:
+    seen: list[tuple[int, int, int]] = []
+
+    def watch(snapshot: Snapshot) -> Plan:
+        seen.append((snapshot.now_ms, len(snapshot.allocations), len(snapshot.waiting)))
+        return first_come(snapshot)
+
+    course(arrival(0, "a", 10), arrival(10, "b", 1, 2), arrival(10, "c", 1, 2), size=2, decide=watch)
+    assert [entry for entry in seen if entry[0] == 10] == [(10, 0, 2), (10, 1, 1)]
+
+
+def test_it_decides_at_an_instant_until_there_is_nothing_left_to_do() -> None:
+    events = course(*(arrival(0, name, 5) for name in "abc"), size=3)
+    assert [event.job for event in events if event.happening is Happening.STARTED] == ["a", "b", "c"]
+    assert {event.time_ms for event in events if event.happening is Happening.STARTED} == {0}
+
+
+def test_decisions_that_come_to_no_end_are_an_error() -> None:
+    forever = Release(job="a", demand={P5: 1}, reason=reasons.started({P5: 1}))
+    with pytest.raises(InvariantViolation, match="still something to do"):
+        course(arrival(0, "a", 1), decide=lambda _: Plan(actions=(forever,), holds=()))
+
+
+def test_starting_a_job_that_does_not_wait_is_an_error() -> None:
+    wrong = Start(job="z", demand={P5: 1}, reason=reasons.started({P5: 1}))
+    with pytest.raises(InvariantViolation, match="z is started but does not wait"):
+        course(arrival(0, "a", 1), decide=lambda _: Plan(actions=(wrong,), holds=()))
+
+
+def test_a_victim_holds_its_instances_until_it_has_stopped_and_then_waits_at_its_old_place() -> None:
+    lines: list[list[str]] = []
+
+    def watch(snapshot: Snapshot) -> Plan:
+        lines.append([waiting.name for waiting in snapshot.waiting])
+        return stop(snapshot)
+
+    stop = preempting("a", "b")
+    events = course(arrival(0, "a", 100), arrival(10, "b", 20), arrival(12, "c", 1), decide=watch, stop_ms=5)
+    assert told(events)[3:] == [
+        (10, "preempted", "a"),
+        (12, "arrived", "c"),
+        (15, "yielded", "a"),
+        (15, "started", "b"),
+        (35, "completed", "b"),
+        (35, "started", "a"),
+        (135, "completed", "a"),
+        (135, "started", "c"),
+        (136, "completed", "c"),
+    ]
+    assert ["a", "b", "c"] in lines
+
+
+def test_what_a_victim_frees_is_reserved_for_the_job_that_it_was_stopped_for() -> None:
+    seen: list[tuple[Reservation, ...]] = []
+    stop = preempting("a", "b", freed=2)
+
+    def watch(snapshot: Snapshot) -> Plan:
+        seen.append(snapshot.reservations)
+        return stop(snapshot) if snapshot.now_ms < 15 else NOTHING
+
+    course(arrival(0, "a", 100, 3), arrival(10, "b", 20, 2), size=3, decide=watch, stop_ms=5)
+    assert seen[-1] == (Reservation(job="b", demand={P5: 2}),)
+
+
+def test_what_a_victim_frees_is_free_if_the_job_that_it_was_stopped_for_has_started_meanwhile() -> None:
+    events = course(arrival(0, "a", 100), arrival(0, "d", 12), arrival(10, "b", 20), size=2,
+                    decide=preempting("a", "b"), stop_ms=5)  # fmt: skip
+    assert (12, "started", "b") in told(events)
+    assert (15, "started", "a") in told(events)
+
+
+@pytest.mark.parametrize(
+    ("checkpoints", "interval", "done", "lost"),
+    [(False, 10, 160, 45), (True, 10, 120, 5), (True, 0, 120, 5), (True, 30, 130, 15), (True, 100, 160, 45)],
+)
+def test_a_victim_goes_on_from_its_last_checkpoint_if_it_writes_any(
+    checkpoints: bool, interval: int, done: int, lost: int
+) -> None:
+    events = course(
+        arrival(0, "a", 100, checkpoints=checkpoints),
+        arrival(40, "b", 15),
+        decide=preempting("a", "b"),
+        stop_ms=5,
+        policy=Policy(checkpoint_interval_ms=interval),
+    )
+    assert told(events)[-1] == (done, "completed", "a")
+    assert next(event.lost_ms for event in events if event.happening is Happening.YIELDED) == lost
+
+
+@pytest.mark.parametrize(("run", "ends"), [(14, "completed"), (15, "completed"), (16, "yielded")])
+def test_a_victim_that_is_done_at_or_before_its_stop_completes(run: int, ends: str) -> None:
+    events = course(arrival(0, "a", run), arrival(10, "b", 1), decide=preempting("a", "b"), stop_ms=5)
+    assert (min(run, 15), ends, "a") in told(events)
+
+
+def test_a_victim_counts_its_preemptions() -> None:
+    counts: list[int] = []
+    stop = preempting("a", "b")
+
+    def watch(snapshot: Snapshot) -> Plan:
+        counts.extend(a.preemptions for a in snapshot.allocations if a.job == "a")
+        return stop(snapshot)
+
+    course(arrival(0, "a", 100), arrival(10, "b", 20), decide=watch)
+    assert sorted(set(counts)) == [0, 1]
+
+
+def test_a_job_that_would_run_longer_than_its_limit_is_ended_at_it() -> None:
+    over = replace(arrival(0, "a", 100), job=replace(job("a"), limit_ms=30))
+    assert told(course(over))[-1] == (30, Happening.CUT.value, "a")
+
+
+def test_a_job_that_runs_as_long_as_its_limit_completes() -> None:
+    exact = replace(arrival(0, "a", 30), job=replace(job("a"), limit_ms=30))
+    assert told(course(exact))[-1] == (30, "completed", "a")
+
+
+def test_a_job_that_backs_off_is_looked_at_again_when_its_time_has_come() -> None:
+    late = replace(arrival(0, "a", 1), job=replace(job("a"), not_before_ms=50))
+
+    def patient(snapshot: Snapshot) -> Plan:
+        due = tuple(waiting for waiting in snapshot.waiting if waiting.not_before_ms <= snapshot.now_ms)
+        return first_come(replace(snapshot, waiting=due))
+
+    assert told(course(late, decide=patient)) == [
+        (0, "arrived", "a"),
+        (50, "started", "a"),
+        (51, "completed", "a"),
+    ]
+
+
+def test_a_course_goes_on_from_a_snapshot() -> None:
+    def left(part: Allocation | WaitingJob) -> int | None:
+        return {"r": 30, "s": 40, "w": 10, "v": 10}[part.job if isinstance(part, Allocation) else part.name]
+
+    events: list[Event] = []
+    start = snapshot(held("r"), held("s", freed_for="v"), reserved("w"), job("w"), job("v"), size=3)
+    Course(start, first_come, left, stop_ms=20, record=events.append).run()
+    assert told(events) == [
+        (NOW_MS, "started", "w"),
+        (NOW_MS + 10, "completed", "w"),
+        (NOW_MS + 10, "started", "v"),
+        (NOW_MS + 20, "yielded", "s"),
+        (NOW_MS + 20, "completed", "v"),
+        (NOW_MS + 20, "started", "s"),
+        (NOW_MS + 30, "completed", "r"),
+        # It wrote no checkpoints, so it runs again what it had run and what was left.
+        (NOW_MS + 20 + NOW_MS + 40, "completed", "s"),
+    ]
+
+
+def test_an_attempt_that_stops_on_request_does_not_come_back() -> None:
+    events: list[Event] = []
+    Course(snapshot(held("r", stopping=True)), first_come, stop_ms=20, record=events.append).run()
+    assert told(events) == [(NOW_MS + 20, "stopped", "r")]
+
+
+def test_jobs_without_a_run_time_never_end() -> None:
+    going = Course(snapshot(held("r"), job("w"), size=2), first_come)
+    going.run()
+    assert going.next_ms is None
+    assert {allocation.job for allocation in going.allocations.values()} == {"r", "w"}
+    assert going.last_plan == NOTHING
+    assert not going.waiting
+
+
+def test_a_course_can_be_watched_up_to_a_moment() -> None:
+    going = Course(snapshot(size=1, now_ms=0), first_come, arrivals=[arrival(0, "a", 10), arrival(10, "b", 10)])
+    going.run(until_ms=10)
+    assert (going.now_ms, going.next_ms) == (10, 20)
+    assert going.step()
+    assert not going.step()
+
+
+jobs = st.lists(
+    st.tuples(st.integers(0, 60), st.integers(1, 40), st.integers(1, 4), st.integers(0, 3), st.booleans()), max_size=12
+)
+
+
+@given(jobs, st.integers(0, 7))
+def test_under_the_real_decisions_every_job_that_fits_completes_and_no_pool_is_ever_exceeded(
+    rows: list[tuple[int, int, int, int, bool]], stop_ms: int
+) -> None:
+    arrivals = [
+        Arrival(
+            time_ms=at,
+            job=job(f"j{i:02d}", priority, entered=at, count=count),
+            run_ms=run,
+            checkpoints=checkpoints,
+        )
+        for i, (at, run, count, priority, checkpoints) in enumerate(rows)
+    ]
+    events: list[Event] = []
+    going = Course(snapshot(size=4, now_ms=0), schedule, stop_ms=stop_ms, arrivals=arrivals, record=events.append)
+    going.run()
+    completed = sorted(event.job for event in events if event.happening is Happening.COMPLETED)
+    assert completed == sorted(arrival.job.name for arrival in arrivals)
+    used = 0
+    for event in events:
+        if event.happening is Happening.STARTED:
+            used += event.demand[P5]
+        elif event.happening in ENDS:
+            used -= event.demand[P5]
+        assert 0 <= used <= 4
+    assert [event.time_ms for event in events] == sorted(event.time_ms for event in events)

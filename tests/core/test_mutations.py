@@ -1,0 +1,160 @@
+"""Each rule of the scheduler is broken on purpose, and the property that guards it has to notice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, find, settings
+from hypothesis.errors import NoSuchExample
+from hypothesis.strategies import SearchStrategy
+
+from headway import backfill, line, preemption, schedule
+from headway.ordering import held_priority, victim_order
+from headway.plan import Preempt, Start
+from tests.core import test_histories as histories
+from tests.core import test_promises as promises
+from tests.core.strategies import borrowed_from_red, snapshots
+
+MAX_EXAMPLES = 500
+
+Pass = schedule._Pass
+
+ANY = snapshots()
+PLAIN = snapshots("none", ageing=False, backfill=True)
+ONE_TEAM = snapshots("one", ageing=False)
+TEAMS = snapshots("several", ageing=False)
+FULL = snapshots("none", ageing=False, backfill=True, full=True)
+FULL_TEAM = snapshots("one", ageing=False, full=True)
+FULL_TEAMS = snapshots("several", ageing=False, full=True)
+BORROWED = FULL_TEAMS.map(borrowed_from_red)
+LIMITED = snapshots("none", ageing=False, backfill=True, unlimited=False)
+
+
+def _lose_a_pool(**fields: Any) -> Start:
+    return Start(**{**fields, "demand": dict(list(fields["demand"].items())[:1])})
+
+
+def _lose_the_earmark(**fields: Any) -> Preempt:
+    return Preempt(**{**fields, "freed": {}})
+
+
+def _by_name(snapshot: Any, _use: Any) -> Any:
+    return iter(sorted(snapshot.waiting, key=lambda job: job.name))
+
+
+def _dearest_first(allocation: Any, now_ms: int, policy: Any) -> Any:
+    priority, lost, since, name = victim_order(allocation, now_ms, policy)
+    return (priority, -lost, -since, name)
+
+
+def _never_known(job: Any, need: Any, *_: Any) -> Any:
+    return backfill.ReservedStart(job=job, start_ms=None, end_ms=None, need=need, slack=dict.fromkeys(need, 0))
+
+
+MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrategy[Any]]] = {
+    "backfill asks no reserved start": (
+        Pass, "_delayed_head", lambda *_: None, promises.reserved_starts_are_kept, PLAIN
+    ),
+    "everybody who is started past a start takes the same slack": (
+        backfill.ReservedStart, "share", lambda *_: None, promises.reserved_starts_are_kept, PLAIN
+    ),
+    "a limit that ends after the start counts as ending before": (
+        backfill.ReservedStart, "_runs_into", lambda *_: False, promises.reserved_starts_are_kept, PLAIN
+    ),
+    "no start is ever known": (
+        schedule, "reserve_start", _never_known, promises.starts_that_can_be_known_are_known, LIMITED
+    ),
+    "without backfill pools stay open": (
+        Pass, "_delayed_head", lambda *_: None, promises.blocked_heads_close_their_pools,
+        snapshots("none", backfill=False),
+    ),
+    "the limits of teams are not charged": (
+        schedule, "charge", lambda demand, *_: demand, promises.capacity_holds, ONE_TEAM
+    ),
+    "reservations are not charged": (
+        Pass, "_reserved_for", lambda *_: {}, promises.capacity_holds, ANY
+    ),
+    "a job starts on a part of its demand": (
+        schedule, "Start", _lose_a_pool, promises.all_or_nothing, ANY
+    ),
+    "the line is sorted by name": (
+        schedule, "in_rank_order", _by_name, promises.line_is_in_rank_order, snapshots("none")
+    ),
+    "waiting adds no priority": (
+        line, "effective_priority", lambda job, *_: job.priority, promises.line_is_in_rank_order, snapshots("none")
+    ),
+    "protected attempts are preempted": (
+        preemption, "is_movable", lambda *_: True, promises.protected_attempts_run_on, ANY
+    ),
+    "equal priority is preempted": (
+        preemption, "held_priority", lambda *args: held_priority(*args) - 1, promises.only_who_may_be_preempted_is,
+        PLAIN,
+    ),
+    "two jobs of equal priority preempt each other": (
+        preemption, "held_priority", lambda *args: held_priority(*args) - 1, histories.preemption_comes_to_an_end,
+        PLAIN,
+    ),
+    "everybody reclaims": (
+        schedule, "within_guarantee", lambda *_: True, promises.only_who_may_be_preempted_is, TEAMS
+    ),
+    "needless victims are kept": (
+        preemption, "_without_needless", lambda chosen, *_: tuple(chosen), promises.no_victim_is_needless, FULL
+    ),
+    "victims who lose most stop first": (
+        schedule, "victim_order", _dearest_first, promises.no_cheaper_single_victim_would_have_done, FULL
+    ),
+    "teams may have any priority": (
+        preemption, "given_priority", lambda priority, *_: priority, promises.only_who_may_be_preempted_is, FULL_TEAM
+    ),
+    "what others are guaranteed is preempted": (
+        preemption, "gives_borrowed", lambda *_: True, promises.only_who_may_be_preempted_is, FULL_TEAMS
+    ),
+    "nobody reclaims": (
+        Pass, "_reclaims", lambda *_: False, promises.guarantees_are_given, BORROWED
+    ),
+    "too few victims are stopped": (
+        preemption, "shortfall", lambda *_: {}, promises.preemptors_start_when_all_has_stopped, FULL
+    ),
+    "what victims free is earmarked for nobody": (
+        schedule, "Preempt", _lose_the_earmark, promises.what_is_freed_is_earmarked_whole, PLAIN
+    ),
+    "reservations of who has left stay": (
+        Pass, "_release_leftovers", lambda *_: None, promises.leftovers_are_released, ANY
+    ),
+    "victims alike are taken as they were read": (
+        schedule, "victim_order", lambda *args: victim_order(*args)[:1], promises.the_order_of_reading_does_not_matter,
+        FULL,
+    ),
+    "who fits is told to wait": (
+        Pass, "_start", lambda self, job, *_: self._wait_or_preempt(job, dict(job.demand), [], None),
+        promises.first_in_line_is_not_kept_from_what_is_free, PLAIN,
+    ),
+    "nobody is served": (
+        Pass, "_start", lambda *_: None, histories.every_job_is_served, PLAIN
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", MUTANTS)
+def test_a_broken_rule_is_noticed(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, name, broken, holds, examples = MUTANTS[rule]
+    monkeypatch.setattr(target, name, broken)
+
+    def is_noticed(example: Any) -> bool:
+        try:
+            holds(example)
+        except AssertionError:
+            return True
+        return False
+
+    bounded = settings(
+        max_examples=MAX_EXAMPLES, phases=[Phase.generate], database=None, derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    try:
+        find(examples, is_noticed, settings=bounded, random=Random(0))
+    except NoSuchExample:
+        pytest.fail(f"nothing notices that {rule}")
