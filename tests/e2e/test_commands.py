@@ -28,8 +28,8 @@ def test_a_user_submits_looks_changes_and_stops(sb: Sandbox, queue: QueueView):
     shown = [line.split()[:3] for line in lines[2:]]
     assert sorted(shown[:2]) == [[f"{prefix}a", "running", "1"], [f"{prefix}b", "running", "2"]]
     assert shown[2:] == [[f"{prefix}c", "pending", "0"], [f"{prefix}d", "pending", "0"]]
-    assert "waits for 1 of 1 ml.p5.48xlarge, held by" in lines[4]
-    assert f"waits behind `{prefix}c`" in lines[5]
+    assert "waits for 1 of 1 ml.p5.48xlarge: job" in lines[4]
+    assert f"behind `{prefix}c`" in lines[5]
     page = cli("queue", "--state", "pending", "--output", "json").document
     assert [(job["jobName"], job["place"]) for job in page["jobs"]] == [(f"{prefix}c", 1), (f"{prefix}d", 2)]
     assert page["truncated"] is False

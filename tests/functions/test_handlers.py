@@ -156,6 +156,29 @@ def test_a_changed_configuration_is_in_force_at_once(functions: Functions) -> No
     assert functions.http("GET", "/config")[1]["document"]["pools"] == {"ml.g5.xlarge": {"size": 1}}
 
 
+def test_teams_are_configured_checked_and_told_over_http(functions: Functions) -> None:
+    teams: dict[str, dict[str, Any]] = {
+        "research": {"guaranteed": {"ml.p5.48xlarge": 1}, "maxPriority": 7},
+        "products": {},
+    }
+    document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, "teams": teams}
+    assert functions.http("PUT", "/config", document)[0] == 200
+    told = functions.http("GET", "/config")[1]["document"]
+    assert told["teams"]["research"]["maxPriority"] == 7
+    assert told["preemption"]["minRunTimeSeconds"] == 0
+
+    assert "add the tag 'team'" in functions.http("POST", "/jobs", request("a"))[1]["error"]["message"]
+    tagged = request("a", Tags=[{"Key": "team", "Value": "research"}])
+    status, job = functions.http("POST", "/jobs", tagged)
+    assert (status, job["team"]) == (201, "research")
+    (listed,) = functions.http("GET", "/jobs")[1]["jobs"]
+    assert (listed["team"], listed["place"]) == ("research", 1)
+
+    teams["research"]["guaranteed"] = {"ml.p5.48xlarge": 3}
+    status, refusal = functions.http("PUT", "/config", document)
+    assert (status, refusal["error"]["fields"][0]["field"]) == (400, "pools.ml.p5.48xlarge.size")
+
+
 def test_a_document_broken_by_hand_is_told_and_not_used(functions: Functions) -> None:
     functions.invoke("schedule", event("schedule"))
     functions.ssm.put_parameter(Name="/headway/config", Value="{", Type="String", Overwrite=True)

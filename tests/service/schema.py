@@ -10,6 +10,8 @@ LISTED = [
     "priority",
     "entryTime",
     "demand",
+    "team",
+    "limitMs",
     "owner",
     "requestDigest",
     "attemptCount",

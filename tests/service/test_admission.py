@@ -7,13 +7,32 @@ from typing import Any
 import pytest
 
 from headway_service.admission import MAX_REQUEST_BYTES, admit
-from headway_service.configuration import validate
+from headway_service.configuration import Configuration, validate
 from headway_service.errors import ImpossibleDemand, InvalidRequest, RequestTooLarge
 from tests.service.world import P5, on, request
 
 CONFIGURATION = validate(
     {"pools": {P5: {"size": 2}, "ml.g5.xlarge": {"size": 8}}, "priority": {"default": 3, "maximum": 100}}
 )
+
+
+TEAMS = validate(
+    {
+        "pools": {P5: {"size": 2}, "ml.g5.xlarge": {"size": 8}},
+        "priority": {"default": 3, "maximum": 100},
+        "teams": {"a": {"maxPriority": 2}, "b": {"limit": {"ml.g5.xlarge": 4}}},
+        "preemption": {"optOut": True},
+    }
+)
+TEAMS_WITH_DEFAULT = validate({"pools": {P5: {"size": 2}}, "teams": {"a": {}, "default": {"maxPriority": 9}}})
+
+
+def grouped(*groups: tuple[str, int], **more: Any) -> dict[str, Any]:
+    named = [
+        {"InstanceGroupName": f"g{i}", "InstanceType": kind, "InstanceCount": count}
+        for i, (kind, count) in enumerate(groups)
+    ]
+    return {"ResourceConfig": {"InstanceGroups": named, "VolumeSizeInGB": 30, **more}}
 
 
 def tagged(*tags: tuple[str, str]) -> dict[str, Any]:
@@ -66,12 +85,25 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("a misspelt parameter", {"TrainingJobname": "x"}, "TrainingJobname", "check its spelling"),
     ("a misspelt inner parameter", {"ResourceConfig": {**on(1), "Count": 1}}, "ResourceConfig.Count", "spelling"),
     ("no resources", {"ResourceConfig": None}, "ResourceConfig", "cannot count serverless training"),
+    ("no group", grouped(), "ResourceConfig.InstanceGroups", "at least one group"),
+    ("an empty group", grouped((P5, 1), (P5, 0)), "ResourceConfig.InstanceGroups[1].InstanceCount", "at least 1"),
+    ("six groups", grouped(*[(P5, 1)] * 6), "ResourceConfig.InstanceGroups", "at most 5"),
+    ("groups and a type", grouped((P5, 1), InstanceType=P5), "ResourceConfig.InstanceType", "keep one of the two"),
+    ("groups and a count", grouped((P5, 1), InstanceCount=1), "ResourceConfig.InstanceCount", "keep one of the two"),
     (
-        "instance groups",
-        {"ResourceConfig": {"InstanceGroups": [{"InstanceType": P5, "InstanceCount": 1, "InstanceGroupName": "g"}]}},
-        "ResourceConfig.InstanceGroups",
-        "use InstanceType and InstanceCount",
+        "groups and a warm pool",
+        grouped((P5, 1), KeepAlivePeriodInSeconds=60),
+        "ResourceConfig.KeepAlivePeriodInSeconds",
+        "remove it",
     ),
+    (
+        "instance preferences",
+        {"ResourceConfig": {"InstancePreferences": [{"InstanceType": P5, "InstanceCount": 1}]}},
+        "ResourceConfig.InstancePreferences",
+        "use InstanceType and InstanceCount, or InstanceGroups",
+    ),
+    ("an opt-out that is not allowed", tagged(("headway:preemptible", "false")), "Tags[0].Value", "preemption.optOut"),
+    ("an opt-out in other words", tagged(("headway:preemptible", "no")), "Tags[0].Value", "'true' or 'false'"),
     (
         "a warm pool",
         {"ResourceConfig": {**on(1), "KeepAlivePeriodInSeconds": 600}},
@@ -174,3 +206,126 @@ def test_a_request_of_the_largest_size_is_taken_and_one_byte_more_is_not() -> No
     assert small < MAX_REQUEST_BYTES
     with pytest.raises(RequestTooLarge, match="move large hyperparameters"):
         admit(request("a", HyperParameters={f"p{i:03d}": "x" * 4100 for i in range(100)}), CONFIGURATION)
+
+
+REFUSED_OF_TEAMS: list[tuple[str, dict[str, Any], str, str]] = [
+    ("no team", {}, "Tags", "add the tag 'team' with one of a, b"),
+    ("an unknown team", tagged(("team", "c")), "Tags[0].Value", "is no team: use one of a, b"),
+    ("two teams", tagged(("team", "a"), ("headway:team", "b")), "Tags", "two different teams"),
+    (
+        "a priority above the team's",
+        tagged(("team", "a"), ("priority", "3")),
+        "Tags[1].Value",
+        "from 0 to 2 for the team a",
+    ),
+    ("a priority above all", tagged(("team", "b"), ("priority", "101")), "Tags[1].Value", "from 0 to 100,"),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"), [row[1:] for row in REFUSED_OF_TEAMS], ids=[row[0] for row in REFUSED_OF_TEAMS]
+)
+def test_where_there_are_teams_a_request_has_to_name_one_and_to_keep_to_its_rules(
+    changes: dict[str, Any], field: str, message: str
+) -> None:
+    with pytest.raises(InvalidRequest) as raised:
+        admit(request("x", **changes), TEAMS)
+    told = {error.field: error.message for error in raised.value.fields}
+    assert message in told[field]
+
+
+ADMITTED_OF_TEAMS: list[tuple[str, dict[str, Any], Any, str, int]] = [
+    ("without teams the tag is just a tag", tagged(("team", "c")), CONFIGURATION, "", 3),
+    ("a team's maximum lowers the default", tagged(("team", "a")), TEAMS, "a", 2),
+    ("another team has the default", tagged(("team", "b")), TEAMS, "b", 3),
+    ("the queue's own tag", tagged(("headway:team", "b")), TEAMS, "b", 3),
+    ("the default team takes who names none", {}, TEAMS_WITH_DEFAULT, "default", 0),
+    ("the default team can be named", tagged(("team", "default")), TEAMS_WITH_DEFAULT, "default", 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "configuration", "team", "priority"),
+    [row[1:] for row in ADMITTED_OF_TEAMS],
+    ids=[row[0] for row in ADMITTED_OF_TEAMS],
+)
+def test_the_team_of_a_request_and_its_priority(
+    changes: dict[str, Any], configuration: Configuration, team: str, priority: int
+) -> None:
+    admitted = admit(request("x", **changes), configuration)
+    assert (admitted.team, admitted.priority) == (team, priority)
+
+
+@pytest.mark.parametrize(("value", "preemptible"), [("true", True), ("false", False), (None, True)])
+def test_a_request_may_say_that_its_job_is_not_preempted(value: str | None, preemptible: bool) -> None:
+    tags = [("team", "b")] + ([("headway:preemptible", value)] if value else [])
+    assert admit(request("x", **tagged(*tags)), TEAMS).preemptible is preemptible
+
+
+def test_instance_groups_demand_instances_of_several_pools_and_counts_of_one_type_add_up() -> None:
+    admitted = admit(request("x", **grouped((P5, 1), ("ml.g5.xlarge", 3), (P5, 1))), CONFIGURATION)
+    assert dict(admitted.demand) == {P5: 2, "ml.g5.xlarge": 3}
+
+
+IMPOSSIBLE_GROUPS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
+    (
+        "two groups of one type that exceed the pool together",
+        {**grouped((P5, 1), (P5, 2)), **tagged(("team", "b"))},
+        {"ResourceConfig.InstanceGroups[0].InstanceCount": "the pool ml.p5.48xlarge has 2 instances, not 3"},
+    ),
+    (
+        "every pool that cannot give it is named",
+        {**grouped(("ml.x.y", 1), (P5, 3)), **tagged(("team", "b"))},
+        {
+            "ResourceConfig.InstanceGroups[0].InstanceType": "there is no pool ml.x.y",
+            "ResourceConfig.InstanceGroups[1].InstanceCount": "has 2 instances, not 3",
+        },
+    ),
+    (
+        "more than the team may have",
+        {"ResourceConfig": on(5, "ml.g5.xlarge"), **tagged(("team", "b"))},
+        {
+            "ResourceConfig.InstanceCount": "the team b may use 4 instances of the pool ml.g5.xlarge, not 5; "
+            "a job may have up to 4 ml.g5.xlarge or 2 ml.p5.48xlarge"
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"), [row[1:] for row in IMPOSSIBLE_GROUPS], ids=[row[0] for row in IMPOSSIBLE_GROUPS]
+)
+def test_a_demand_has_to_fit_every_pool_and_the_limit_of_the_team(
+    changes: dict[str, Any], told: dict[str, str]
+) -> None:
+    with pytest.raises(ImpossibleDemand) as raised:
+        admit(request("x", **changes), TEAMS)
+    found = {error.field: error.message for error in raised.value.fields}
+    assert found.keys() == told.keys()
+    assert all(message in found[field] for field, message in told.items())
+
+
+LIMITS: list[tuple[str, dict[str, Any], int]] = [
+    ("the run time", {"StoppingCondition": {"MaxRuntimeInSeconds": 60}}, 60),
+    ("SageMaker's default without one", {"StoppingCondition": {}}, 86_400),
+    ("SageMaker's default without a condition", {"StoppingCondition": None}, 86_400),
+    (
+        "the waiting time of spot, which takes in the run time",
+        {
+            "EnableManagedSpotTraining": True,
+            "StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 100},
+        },
+        100,
+    ),
+    (
+        "the pending time comes on top",
+        {"StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxPendingTimeInSeconds": 7200}},
+        7260,
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "limit_s"), [row[1:] for row in LIMITS], ids=[row[0] for row in LIMITS])
+def test_how_long_a_job_holds_its_instances_at_most(changes: dict[str, Any], limit_s: int) -> None:
+    overhead_s = 1800
+    assert admit(request("x", **changes), CONFIGURATION).limit_ms == (limit_s + overhead_s) * 1000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -18,11 +19,20 @@ from headway_sandbox.faults import Faults
 from headway_service.errors import RequestError
 from headway_service.ledger import read_ledger
 from headway_service.ports import Key, Write
-from headway_service.records import JobRecord
-from tests.service.world import World, on, request
+from headway_service.records import JobRecord, LineEntry
+from tests.service.world import P5, World, on, request
 
 NAMES = [f"j{i}" for i in range(12)]
-FOREIGN = "ml.g5.xlarge"
+G5 = "ml.g5.xlarge"
+POOLS = {P5: 2, G5: 3}
+TEAMS: list[dict[str, Any]] = [
+    {},
+    {"a": {}, "default": {"weight": 3}},
+    {"a": {"guaranteed": {P5: 1}, "limit": {G5: 2}}, "b": {"guaranteed": {G5: 1}, "maxPriority": 2}},
+]
+"""Who shares the pools, from one document to the next."""
+
+FOREIGN = "ml.c5.xlarge"
 """What somebody else's training jobs run on: not a pool of the queue's."""
 
 
@@ -51,7 +61,7 @@ class Fragile:
 
 
 def fragile_world() -> World:
-    world = World()
+    world = World(pools=POOLS)
     world.table = world.observer._table = world.desk._table = Fragile(world.table)  # type: ignore[assignment]
     world.desk._explainer._table = world.table
     return world
@@ -60,9 +70,19 @@ def fragile_world() -> World:
 Step = Callable[[World], Any]
 
 
-def submit(name: str, priority: int, count: int, run_s: int, outcome: str) -> Step:
+def submit(name: str, tags: dict[str, str], demand: list[tuple[str, int]], run_s: int, outcome: str) -> Step:
     environment = {"SANDBOX_RUN_SECONDS": str(run_s), "SANDBOX_OUTCOME": outcome}
-    return lambda world: world.submit(name, priority, ResourceConfig=on(count), Environment=environment)
+    if len(demand) == 1:
+        ((pool, count),) = demand
+        resources = on(count, pool)
+    else:
+        groups = [
+            {"InstanceGroupName": f"g{i}", "InstanceType": pool, "InstanceCount": count}
+            for i, (pool, count) in enumerate(demand)
+        ]
+        resources = {"InstanceGroups": groups, "VolumeSizeInGB": 30}
+    listed = [{"Key": key, "Value": value} for key, value in tags.items()]
+    return lambda world: world.submit(name, ResourceConfig=resources, Environment=environment, Tags=listed)
 
 
 def crash(at: int, *, after: bool) -> Step:
@@ -80,8 +100,9 @@ def faults(**switches: Any) -> Step:
     return turn
 
 
-def resize(size: int) -> Step:
-    return lambda world: world.configuration.write(f'{{"pools": {{"ml.p5.48xlarge": {{"size": {size}}}}}}}')
+def configure(sizes: dict[str, int], teams: dict[str, Any], **rules: Any) -> Step:
+    document = {"pools": {pool: {"size": size} for pool, size in sizes.items()}, "teams": teams, **rules}
+    return lambda world: world.configuration.write(json.dumps(document))
 
 
 def life(random: Random) -> Iterator[Step]:
@@ -91,8 +112,10 @@ def life(random: Random) -> Iterator[Step]:
             8,
             lambda: submit(
                 random.choice(NAMES),
-                random.randint(0, 3),
-                random.choice([1, 1, 2]),
+                {"priority": str(random.randint(0, 3)), **random.choice([{}, {"team": "a"}, {"team": "b"}])},
+                random.choice(
+                    [[(P5, 1)], [(P5, 2)], [(G5, 1)], [(G5, 2)], [(P5, 1), (G5, 1)], [(G5, 1), (P5, 1), (G5, 1)]]
+                ),
                 random.choice([10, 300, 2000]),
                 random.choice(["complete", "complete", "complete", "AlgorithmError: x", "CapacityError"]),
             ),
@@ -104,7 +127,16 @@ def life(random: Random) -> Iterator[Step]:
         "stop": (1, lambda: _stop(random.choice(NAMES))),
         "priority": (2, lambda: _prioritise(random.choice(NAMES), random.randint(0, 3))),
         "crash": (2, lambda: crash(random.randint(1, 5), after=random.random() < 0.5)),
-        "resize": (1, lambda: resize(random.choice([1, 2, 2, 3]))),
+        "configure": (
+            2,
+            lambda: configure(
+                {P5: random.choice([1, 2, 2, 3]), G5: random.choice([1, 3, 3])},
+                random.choice(TEAMS),
+                backfill={"enabled": random.random() < 0.7, "reservedHeads": random.choice([1, 2])},
+                preemption={"maxPerJob": random.choice([1, 10]), "minRunTimeSeconds": random.choice([0, 0, 200])},
+                ageing=random.choice([None, None, {"intervalSeconds": 60, "cap": 2}]),
+            ),
+        ),
         "foreign": (1, lambda: _take_name(random.choice(NAMES))),
         "faults": (
             1,
@@ -148,7 +180,7 @@ def _take_name(name: str) -> Step:
 
 @given(st.integers(0, 2**64))
 @settings(max_examples=40)
-def test_whatever_happens_nothing_is_lost_or_doubled_and_the_pool_is_never_exceeded(seed: int) -> None:
+def test_whatever_happens_nothing_is_lost_or_doubled_and_no_pool_is_ever_exceeded(seed: int) -> None:
     world = fragile_world()
     world.tick()
     accepted: set[str] = set()
@@ -162,8 +194,8 @@ def test_whatever_happens_nothing_is_lost_or_doubled_and_the_pool_is_never_excee
     # Everything is well again: the pool has room, SageMaker answers, and the reconciler runs every minute.
     crash(0, after=False)(world)
     world.fleet.faults = Faults()
-    resize(2)(world)
-    for _ in range(250):
+    configure(POOLS, Random(seed).choice(TEAMS[:2]))(world)
+    for _ in range(700):
         world.now_s += 60
         world.pass_time(0)
         world.reconcile(after_s=120)
@@ -192,9 +224,15 @@ def _check(world: World) -> None:
         item = world.table.get(_key(name))
         if item is None:
             continue
-        entries = [entry for entry in world.table.query("line#ml.p5.48xlarge", limit=99) if entry["jobName"] == name]
-        assert len(entries) == (item["jobState"] in {"pending", "preempted"}), "the line is off"
+        waits = item["jobState"] in {"pending", "preempted"}
+        for kind in POOLS:
+            entries = [team for team in ("", "a", "b", "default") if name in _line(world, kind, team)]
+            assert entries == ([item["team"]] if waits and kind in item["demand"] else []), "the line is off"
         assert (item.get("liveAttempt") is not None) == (item["jobState"] in {"running", "stopping"})
+
+
+def _line(world: World, pool: str, team: str) -> list[str]:
+    return [entry["jobName"] for entry in world.table.query(LineEntry.partition(pool, team), limit=99)]
 
 
 def _live(world: World, accepted: set[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headway.lifecycle import HOLDING, WAITING
+from headway.plan import Plan, Release, Start
 from headway.reasons import started
 from headway.schedule import schedule
 from headway.verify import verify
@@ -12,8 +13,9 @@ from headway_service import transitions
 from headway_service.errors import Conflict, JobEnded, NameInUse
 from headway_service.ledger import read_ledger, read_snapshot
 from headway_service.observation import sighting_of_event
-from headway_service.ports import Sighting
-from headway_service.tick import Ticker
+from headway_service.ports import Change, Sighting
+from headway_service.records import PoolRecord, ReservationRecord
+from headway_service.tick import Ticker, TickReport
 from tests.service.world import P5, World, on, request
 
 
@@ -449,7 +451,7 @@ def test_a_job_far_back_is_told_how_many_are_ahead_of_it(world: World) -> None:
         world.now_s += 1
     near, far = world.seen("j099"), world.seen("j119")
     assert (near.place, far.place) == (100, 120)
-    assert "99 jobs are ahead" in near.reason.message
+    assert "99 jobs ahead" in near.reason.message
     assert far.reason.message == "waits behind 119 jobs in line"
     listed, token = world.desk.jobs(WAITING, 100, None)
     assert [seen.place for seen in listed] == list(range(1, 101))
@@ -468,3 +470,17 @@ def test_a_job_that_was_started_while_the_snapshot_was_read_is_not_started_again
     snapshot = read_snapshot(world.table, before, world.clock())
     assert [job.name for job in snapshot.waiting] == []
     verify(snapshot, schedule(snapshot))
+
+
+def test_a_job_may_lose_its_reservation_and_start_on_something_else_in_one_plan(world: World) -> None:
+    world.submit("a")
+    world.table.write([ReservationRecord(job_name="a", demand={P5: 1}).put(was=None)])
+    world.table.write([Change(key=PoolRecord.key(P5), adds={"free": -1})])
+    ledger, report = read_ledger(world.table), TickReport()
+    why = started({P5: 1})
+    plan = Plan(
+        actions=(Release(job="a", demand={P5: 1}, reason=why), Start(job="a", demand={P5: 1}, reason=why)), holds=()
+    )
+    world.ticker()._apply(plan, ledger, report)
+    assert (report.released, report.started, report.rejected) == (["a"], ["a"], 0)
+    assert [(pool.free, pool.size) for pool in read_ledger(world.table).pools] == [(1, 2)]

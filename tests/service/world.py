@@ -110,7 +110,7 @@ class World:
         return int(self.now_s * 1000)
 
     def _in_force(self) -> Configuration:
-        return in_force(self.table, self.configuration).configuration
+        return in_force(self.table, self.configuration, self.clock).configuration
 
     def submit(self, name: str, priority: int | None = None, **changes: Any) -> Seen:
         """Submit a job that trains for ten minutes."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from headway.capacity import describe
 from headway_service import shapes
-from headway_service.configuration import Configuration
+from headway_service.configuration import DEFAULT_TEAM, Configuration
 from headway_service.errors import FieldError, ImpossibleDemand, InvalidRequest, RequestTooLarge
 
 MAX_REQUEST_BYTES = 400_000
@@ -18,6 +18,12 @@ MAX_REQUEST_BYTES = 400_000
 
 PRIORITY_TAGS = ("priority", "headway:priority")
 """Tags that carry the priority; the first is the article's, the second says whose it is."""
+
+TEAM_TAGS = ("team", "headway:team")
+"""Tags that name the team; looked at only if teams are configured."""
+
+PREEMPTIBLE_TAG = "headway:preemptible"
+"""Tag that says whether the job may be stopped for another one, ``true`` or ``false``."""
 
 JOB_TAG = "headway:job"
 """Tag that the queue puts on every training job it launches: the job's name."""
@@ -27,6 +33,9 @@ ATTEMPT_TAG = "headway:attempt"
 
 MAX_TAGS = 48
 """SageMaker takes 50 tags on a training job; two are the queue's own."""
+
+_DEFAULT_MAX_RUNTIME_S = 86_400
+"""MaxRuntimeInSeconds of a request without it (API reference, StoppingCondition: "The default value is 1 day")."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +50,21 @@ class Admitted:
     demand: Mapping[str, int]
     priority: int
     checkpoints: bool
+    #: Who is charged; empty unless teams are configured.
+    team: str = ""
+    #: The job holds its instances no longer than this once it has started, ms.
+    limit_ms: int
+    preemptible: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Wanted:
+    """Instances of one type that a part of the request asks for."""
+
+    #: Path of that part.
+    part: str
+    pool: str
+    count: int
 
 
 def admit(request: Any, configuration: Configuration) -> Admitted:
@@ -53,7 +77,7 @@ def admit(request: Any, configuration: Configuration) -> Admitted:
     Raises:
         InvalidRequest: it is not a request that SageMaker would take, or the queue cannot run it; names each field.
         RequestTooLarge: it is larger than :data:`MAX_REQUEST_BYTES`.
-        ImpossibleDemand: no pool could ever give what it demands.
+        ImpossibleDemand: the pools, or the limit of its team, could never give what it demands.
     """
     if not isinstance(request, dict):
         raise InvalidRequest("the body must be a JSON object: the parameters of CreateTrainingJob")
@@ -76,16 +100,18 @@ def admit(request: Any, configuration: Configuration) -> Admitted:
         first = errors[0]
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         raise InvalidRequest(f"{first.field} {first.message}{more}", errors)
-    resources = request["ResourceConfig"]
-    demand = {resources["InstanceType"]: resources["InstanceCount"]}
-    _require_possible(demand, configuration)
+    team = _team(request, configuration) or ""
+    demand = _demand(_wanted(request), team, configuration)
     return Admitted(
         name=request["TrainingJobName"],
         request=canonical,
         digest=hashlib.sha256(canonical.encode()).hexdigest(),
         demand=demand,
-        priority=_priority(request, configuration),
+        priority=_priority(request, team, configuration),
         checkpoints="CheckpointConfig" in request,
+        team=team,
+        limit_ms=_limit_ms(request, configuration),
+        preemptible=_tag(request, PREEMPTIBLE_TAG) != "false",
     )
 
 
@@ -106,16 +132,50 @@ def _tag_errors(request: Mapping[str, Any], configuration: Configuration) -> Ite
             yield FieldError(field=f"Tags[{i}].Key", message=f"is {key!r}, which the queue sets itself: remove it")
         if key.lower().startswith("aws:"):
             yield FieldError(field=f"Tags[{i}].Key", message=f"is {key!r}; keys that begin with 'aws:' are AWS's own")
-    found = [(i, tag["Value"]) for i, tag in enumerate(tags) if tag["Key"] in PRIORITY_TAGS]
-    most = configuration.priority.maximum
+    yield from _team_errors(request, configuration)
+    yield from _priority_errors(request, configuration)
+    yield from _preemptible_errors(request, configuration)
+
+
+def _priority_errors(request: Mapping[str, Any], configuration: Configuration) -> Iterator[FieldError]:
+    found = _tagged(request, PRIORITY_TAGS)
+    team = _team(request, configuration) or ""
+    most = configuration.max_priority(team)
+    of_team = f" for the team {team}" if most < configuration.priority.maximum else ""
     for i, value in found:
         if not (value.isascii() and value.isdecimal() and int(value) <= most):
-            message = f"is {value!r:.40}; a priority is a whole number from 0 to {most}, higher goes first"
+            message = f"is {value!r:.40}; a priority is a whole number from 0 to {most}{of_team}, higher goes first"
             yield FieldError(field=f"Tags[{i}].Value", message=message)
     if len({value for _, value in found}) > 1:
         yield FieldError(
             field="Tags", message="gives two different priorities: keep one of 'priority', 'headway:priority'"
         )
+
+
+def _preemptible_errors(request: Mapping[str, Any], configuration: Configuration) -> Iterator[FieldError]:
+    for i, value in _tagged(request, (PREEMPTIBLE_TAG,)):
+        if value not in {"true", "false"}:
+            message = f"is {value!r:.40}; {PREEMPTIBLE_TAG} is 'true' or 'false'"
+            yield FieldError(field=f"Tags[{i}].Value", message=message)
+        elif value == "false" and not configuration.preemption.opt_out:
+            message = "is 'false', but this queue lets no job opt out of preemption (preemption.optOut): remove the tag"
+            yield FieldError(field=f"Tags[{i}].Value", message=message)
+
+
+def _team_errors(request: Mapping[str, Any], configuration: Configuration) -> Iterator[FieldError]:
+    if not configuration.teams:
+        return
+    found = _tagged(request, TEAM_TAGS)
+    known = ", ".join(sorted(configuration.teams))
+    for i, value in found:
+        if value not in configuration.teams:
+            yield FieldError(
+                field=f"Tags[{i}].Value", message=f"is {value!r:.80}, which is no team: use one of {known}"
+            )
+    if len({value for _, value in found}) > 1:
+        yield FieldError(field="Tags", message="names two different teams: keep one of 'team', 'headway:team'")
+    if not found and DEFAULT_TEAM not in configuration.teams:
+        yield FieldError(field="Tags", message=f"names no team: add the tag 'team' with one of {known}")
 
 
 def _resource_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
@@ -126,13 +186,16 @@ def _resource_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
             message="is required: the queue cannot count serverless training; name a type and count",
         )
         return
-    for unsupported in ("InstanceGroups", "InstancePreferences"):
-        if unsupported in resources:
-            yield FieldError(
-                field=f"ResourceConfig.{unsupported}",
-                message="is not supported by this version of the queue: use InstanceType and InstanceCount",
-            )
-            return
+    if "InstancePreferences" in resources:
+        yield FieldError(
+            field="ResourceConfig.InstancePreferences",
+            message="is not supported by this version of the queue, which has to know the type that it counts: "
+            "use InstanceType and InstanceCount, or InstanceGroups",
+        )
+        return
+    if "InstanceGroups" in resources:
+        yield from _group_errors(resources)
+        return
     if "InstanceType" not in resources:
         yield FieldError(field="ResourceConfig.InstanceType", message="is required: the pool that the job runs in")
     if resources.get("InstanceCount", 0) < 1:
@@ -145,6 +208,27 @@ def _resource_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
             field="ResourceConfig.KeepAlivePeriodInSeconds",
             message="asks for a warm pool, which would hold instances that the queue counts as free: remove it",
         )
+
+
+def _group_errors(resources: Mapping[str, Any]) -> Iterator[FieldError]:
+    """What is wrong with a heterogeneous cluster."""
+    for other in ("InstanceType", "InstanceCount"):
+        if other in resources:
+            message = "cannot stand beside InstanceGroups: keep one of the two"
+            yield FieldError(field=f"ResourceConfig.{other}", message=message)
+    if resources.get("KeepAlivePeriodInSeconds", 0) > 0:
+        yield FieldError(
+            field="ResourceConfig.KeepAlivePeriodInSeconds",
+            message="asks for a warm pool, which instance groups cannot have: remove it",
+        )
+    if not resources["InstanceGroups"]:
+        yield FieldError(field="ResourceConfig.InstanceGroups", message="is empty: name at least one group")
+    for i, group in enumerate(resources["InstanceGroups"]):
+        if group["InstanceCount"] < 1:
+            yield FieldError(
+                field=f"ResourceConfig.InstanceGroups[{i}].InstanceCount",
+                message=f"is {group['InstanceCount']}; a group needs at least 1 instance",
+            )
 
 
 def _spot_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
@@ -161,20 +245,75 @@ def _spot_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
         yield FieldError(field=field, message=f"is {wait_s}; it must be at least MaxRuntimeInSeconds")
 
 
-def _require_possible(demand: Mapping[str, int], configuration: Configuration) -> None:
+def _wanted(request: Mapping[str, Any]) -> list[_Wanted]:
+    """What a sound request asks for, part by part."""
+    resources = request["ResourceConfig"]
+    groups = [
+        (f"ResourceConfig.InstanceGroups[{i}]", group) for i, group in enumerate(resources.get("InstanceGroups", []))
+    ]
+    return [
+        _Wanted(part=part, pool=each["InstanceType"], count=each["InstanceCount"])
+        for part, each in groups or [("ResourceConfig", resources)]
+    ]
+
+
+def _demand(wanted: Sequence[_Wanted], team: str, configuration: Configuration) -> dict[str, int]:
+    """Instances per pool. Two groups of one type come from one pool, so their counts add up."""
+    demand: dict[str, int] = {}
+    for each in wanted:
+        demand[each.pool] = demand.get(each.pool, 0) + each.count
+    problems: dict[str, tuple[str, str]] = {}
     for pool, count in demand.items():
-        known = configuration.pools.get(pool)
+        known, most = configuration.pools.get(pool), configuration.most(pool, team)
         if known is None:
-            field, problem = "ResourceConfig.InstanceType", f"there is no pool {pool}"
+            problems[pool] = ("InstanceType", f"there is no pool {pool}")
         elif count > known.size:
-            field, problem = "ResourceConfig.InstanceCount", f"the pool {pool} has {known.size} instances, not {count}"
-        else:
-            continue
-        sizes = describe({name: each.size for name, each in configuration.pools.items() if each.size})
-        possible = f"a job may have up to {sizes.replace(' and ', ' or ')}" if sizes else "all pools are empty now"
-        raise ImpossibleDemand(f"{problem}; {possible}", [FieldError(field=field, message=f"{problem}; {possible}")])
+            problems[pool] = ("InstanceCount", f"the pool {pool} has {known.size} instances, not {count}")
+        elif count > most:
+            message = f"the team {team} may use {most} instances of the pool {pool}, not {count}"
+            problems[pool] = ("InstanceCount", message)
+    if problems:
+        sizes = {pool: most for pool in configuration.pools if (most := configuration.most(pool, team))}
+        all_of = describe(sizes).replace(" and ", " or ")
+        possible = f"a job may have up to {all_of}" if sizes else "all pools are empty now"
+        fields = []
+        for each in wanted:
+            if each.pool in problems:
+                member, problem = problems.pop(each.pool)
+                fields.append(FieldError(field=f"{each.part}.{member}", message=f"{problem}; {possible}"))
+        more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
+        raise ImpossibleDemand(f"{fields[0].message}{more}", fields)
+    return demand
 
 
-def _priority(request: Mapping[str, Any], configuration: Configuration) -> int:
-    given = [tag["Value"] for tag in request.get("Tags", []) if tag["Key"] in PRIORITY_TAGS]
-    return int(given[0]) if given else configuration.priority.default
+def _limit_ms(request: Mapping[str, Any], configuration: Configuration) -> int:
+    """For how long the job may hold instances at most.
+
+    MaxRuntimeInSeconds counts from when SageMaker has the instances; for spot, MaxWaitTimeInSeconds takes in the
+    waiting for them (API reference, StoppingCondition). The queue counts from the intent to launch on, so how long
+    SageMaker may look for instances comes on top, and the overhead: providing, stopping and uploading.
+    """
+    stopping = request.get("StoppingCondition", {})
+    limit_s = stopping.get("MaxWaitTimeInSeconds") or stopping.get("MaxRuntimeInSeconds", _DEFAULT_MAX_RUNTIME_S)
+    limit_s += stopping.get("MaxPendingTimeInSeconds", 0) + configuration.overhead_seconds
+    return int(limit_s) * 1000
+
+
+def _priority(request: Mapping[str, Any], team: str, configuration: Configuration) -> int:
+    given = _tagged(request, PRIORITY_TAGS)
+    return int(given[0][1]) if given else min(configuration.priority.default, configuration.max_priority(team))
+
+
+def _team(request: Mapping[str, Any], configuration: Configuration) -> str | None:
+    """The configured team that a request names; None if it names none that is configured."""
+    named = [value for _, value in _tagged(request, TEAM_TAGS)] or [DEFAULT_TEAM]
+    return named[0] if named[0] in configuration.teams else None
+
+
+def _tagged(request: Mapping[str, Any], keys: Collection[str]) -> list[tuple[int, str]]:
+    """Place and value of each tag of a request that has one of these keys."""
+    return [(i, tag["Value"]) for i, tag in enumerate(request.get("Tags", [])) if tag["Key"] in keys]
+
+
+def _tag(request: Mapping[str, Any], key: str) -> str | None:
+    return next((value for _, value in _tagged(request, (key,))), None)

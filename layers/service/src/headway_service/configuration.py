@@ -3,26 +3,45 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic.alias_generators import to_camel
 
+from headway import policy
 from headway.ordering import MAX_PRIORITY
+from headway.policy import MAX_BACKFILL_WINDOW, MAX_RESERVED_HEADS, Policy
 from headway_service.errors import FieldError, InvalidConfiguration
 
 MAX_DOCUMENT_CHARS = 4096
 """The largest document: what a standard SSM parameter holds (API reference, PutParameter)."""
 
 MAX_POOLS = 50
-"""Each pool costs a tick one query."""
+"""Each pool costs a tick one query for each team."""
 
 MAX_POOL_SIZE = 10_000
 
+MAX_TEAMS = 20
+
+MAX_LINES = 200
+"""Pools times teams (and one for jobs without a team): each is a line of its own, which costs a tick one query."""
+
+DEFAULT_TEAM = "default"
+"""The team that takes the jobs whose requests name none, if it is configured."""
+
+_LONGEST_S = 30 * 86_400
+"""No training job lasts longer (API reference, StoppingCondition), so no rule need look further."""
+
 InstanceType = Annotated[str, StringConstraints(pattern=r"^ml\.[a-z0-9-]{1,40}\.[a-z0-9-]{1,20}$")]
+TeamName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$")]
+Instances = Annotated[int, Field(ge=0, le=MAX_POOL_SIZE)]
 
 
 class _Document(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, alias_generator=to_camel, serialize_by_alias=True
+    )
 
 
 class Pool(_Document):
@@ -47,11 +66,95 @@ class Priorities(_Document):
         return self
 
 
+class Team(_Document):
+    """What a team is entitled to."""
+
+    #: Instances per pool that it gets back whenever it needs them.
+    guaranteed: dict[InstanceType, Instances] = Field(default_factory=dict)
+    #: Instances per pool that it may use at most; a pool that is not named has no limit.
+    limit: dict[InstanceType, Instances] = Field(default_factory=dict)
+    #: Its use is divided by this before it is compared with that of other teams.
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    #: The highest priority that a request of the team may carry.
+    max_priority: int | None = Field(default=None, ge=0, le=MAX_PRIORITY)
+
+
+class Preemption(_Document):
+    """Rules on preemption."""
+
+    enabled: bool = True
+    #: An attempt is no victim before it has held its instances this long.
+    min_run_time_seconds: int = Field(default=0, ge=0, le=_LONGEST_S)
+    #: A job that has been preempted this often is no victim any more.
+    max_per_job: int = Field(default=10, ge=0, le=1000)
+    #: What a job that writes checkpoints loses at most when it is stopped.
+    checkpoint_interval_seconds: int = Field(default=600, ge=0, le=_LONGEST_S)
+    #: Whether a request may say that its job is never preempted.
+    opt_out: bool = False
+
+
+class Backfill(_Document):
+    """Rules on starting jobs past a blocked one."""
+
+    enabled: bool = True
+    #: How many blocked jobs of each combination of pools hold a reserved start.
+    reserved_heads: int = Field(default=1, ge=1, le=MAX_RESERVED_HEADS)
+    #: Waiting jobs that a decision looks at after the first blocked one.
+    window: int = Field(default=1000, ge=0, le=MAX_BACKFILL_WINDOW)
+
+
+class Ageing(_Document):
+    """A waiting job gains one priority for each interval that it has waited, up to a cap."""
+
+    interval_seconds: int = Field(ge=1, le=_LONGEST_S)
+    cap: int = Field(ge=0, le=MAX_PRIORITY)
+
+
 class Configuration(_Document):
     """The whole document, e.g. ``{"pools": {"ml.p5.48xlarge": {"size": 2}}}``."""
 
     pools: dict[InstanceType, Pool] = Field(min_length=1, max_length=MAX_POOLS)
     priority: Priorities = Priorities()
+    teams: dict[TeamName, Team] = Field(default_factory=dict, max_length=MAX_TEAMS)
+    preemption: Preemption = Preemption()
+    backfill: Backfill = Backfill()
+    ageing: Ageing | None = None
+    #: How long a job may hold instances beyond its own limit: while they are provided, while it stops and uploads.
+    overhead_seconds: int = Field(default=1800, ge=0, le=_LONGEST_S)
+
+    def policy(self) -> Policy:
+        """The rules that decisions are made under."""
+        ageing = None
+        if self.ageing is not None:
+            ageing = policy.Ageing(interval_ms=self.ageing.interval_seconds * 1000, cap=self.ageing.cap)
+        return Policy(
+            backfill=self.backfill.enabled,
+            reserved_heads=self.backfill.reserved_heads,
+            backfill_window=self.backfill.window,
+            preemption=self.preemption.enabled,
+            min_run_time_ms=self.preemption.min_run_time_seconds * 1000,
+            max_preemptions=self.preemption.max_per_job,
+            checkpoint_interval_ms=self.preemption.checkpoint_interval_seconds * 1000,
+            ageing=ageing,
+            teams={
+                name: policy.Team(
+                    guaranteed=team.guaranteed, limit=team.limit, weight=team.weight, max_priority=team.max_priority
+                )
+                for name, team in self.teams.items()
+            },
+        )
+
+    def max_priority(self, team: str) -> int:
+        """The highest priority that a request of a team may carry."""
+        known = self.teams.get(team)
+        most = self.priority.maximum
+        return most if known is None or known.max_priority is None else min(most, known.max_priority)
+
+    def most(self, pool: str, team: str) -> int:
+        """How many instances of a pool one job of a team could ever have; 0 without such a pool."""
+        known = self.pools.get(pool)
+        size = known.size if known else 0
+        return min(size, self.teams[team].limit.get(pool, size)) if team in self.teams else size
 
 
 def parse(text: str) -> Configuration:
@@ -76,7 +179,7 @@ def validate(document: Any) -> Configuration:
         InvalidConfiguration: as :func:`parse`.
     """
     try:
-        return Configuration.model_validate(document)
+        configuration = Configuration.model_validate(document)
     except ValidationError as error:
         fields = [
             FieldError(
@@ -85,11 +188,47 @@ def validate(document: Any) -> Configuration:
             )
             for problem in error.errors(include_url=False)
         ]
-        first = fields[0]
-        more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
-        raise InvalidConfiguration(f"{first.field}: {first.message}{more}", fields) from None
+        raise _invalid(fields) from None
+    fields = [*_team_errors(configuration)]
+    if fields:
+        raise _invalid(fields)
+    return configuration
 
 
 def text_of(configuration: Configuration) -> str:
-    """The document as it is kept."""
-    return json.dumps(configuration.model_dump(mode="json"), indent=2, sort_keys=True)
+    """The document as it is kept: what was said, without the defaults, as tight as its limit in characters asks."""
+    document = configuration.model_dump(mode="json", exclude_unset=True)
+    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+
+
+def _invalid(fields: list[FieldError]) -> InvalidConfiguration:
+    first = fields[0]
+    more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
+    return InvalidConfiguration(f"{first.field}: {first.message}{more}", fields)
+
+
+def _team_errors(configuration: Configuration) -> Iterator[FieldError]:
+    """What is wrong with the teams beyond the shape of the document."""
+    pools, teams = configuration.pools, configuration.teams
+    lines = len(pools) * (len(teams) + 1)
+    if lines > MAX_LINES:
+        message = (
+            f"{len(teams)} teams and {len(pools)} pools make {lines} lines (pools times teams and one for jobs "
+            f"without a team); at most {MAX_LINES} are possible"
+        )
+        yield FieldError(field="teams", message=message)
+    for name, team in teams.items():
+        for kind, instances in (("guaranteed", team.guaranteed), ("limit", team.limit)):
+            for pool in instances.keys() - pools.keys():
+                yield FieldError(field=f"teams.{name}.{kind}.{pool}", message=f"there is no pool {pool}")
+        for pool, count in team.guaranteed.items():
+            limit = team.limit.get(pool)
+            if limit is not None and count > limit:
+                message = f"{count} must not be above the team's limit of {limit}"
+                yield FieldError(field=f"teams.{name}.guaranteed.{pool}", message=message)
+    for pool, known in pools.items():
+        guaranteed = {name: team.guaranteed[pool] for name, team in teams.items() if team.guaranteed.get(pool)}
+        if sum(guaranteed.values()) > known.size:
+            told = ", ".join(f"{name} {count}" for name, count in guaranteed.items())
+            message = f"{known.size} is less than the {sum(guaranteed.values())} that teams are guaranteed ({told})"
+            yield FieldError(field=f"pools.{pool}.size", message=message)

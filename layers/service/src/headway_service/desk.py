@@ -16,7 +16,7 @@ from headway_service.admission import admit
 from headway_service.configuration import Configuration
 from headway_service.errors import Busy, Conflict, FieldError, InvalidRequest, JobEnded, JobNotFound, NameInUse
 from headway_service.explanation import MAX_PLACE, Explainer, Seen
-from headway_service.ledger import read_ledger
+from headway_service.ledger import Ledger, read_ledger
 from headway_service.listing import list_jobs
 from headway_service.log import logger
 from headway_service.observation import MAX_TRIES
@@ -72,7 +72,7 @@ class Desk:
         self._clock = clock
         self._configuration = configuration
         self._retention_s = retention_s
-        self._explainer = Explainer(table, clock)
+        self._explainer = Explainer(table, clock, lambda: configuration().policy())
 
     def submit(self, request: Any, owner: str | None) -> tuple[Seen, bool]:
         """Accept a CreateTrainingJob request into the queue.
@@ -94,6 +94,9 @@ class Desk:
             entry_time=now_ms,
             demand=dict(admitted.demand),
             checkpoints=admitted.checkpoints,
+            team=admitted.team,
+            limit_ms=admitted.limit_ms,
+            preemptible=admitted.preemptible,
             owner=owner,
             request_digest=admitted.digest,
             reason=reason,
@@ -173,15 +176,14 @@ class Desk:
         Raises:
             JobNotFound: there is none of that name.
             JobEnded: it has ended.
-            InvalidRequest: the priority is above the configured maximum.
+            InvalidRequest: the priority is above the configured maximum, or above that of the job's team.
             Busy: others keep changing it.
         """
-        most = self._configuration().priority.maximum
-        if not 0 <= priority <= most:
-            message = f"is {priority}; a priority is a whole number from 0 to {most}, higher goes first"
-            raise InvalidRequest(f"priority {message}", [FieldError(field="priority", message=message)])
+        configuration = self._configuration()
+        _require_priority(priority, configuration.priority.maximum)
         for _ in range(MAX_TRIES):
             job = self._job(name)
+            _require_priority(priority, configuration.max_priority(job.team), job.team)
             if job.job_state in TERMINAL:
                 raise JobEnded(f"`{name}` has {job.job_state} already: its priority does not matter any more")
             if job.priority == priority:
@@ -217,10 +219,19 @@ class Desk:
                 stopping=stopping.get(pool.pool, 0),
                 reserved=reserved.get(pool.pool, 0),
                 free=pool.size - allocated.get(pool.pool, 0) - reserved.get(pool.pool, 0),
-                waiting=self._table.count_before(LineEntry.partition(pool.pool), "~", limit=MAX_PLACE),
+                waiting=self._waiting(pool.pool, ledger),
             )
             for pool in ledger.pools
         ]
+
+    def _waiting(self, pool: str, ledger: Ledger) -> int:
+        """How many jobs of all teams wait for a pool, counted to :data:`MAX_PLACE`."""
+        found = 0
+        for team in ledger.lines:
+            if found < MAX_PLACE:
+                line = LineEntry.partition(pool, team)
+                found += self._table.count_before(line, "~", limit=MAX_PLACE - found)
+        return found
 
     def _stop_waiting(self, job: JobRecord, now_ms: int) -> None:
         item = self._table.get(ReservationRecord.key(job.job_name))
@@ -243,3 +254,10 @@ class Desk:
             return None
         item = self._table.get(AttemptRecord.key(job.live_attempt))
         return AttemptRecord.parse(item) if item else None
+
+
+def _require_priority(priority: int, most: int, team: str = "") -> None:
+    if not 0 <= priority <= most:
+        of_team = f" for the team {team}" if team else ""
+        message = f"is {priority}; a priority is a whole number from 0 to {most}{of_team}, higher goes first"
+        raise InvalidRequest(f"priority {message}", [FieldError(field="priority", message=message)])

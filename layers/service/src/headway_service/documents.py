@@ -22,6 +22,7 @@ def job_document(seen: Seen) -> dict[str, Any]:
         "priority": job.priority,
         "entryTime": _time(job.entry_time),
         "demand": job.demand,
+        "team": job.team or None,
         "owner": job.owner,
         "place": seen.place,
         "reason": _reason(seen.reason),

@@ -6,15 +6,19 @@ written for jobs that merely go on waiting.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headway import reasons
 from headway.lifecycle import WAITING
 from headway.model import Snapshot
+from headway.ordering import rank_key
 from headway.plan import Start
+from headway.policy import Policy
+from headway.reasons import Reason
 from headway.schedule import schedule
-from headway_service.ledger import read_ledger, read_snapshot
+from headway_service.ledger import read_ledger, read_lines, read_snapshot
 from headway_service.ports import Table
 from headway_service.records import JobRecord, LineEntry, ReasonRecord
 
@@ -40,11 +44,13 @@ class Explainer:
     Args:
         table: the table.
         clock: now, ms.
+        policy: the rules in force.
     """
 
-    def __init__(self, table: Table, clock: Callable[[], int]) -> None:
+    def __init__(self, table: Table, clock: Callable[[], int], policy: Callable[[], Policy]) -> None:
         self._table = table
         self._clock = clock
+        self._policy = policy
 
     def explain(self, jobs: Sequence[JobRecord]) -> list[Seen]:
         """Jobs with their places and the reasons of this moment, in the order given."""
@@ -52,46 +58,90 @@ class Explainer:
         if not waiting:
             return [Seen(job=job, place=None, reason=job.reason) for job in jobs]
         ledger = read_ledger(self._table)
-        snapshot = read_snapshot(self._table, ledger, self._clock(), also=waiting, heads=MAX_EXPLAINED)
-        plan = schedule(snapshot)
-        told = {hold.job: hold.reason for hold in plan.holds}
-        told |= {action.job: reasons.starts_now(action.demand) for action in plan.actions if isinstance(action, Start)}
-        places = _places(snapshot, MAX_EXPLAINED)
+        snapshot = read_snapshot(
+            self._table, ledger, self._clock(), policy=self._policy(), also=waiting, heads=MAX_EXPLAINED
+        )
+        told = _told(snapshot)
+        lines = _Lines(self._table, ledger.lines, snapshot)
         seen = []
         for job in jobs:
-            if job.job_state not in WAITING:
-                seen.append(Seen(job=job, place=None, reason=job.reason))
-                continue
-            place: int | None
-            if job.job_name in places:
-                place, reason = places[job.job_name], ReasonRecord.of(told[job.job_name])
-            else:
-                place, reason = self._further_back(job)
+            place: int | None = None
+            reason = job.reason
+            if job.job_state in WAITING:
+                # A job that the decision did not look at (or that has just been started) is told its place only.
+                place, reason = told.get(job.job_name) or _further_back(lines.place(job))
             seen.append(Seen(job=job, place=place, reason=reason))
         return seen
 
-    def _further_back(self, job: JobRecord) -> tuple[int | None, ReasonRecord]:
-        """Place and reason of a job that is not among the heads (or has just been started)."""
-        place = self.place(job)
-        ahead = place - 1 if place is not None else MAX_PLACE
-        return place, ReasonRecord.of(reasons.waits_in_line(ahead, at_least=place is None))
+    def place(self, job: JobRecord) -> int | None:
+        """The job's place in the longest of its lines, 1 being next; None beyond :data:`MAX_PLACE`.
+
+        The lines of all teams in a pool count as one, in the order of the given priorities.
+        """
+        return _Lines(self._table, read_lines(self._table)).place(job)
+
+
+def _told(snapshot: Snapshot) -> dict[str, tuple[int, ReasonRecord]]:
+    """Place and reason of the jobs that are among the heads of their lines, as a decision would tell them now."""
+    plan = schedule(snapshot)
+    told: dict[str, tuple[int, ReasonRecord]] = {}
+    ahead: dict[str, int] = {}
+    for action in plan.actions:
+        if isinstance(action, Start):
+            place = 1 + max(ahead.get(pool, 0) for pool in action.demand)
+            told[action.job] = (place, ReasonRecord.of(reasons.starts_now(action.demand)))
+            for pool in action.demand:
+                ahead[pool] = ahead.get(pool, 0) + 1
+    for hold in plan.holds:
+        # Behind the heads that are read in any case, jobs may be missing from the snapshot.
+        if hold.ahead < MAX_EXPLAINED:
+            reason = Reason(code=hold.reason.code, message=hold.sentence, jobs=hold.reason.jobs)
+            told[hold.job] = (hold.ahead + 1, ReasonRecord.of(reason))
+    return told
+
+
+def _further_back(place: int | None) -> tuple[int | None, ReasonRecord]:
+    ahead = place - 1 if place is not None else MAX_PLACE
+    return place, ReasonRecord.of(reasons.waits_in_line(ahead, at_least=place is None))
+
+
+class _Lines:
+    """Counts who stands ahead of a job.
+
+    Args:
+        table: the table.
+        teams: the teams that have lines.
+        snapshot: whose heads need not be counted again, if any.
+    """
+
+    def __init__(self, table: Table, teams: Sequence[str], snapshot: Snapshot | None = None) -> None:
+        self._table = table
+        self._teams = teams
+        self._read: dict[tuple[str, str], list[str]] | None = None
+        if snapshot is not None:
+            self._read = {(pool, team): [] for pool in snapshot.pools for team in teams}
+            for job in snapshot.waiting:
+                for pool in job.demand:
+                    if (pool, job.team) in self._read:
+                        self._read[pool, job.team].append(rank_key(job.priority, job.entry_time_ms, job.name))
+            for line in self._read.values():
+                line.sort()
 
     def place(self, job: JobRecord) -> int | None:
-        """The job's place in the longest of its lines, 1 being next; None beyond :data:`MAX_PLACE`."""
-        ahead = max(
-            self._table.count_before(LineEntry.partition(pool), job.rank(), limit=MAX_PLACE) for pool in job.demand
-        )
+        """The job's place in the longest of its lines; None beyond :data:`MAX_PLACE`."""
+        ahead = max(self._ahead(job, pool) for pool in job.demand)
         return ahead + 1 if ahead < MAX_PLACE else None
 
+    def _ahead(self, job: JobRecord, pool: str) -> int:
+        ahead = 0
+        for team in self._teams:
+            if ahead < MAX_PLACE:
+                ahead += self._count(pool, team, job.rank(), MAX_PLACE - ahead)
+        return ahead
 
-def _places(snapshot: Snapshot, heads: int) -> dict[str, int]:
-    """Places of the jobs that stand among the heads of all their lines."""
-    ahead: dict[str, int] = {}
-    places: dict[str, int] = {}
-    for job in snapshot.waiting:
-        place = 1 + max(ahead.get(pool, 0) for pool in job.demand)
-        if place <= heads:
-            places[job.name] = place
-        for pool in job.demand:
-            ahead[pool] = ahead.get(pool, 0) + 1
-    return places
+    def _count(self, pool: str, team: str, rank: str, limit: int) -> int:
+        read = (self._read or {}).get((pool, team))
+        if read is not None and len(read) < MAX_EXPLAINED:
+            # So few heads were found because the line has no more.
+            return min(limit, bisect_left(read, rank))
+        return self._table.count_before(LineEntry.partition(pool, team), rank, limit=limit)

@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import heapq
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from headway.capacity import shortfall
 from headway.lifecycle import WAITING
 from headway.model import Snapshot, WaitingJob
-from headway.ordering import rank
+from headway.ordering import MAX_PRIORITY, effective_priority, given_priority, rank, rank_key
+from headway.policy import Policy
 from headway_service.ports import Table
-from headway_service.records import LEDGER, AttemptRecord, JobRecord, LineEntry, PoolRecord, ReservationRecord
+from headway_service.records import (
+    LEDGER,
+    AttemptRecord,
+    JobRecord,
+    LineEntry,
+    PoolRecord,
+    ReservationRecord,
+    TeamRecord,
+)
 
 MAX_LEDGER_ITEMS = 50_000
-"""Attempts, reservations and pools that one read of the ledger takes in: more than all pools may hold."""
+"""Attempts, reservations, pools and teams that one read of the ledger takes in: more than all pools may hold."""
 
 MAX_LINE_READS = 1000
 """Entries of one line that a decision looks at, at most; jobs behind them wait for a later one."""
+
+DEFAULT_POLICY = Policy()
+"""The rules of a configuration that says nothing about them."""
+
+_PAGE = 32
+"""Entries that one query of a line reads at least, if so many may be needed."""
+
+_AGED_PAGE = 10
+"""Entries that one query reads while ageing is on. Each priority costs at least one query then."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,10 +46,20 @@ class Ledger:
     pools: tuple[PoolRecord, ...]
     attempts: tuple[AttemptRecord, ...]
     reservations: tuple[ReservationRecord, ...]
+    teams: tuple[TeamRecord, ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The teams that have lines, beginning with that of the jobs without a team."""
+        return ("", *(team.team for team in self.teams))
 
     def reservation_of(self, job: str) -> ReservationRecord | None:
         """What is reserved for a job."""
         return next((each for each in self.reservations if each.job_name == job), None)
+
+    def without_reservation(self, job: str) -> Ledger:
+        """The ledger after what is reserved for a job was given back."""
+        return replace(self, reservations=tuple(each for each in self.reservations if each.job_name != job))
 
     def attempt_of(self, job: str) -> AttemptRecord | None:
         """The attempt of a job."""
@@ -37,7 +67,11 @@ class Ledger:
 
 
 def read_ledger(table: Table) -> Ledger:
-    """The ledger, strongly consistent, in one query."""
+    """The ledger, strongly consistent.
+
+    The teams are read before the attempts: a start in between is then seen as a conflict by the next one of its team.
+    """
+    teams = [TeamRecord.parse(item) for item in table.query(LEDGER, prefix="team#", limit=MAX_LEDGER_ITEMS)]
     pools: list[PoolRecord] = []
     attempts: list[AttemptRecord] = []
     reservations: list[ReservationRecord] = []
@@ -49,27 +83,45 @@ def read_ledger(table: Table) -> Ledger:
             attempts.append(AttemptRecord.parse(item))
         elif kind == "reservation":
             reservations.append(ReservationRecord.parse(item))
-    return Ledger(pools=tuple(pools), attempts=tuple(attempts), reservations=tuple(reservations))
+    return Ledger(pools=tuple(pools), attempts=tuple(attempts), reservations=tuple(reservations), teams=tuple(teams))
+
+
+def read_lines(table: Table) -> tuple[str, ...]:
+    """The teams that have lines, beginning with that of the jobs without a team."""
+    return ("", *(TeamRecord.parse(item).team for item in table.query(LEDGER, prefix="team#", limit=MAX_LEDGER_ITEMS)))
 
 
 def read_snapshot(
-    table: Table, ledger: Ledger, now_ms: int, *, also: Iterable[JobRecord] = (), heads: int = 0
+    table: Table,
+    ledger: Ledger,
+    now_ms: int,
+    *,
+    policy: Policy = DEFAULT_POLICY,
+    also: Iterable[JobRecord] = (),
+    heads: int = 0,
 ) -> Snapshot:
     """The snapshot that a decision is made from.
+
+    Of each line, that is of each team in each pool, it takes in heads that could run until together they demand more
+    than the pool has: so many cannot all start or preempt, so no decision without backfill reaches further. For
+    backfill each line adds its share of the window, which all lines have together.
+    So what is read depends on pools, teams and the window, not on how many jobs wait.
 
     Args:
         table: the table.
         ledger: what :func:`read_ledger` gave.
         now_ms: the moment of the decision.
+        policy: the rules to decide under.
         also: jobs to include if they wait, however far back they stand.
-        heads: how many heads of each line to read at least; as many as could start in any case.
+        heads: how many heads of each line to read at least.
     """
     sizes = {pool.pool: pool.size for pool in ledger.pools}
     waiting: dict[str, WaitingJob] = {}
-    for pool, size in sizes.items():
-        # A job that starts or preempts takes at least one instance, so no decision reaches further than this.
-        for job in _heads(table, pool, sizes, wanted=max(size + 1, heads)):
-            waiting[job.name] = job
+    share = -(-policy.backfill_window // (len(sizes) * len(ledger.lines))) if policy.backfill and sizes else 0
+    for pool in sizes:
+        for team in ledger.lines:
+            for job in _heads(table, pool, team, sizes, now_ms, policy, share=share, heads=heads):
+                waiting[job.name] = job
     for record in also:
         if record.job_state in WAITING:
             waiting.setdefault(record.job_name, record.waiting())
@@ -91,25 +143,136 @@ def read_snapshot(
         allocations=tuple(attempt.allocation() for attempt in ledger.attempts),
         reservations=tuple(reservation.reservation() for reservation in ledger.reservations),
         waiting=tuple(sorted(waiting.values(), key=rank)),
+        policy=policy,
     )
 
 
-def _heads(table: Table, pool: str, sizes: dict[str, int], *, wanted: int) -> list[WaitingJob]:
-    """The first jobs of a line, ``wanted`` of which could run in pools of these sizes.
+def _heads(
+    table: Table,
+    pool: str,
+    team: str,
+    sizes: Mapping[str, int],
+    now_ms: int,
+    policy: Policy,
+    *,
+    share: int,
+    heads: int,
+) -> list[WaitingJob]:
+    """The first jobs of a line: those that could fill the pool, the next, and ``share`` more; at least ``heads``.
 
-    Jobs that demand more than a pool holds (since it was made smaller) stand in the line without a chance; they
-    must not hide the jobs behind them.
+    Jobs that demand more than a pool holds or than their team may have (since that was made smaller) stand in the
+    line without a chance; they must not hide the jobs behind them.
     """
+    limit = policy.team(team).limit
+    most = {each: min(size, limit.get(each, size)) for each, size in sizes.items()}
     found: list[WaitingJob] = []
-    after, read, fitting = "", 0, 0
-    while fitting < wanted and read < MAX_LINE_READS:
-        limit = min(wanted - fitting, MAX_LINE_READS - read)
-        page = table.query(LineEntry.partition(pool), after=after, limit=limit)
-        entries = [LineEntry.parse(item) for item in page]
-        found += [entry.waiting() for entry in entries]
-        fitting += sum(not shortfall(entry.demand, sizes) for entry in entries)
-        read += len(entries)
-        if len(entries) < limit:
-            break
-        after = entries[-1].key().sk
+    fitting = filled = beyond = 0
+    # Small enough not to read a whole line of small jobs where a few large ones fill the pool; large enough for a
+    # line to need few queries.
+    most_read = sizes[pool] + 1 + share
+    page = max(share + 1, heads, min(most_read, _PAGE), most_read // 4)
+    for job in _Line(table, pool, team, now_ms, policy, page=page).jobs():
+        found.append(job)
+        if not shortfall(job.demand, most):
+            beyond += filled > sizes[pool]
+            fitting += 1
+            filled += job.demand[pool]
+            if filled > sizes[pool] and beyond >= share and fitting >= heads:
+                break
     return found
+
+
+class _Line:
+    """One line in the order of effective priority, read only as far as it is gone through.
+
+    A line is kept in the order of the priorities that were given. Ageing, or a highest priority that the team was
+    given since, changes that order between jobs of different priorities but not among those of one, so the line is
+    merged from its priorities. The next lower priority is looked for only when a job of it could be the next.
+    """
+
+    def __init__(self, table: Table, pool: str, team: str, now_ms: int, policy: Policy, *, page: int) -> None:
+        self._table = table
+        self._partition = LineEntry.partition(pool, team)
+        self._team = team
+        self._now_ms = now_ms
+        self._policy = policy
+        self._cap = policy.ageing.cap if policy.ageing is not None else 0
+        self._page = min(page, _AGED_PAGE) if self._cap else page
+        self._left = MAX_LINE_READS
+        #: What was read and not yet gone through, by given priority, and the first of each priority by rank.
+        self._read: dict[int, deque[WaitingJob]] = {}
+        self._first: list[tuple[int, int, str, int]] = []
+        #: How far the priorities were read that may have more jobs.
+        self._cut: dict[int, str] = {}
+        #: Where the next lower priority is looked for, and the highest that it can be; None if there is none.
+        self._after = ""
+        self._lower: int | None = MAX_PRIORITY
+
+    def jobs(self) -> Iterator[WaitingJob]:
+        """The jobs, the next one first."""
+        while True:
+            for priority in [each for each in self._cut if not self._read[each]]:
+                self._read_on(priority)
+            while self._lower is not None and self._may_be_next(self._lower):
+                self._look_lower()
+            if not self._first:
+                return
+            *_, priority = heapq.heappop(self._first)
+            job = self._read[priority].popleft()
+            self._rank_first(priority)
+            yield job
+
+    def _may_be_next(self, priority: int) -> bool:
+        """Whether a job of this given priority, or a lower one, could rank before all that was read."""
+        highest = given_priority(priority, self._team, self._policy) + self._cap
+        return not self._first or -self._first[0][0] <= highest
+
+    def _look_lower(self) -> None:
+        """Read on behind the priorities known so far."""
+        entries, ended = self._query(after=self._after)
+        for entry in entries:
+            self._add(entry)
+        if ended:
+            self._lower = None
+            return
+        last = entries[-1]
+        # The page may have cut this priority off; the rest of it is read when it is needed.
+        self._cut[last.priority] = last.key().sk
+        self._after = f"{_class(last.priority)}~"
+        self._lower = last.priority - 1 if last.priority else None
+
+    def _read_on(self, priority: int) -> None:
+        """Read more jobs of one priority."""
+        entries, ended = self._query(prefix=_class(priority), after=self._cut[priority])
+        for entry in entries:
+            self._add(entry)
+        if ended:
+            del self._cut[priority]
+        else:
+            self._cut[priority] = entries[-1].key().sk
+
+    def _add(self, entry: LineEntry) -> None:
+        jobs = self._read.setdefault(entry.priority, deque())
+        jobs.append(entry.waiting())
+        if len(jobs) == 1:
+            self._rank_first(entry.priority)
+
+    def _rank_first(self, priority: int) -> None:
+        if jobs := self._read[priority]:
+            job = jobs[0]
+            effective = effective_priority(job, self._now_ms, self._policy)
+            heapq.heappush(self._first, (-effective, job.entry_time_ms, job.name, priority))
+
+    def _query(self, *, prefix: str = "", after: str) -> tuple[list[LineEntry], bool]:
+        """The next entries, and whether there are no more of them, or no more may be read."""
+        limit = min(self._page, self._left)
+        if not limit:
+            return [], True
+        items = self._table.query(self._partition, prefix=prefix, after=after, limit=limit)
+        self._left -= len(items)
+        return [LineEntry.parse(item) for item in items], len(items) < limit
+
+
+def _class(priority: int) -> str:
+    """What the sort keys of all jobs of one given priority begin with."""
+    return rank_key(priority, 0, "")[: rank_key(priority, 0, "").index("#") + 1]

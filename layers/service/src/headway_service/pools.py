@@ -1,7 +1,10 @@
-"""Brings the pools of the ledger in line with the configuration document."""
+"""Brings the pools and teams of the ledger in line with the configuration document."""
 
 from __future__ import annotations
 
+import json
+import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +14,10 @@ from headway_service.errors import Conflict, InvalidConfiguration
 from headway_service.ledger import read_ledger
 from headway_service.log import logger
 from headway_service.ports import ConfigurationStore, Key, Put, Table
+from headway_service.records import LineEntry, TeamRecord
+
+TEAM_KEPT_MS = 86_400_000
+"""A team that left the configuration keeps its lines at least this long, for submissions that were under way."""
 
 _KEY = Key("config", "config")
 
@@ -25,18 +32,22 @@ class InForce:
     problem: str | None = None
 
 
-def in_force(table: Table, store: ConfigurationStore) -> InForce:
+def _wall_clock_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def in_force(table: Table, store: ConfigurationStore, clock: Callable[[], int] = _wall_clock_ms) -> InForce:
     """The last valid document that was applied; before the first tick, the stored one.
 
     Raises:
         InvalidConfiguration: there has never been a valid document.
     """
     known = _applied(table)
-    return known if known is not None else apply_configuration(table, store)
+    return known if known is not None else apply_configuration(table, store, clock)
 
 
-def apply_configuration(table: Table, store: ConfigurationStore) -> InForce:
-    """Read the stored document and, if it is new and valid, give the pools the sizes it says.
+def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable[[], int] = _wall_clock_ms) -> InForce:
+    """Read the stored document and, if it is new and valid, give the pools the sizes and the teams the lines it says.
 
     An invalid document changes nothing: the last valid one stays in force, and the problem is told.
 
@@ -57,6 +68,7 @@ def apply_configuration(table: Table, store: ConfigurationStore) -> InForce:
         )
         return InForce(configuration=known.configuration, version=known.version, problem=str(error))
     try:
+        _apply_teams(table, wanted, clock())
         _resize(table, wanted)
     except Conflict:
         # Two at once, such as the first two submissions after a deployment. The document is in force all the same;
@@ -99,7 +111,9 @@ def _applied(table: Table) -> InForce | None:
     item = table.get(_KEY)
     if item is None:
         return None
-    return InForce(configuration=configuration.parse(item["document"]), version=int(item["version"]))
+    # Not parsed like a stored document: what is in force was short enough once, and is not refused for its length.
+    document = configuration.validate(json.loads(item["document"]))
+    return InForce(configuration=document, version=int(item["version"]))
 
 
 def _resize(table: Table, wanted: Configuration) -> None:
@@ -122,3 +136,33 @@ def _resize(table: Table, wanted: Configuration) -> None:
         except Conflict:
             # In use: it stays with size 0, starts nothing, and goes when a later configuration finds it empty.
             logger.info("a removed pool is still in use", extra={"pool": name})
+
+
+def _apply_teams(table: Table, wanted: Configuration, now_ms: int) -> None:
+    """Idempotent, as :func:`_resize`.
+
+    Raises:
+        Conflict: somebody else brings back a team that is removed now.
+    """
+    ledger = read_ledger(table)
+    known = {team.team: team for team in ledger.teams}
+    for name in sorted(wanted.teams):
+        if name not in known or known[name].left_ms is not None:
+            table.write(transitions.add_team(name))
+    pools = {pool.pool for pool in ledger.pools} | wanted.pools.keys()
+    for name in sorted(known.keys() - wanted.teams.keys()):
+        team = known[name]
+        if team.left_ms is None:
+            table.write(transitions.take_out_team(team, now_ms))
+        elif team.left_ms + TEAM_KEPT_MS < now_ms and not _has_jobs(table, team, pools):
+            table.write(transitions.remove_team(team))
+
+
+def _has_jobs(table: Table, team: TeamRecord, pools: Collection[str]) -> bool:
+    """Whether a job of a team waits or holds instances. No new one can come, as the team has left long ago."""
+
+    def waits() -> bool:
+        return any(table.query(LineEntry.partition(pool, team.team), limit=1) for pool in sorted(pools))
+
+    # Jobs go from the lines into the ledger and back, so looking at each once could miss one on its way.
+    return waits() or any(attempt.team == team.team for attempt in read_ledger(table).attempts) or waits()

@@ -6,14 +6,17 @@ partition ``pk``       sort key ``sk``             item
 ``job#<job>``          ``job``                     :class:`JobRecord`: state, reasons, ended attempts
 ``job#<job>``          ``request``                 the CreateTrainingJob request; never changes, so that a
                                                    change of state does not pay for writing it again
-``line#<pool>``        rank                        :class:`LineEntry`: one per pool that a waiting job demands
+``line#<pool>#<team>`` rank                        :class:`LineEntry`: one per pool that a waiting job demands;
+                                                   ``line#<pool>`` for jobs without a team
 ``ledger``             ``attempt#<attempt>``       :class:`AttemptRecord`: an attempt that holds instances
 ``ledger``             ``pool#<pool>``             :class:`PoolRecord`: its size and what is free
 ``ledger``             ``reservation#<job>``       :class:`ReservationRecord`: freed for a waiting job
+``ledger``             ``team#<team>``             :class:`TeamRecord`: a team that has lines
 ``config``             ``config``                  the last valid configuration
 =====================  ==========================  ============================================================
 
 The ledger is one partition, so that one strongly consistent query reads all that holds capacity.
+Each team has a line of its own in each pool, so that the backlog of one team cannot hide the jobs of another.
 The index ``listing`` holds the job items: ``listing`` is holding, waiting or ended, ``listingKey`` the order.
 """
 
@@ -99,6 +102,14 @@ class JobRecord(_Record):
     demand: dict[str, int]
     #: Whether the request names a checkpoint location.
     checkpoints: bool = False
+    #: Who is charged; empty for nobody in particular.
+    team: str = ""
+    #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.
+    limit_ms: int | None = None
+    #: Whether it may be stopped for another job at all.
+    preemptible: bool = True
+    #: How often it has given way to another job.
+    preemption_count: int = 0
     #: ARN of the caller that submitted it.
     owner: str | None = None
     #: Digest of the canonical request, to tell the same request from another one of that name.
@@ -149,6 +160,8 @@ class JobRecord(_Record):
                 priority=self.priority,
                 entry_time=self.entry_time,
                 not_before_ms=self.not_before_ms,
+                team=self.team,
+                limit_ms=self.limit_ms,
             )
             for pool in sorted(self.demand)
         ]
@@ -159,7 +172,7 @@ class JobRecord(_Record):
 
 
 class LineEntry(_Record):
-    """A waiting job in the line of one pool, with all that planning needs."""
+    """A waiting job in its team's line of one pool, with all that planning needs."""
 
     pool: str
     job_name: str
@@ -167,15 +180,18 @@ class LineEntry(_Record):
     priority: int
     entry_time: int
     not_before_ms: int = 0
+    team: str = ""
+    limit_ms: int | None = None
 
     @staticmethod
-    def partition(pool: str) -> str:
-        """The partition that holds the line of a pool."""
-        return f"line#{pool}"
+    def partition(pool: str, team: str = "") -> str:
+        """The partition that holds a team's line of a pool."""
+        # Without a team it is called as it was before there were teams, so that who waits goes on waiting there.
+        return f"line#{pool}#{team}" if team else f"line#{pool}"
 
     def key(self) -> Key:
         """Where the entry is kept: in rank order."""
-        return Key(self.partition(self.pool), rank_key(self.priority, self.entry_time, self.job_name))
+        return Key(self.partition(self.pool, self.team), rank_key(self.priority, self.entry_time, self.job_name))
 
     def put(self) -> Put:
         """The write that stores it."""
@@ -190,6 +206,8 @@ class LineEntry(_Record):
             priority=self.priority,
             entry_time_ms=self.entry_time,
             not_before_ms=self.not_before_ms,
+            team=self.team,
+            limit_ms=self.limit_ms,
         )
 
 
@@ -212,6 +230,12 @@ class AttemptRecord(_Record):
     demand: dict[str, int]
     priority: int
     checkpoints: bool = False
+    #: Of its job: when that was accepted, ms, and what else a decision wants to know of it.
+    entry_time: int | None = None
+    team: str = ""
+    limit_ms: int | None = None
+    preemptible: bool = True
+    preemption_count: int = 0
     since_ms: int
     #: While launching: the invocation that may settle the launch ...
     lease_holder: str
@@ -253,7 +277,12 @@ class AttemptRecord(_Record):
             demand=self.demand,
             priority=self.priority,
             since_ms=self.since_ms,
+            entry_time_ms=self.entry_time,
+            team=self.team,
+            limit_ms=self.limit_ms,
             checkpoints=self.checkpoints,
+            preemptible=self.preemptible,
+            preemptions=self.preemption_count,
             stopping=self.stop_cause is not None,
             freed_for=self.freed_for,
             freed=self.freed or None,
@@ -305,6 +334,27 @@ class ReservationRecord(_Record):
     def reservation(self) -> Reservation:
         """It as the scheduler sees it."""
         return Reservation(job=self.job_name, demand=self.demand)
+
+
+class TeamRecord(_Record):
+    """A team that has lines, or had them not long ago: they are read until they are empty."""
+
+    team: str
+    #: When the team was taken out of the configuration, ms; None while it is in it.
+    left_ms: int | None = None
+    #: Starts of its jobs while it has a limit. Each is conditional on the one before, so that two decisions at once
+    #: cannot exceed the limit together.
+    starts: int = 0
+
+    @staticmethod
+    def key(team: str) -> Key:
+        """Where the team is kept."""
+        return Key(LEDGER, f"team#{team}")
+
+    def put(self) -> Put:
+        """The write that stores it."""
+        key = self.key(self.team)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
 
 
 def request_key(job: str) -> Key:

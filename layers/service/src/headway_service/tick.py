@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -15,7 +16,7 @@ from headway.verify import verify
 from headway_service import transitions
 from headway_service.errors import Conflict, Unclear
 from headway_service.launching import Launcher
-from headway_service.ledger import Ledger, read_ledger, read_snapshot
+from headway_service.ledger import DEFAULT_POLICY, Ledger, read_ledger, read_snapshot
 from headway_service.log import logger
 from headway_service.naming import attempt_name
 from headway_service.pools import apply_configuration
@@ -70,11 +71,14 @@ class Ticker:
         self._clock = clock
         self._token = token
         self._deadline_ms = deadline_ms
+        self._policy = DEFAULT_POLICY
+        #: Starts of each team since the ledger was read.
+        self._started: Counter[str] = Counter()
 
     def run(self) -> TickReport:
         """Run rounds until there is nothing left to do now."""
         report = TickReport()
-        apply_configuration(self._table, self._store)
+        self._policy = policy = apply_configuration(self._table, self._store, self._clock).configuration.policy()
         #: Attempts that SageMaker gave no clear answer about: the next tick asks again, this one does not insist.
         given_up: set[str] = set()
         while report.rounds < MAX_ROUNDS and self._has_time():
@@ -85,7 +89,7 @@ class Ticker:
             )
             if busy:
                 continue
-            snapshot = read_snapshot(self._table, ledger, self._clock())
+            snapshot = read_snapshot(self._table, ledger, self._clock(), policy=policy)
             _check_ledger(ledger, snapshot)
             report.waiting = len(snapshot.waiting)
             plan = schedule(snapshot)
@@ -131,9 +135,13 @@ class Ticker:
 
     def _apply(self, plan: Plan, ledger: Ledger, report: TickReport) -> None:
         """Write the intents of a plan; the next round carries them out. What is rejected waits for that round too."""
+        self._started.clear()
         for action in plan.actions:
             try:
                 self._write(action, ledger, report)
+                if isinstance(action, Release):
+                    # The same plan may start the job that lost its reservation, on something else.
+                    ledger = ledger.without_reservation(action.job)
             except (Conflict, InvalidTransition):
                 report.rejected += 1
                 logger.info("an action was rejected", extra={"job": action.job, "action": type(action).__name__})
@@ -147,14 +155,15 @@ class Ticker:
                     self._table.write(transitions.release(reservation))
                     report.released.append(action.job)
             case Start():
-                self._table.write(self._start(action, ledger, now_ms))
+                job = self._job(action.job)
+                self._table.write(self._start(job, action, ledger, now_ms))
+                self._started[job.team] += 1
                 report.started.append(action.job)
             case Preempt():
                 self._table.write(self._preempt(action, ledger, now_ms))
                 report.preempted.append(action.job)
 
-    def _start(self, action: Start, ledger: Ledger, now_ms: int) -> list[Write]:
-        job = self._job(action.job)
+    def _start(self, job: JobRecord, action: Start, ledger: Ledger, now_ms: int) -> list[Write]:
         number = job.attempt_count + 1
         attempt = AttemptRecord(
             attempt_name=attempt_name(job.job_name, number),
@@ -165,12 +174,24 @@ class Ticker:
             demand=job.demand,
             priority=job.priority,
             checkpoints=job.checkpoints,
+            entry_time=job.entry_time,
+            team=job.team,
+            limit_ms=job.limit_ms,
+            preemptible=job.preemptible,
+            preemption_count=job.preemption_count,
             since_ms=now_ms,
             lease_holder=self._launcher.holder,
             lease_until_ms=self._launcher.lease_until_ms,
             seen_ms=now_ms,
         )
-        return transitions.start(job, attempt, ledger.reservation_of(job.job_name), action.reason, now_ms)
+        limited = None
+        if self._policy.team(job.team).limit:
+            team = next((each for each in ledger.teams if each.team == job.team), None)
+            if team is None:
+                raise Conflict([0])
+            limited = team.model_copy(update={"starts": team.starts + self._started[job.team]})
+        reservation = ledger.reservation_of(job.job_name)
+        return transitions.start(job, attempt, reservation, action.reason, now_ms, limited=limited)
 
     def _preempt(self, action: Preempt, ledger: Ledger, now_ms: int) -> list[Write]:
         attempt = ledger.attempt_of(action.job)

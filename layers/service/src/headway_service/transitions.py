@@ -34,6 +34,7 @@ from headway_service.records import (
     ReservationRecord,
     Step,
     StopCause,
+    TeamRecord,
     request_key,
 )
 
@@ -50,11 +51,18 @@ def accept(job: JobRecord, request: str) -> list[Write]:
 
 
 def start(
-    job: JobRecord, attempt: AttemptRecord, reservation: ReservationRecord | None, reason: Reason, now_ms: int
+    job: JobRecord,
+    attempt: AttemptRecord,
+    reservation: ReservationRecord | None,
+    reason: Reason,
+    now_ms: int,
+    *,
+    limited: TeamRecord | None = None,
 ) -> list[Write]:
     """The intent to launch: the job leaves the line and its attempt holds the instances.
 
-    Fails if they are no longer free, or if the job has changed since it was read.
+    Fails if they are no longer free, or if the job has changed since it was read, or if its team has a limit
+    (``limited``) and another job of it was started since that was read.
     """
     moved = _step(
         job,
@@ -73,6 +81,7 @@ def start(
         *_take(minus(attempt.demand, own)),
         *([reservation.delete()] if reservation else []),
         *_leave_line(job),
+        *([_count_start(limited)] if limited else []),
     ]
 
 
@@ -225,6 +234,7 @@ def end(
         attempt=attempt.attempt_name,
         live_attempt=None,
         attempts=(*job.attempts, ended)[-MAX_ENDED_ATTEMPTS:],
+        preemption_count=job.preemption_count + (trigger is JobTrigger.YIELD),
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
     )
@@ -279,6 +289,21 @@ def resize_pool(pool: PoolRecord, size: int) -> list[Write]:
 def remove_pool(pool: PoolRecord) -> list[Write]:
     """An empty pool of size 0 leaves the ledger. Fails if anybody uses it."""
     return [Delete(key=PoolRecord.key(pool.pool), requires=Equals("free", 0))]
+
+
+def add_team(team: str) -> list[Write]:
+    """A team appears in the configuration, or comes back."""
+    return [TeamRecord(team=team).put()]
+
+
+def take_out_team(team: TeamRecord, now_ms: int) -> list[Write]:
+    """A team is taken out of the configuration. Its lines are read on, for who waits there."""
+    return [TeamRecord(team=team.team, left_ms=now_ms, starts=team.starts).put()]
+
+
+def remove_team(team: TeamRecord) -> list[Write]:
+    """A team that has left, and whose lines are empty, is forgotten. Fails if it has come back."""
+    return [Delete(key=TeamRecord.key(team.team), requires=Equals("leftMs", team.left_ms or 0))]
 
 
 def _step(
@@ -340,6 +365,10 @@ def _give(demand: Demand) -> list[Write]:
 
 def _leave_line(job: JobRecord) -> Sequence[Write]:
     return [Delete(key=entry.key()) for entry in job.line_entries()]
+
+
+def _count_start(team: TeamRecord) -> Write:
+    return Change(key=TeamRecord.key(team.team), adds={"starts": 1}, requires=Equals("starts", team.starts))
 
 
 def _reserve(job: str, demand: Mapping[str, int], known: ReservationRecord | None) -> Write:

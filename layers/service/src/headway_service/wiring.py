@@ -123,4 +123,4 @@ class Services:
         )
 
     def _configuration(self) -> Configuration:
-        return in_force(self.table, self.store).configuration
+        return in_force(self.table, self.store, now_ms).configuration

@@ -1,0 +1,185 @@
+"""What a decision reads: the heads of every team's line, however long the others are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headway.lifecycle import JobState
+from headway.policy import Ageing, Policy, Team
+from headway.reasons import ReasonCode
+from headway_service import transitions
+from headway_service.ledger import MAX_LINE_READS, read_ledger, read_snapshot
+from headway_service.memory import MemoryTable
+from headway_service.ports import Item
+from headway_service.records import AttemptRecord, JobRecord, LineEntry, ReasonRecord, TeamRecord
+from tests.service.world import P5
+
+G5 = "ml.g5.xlarge"
+NO_WINDOW = Policy(backfill_window=0)
+
+
+class Counting(MemoryTable):
+    """A table that counts what is read from the lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries = 0
+        self.queries = 0
+
+    def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
+        found = super().query(pk, prefix=prefix, after=after, limit=limit)
+        if pk.startswith("line#"):
+            self.entries += len(found)
+            self.queries += 1
+        return found
+
+
+def table_of(*teams: str, sizes: dict[str, int] | None = None) -> Counting:
+    table = Counting()
+    for pool, size in (sizes or {P5: 2}).items():
+        table.write(transitions.add_pool(pool, size))
+    for team in teams:
+        table.write(transitions.add_team(team))
+    return table
+
+
+def waits(table: MemoryTable, name: str, priority: int = 0, *, team: str = "", entered: int = 0, **demand: int) -> None:
+    pools = {{"p5": P5, "g5": G5}[pool]: count for pool, count in (demand or {"p5": 1}).items()}
+    job = JobRecord(
+        job_name=name,
+        job_state=JobState.PENDING,
+        priority=priority,
+        entry_time=entered,
+        demand=pools,
+        team=team,
+        request_digest="",
+        reason=ReasonRecord(code=ReasonCode.ENTERED, message="entered"),
+    )
+    table.write([entry.put() for entry in job.line_entries()])
+
+
+def heads(table: MemoryTable, now_ms: int = 0, policy: Policy = NO_WINDOW) -> list[str]:
+    return [job.name for job in read_snapshot(table, read_ledger(table), now_ms, policy=policy).waiting]
+
+
+def test_a_teams_backlog_of_5000_jobs_hides_no_other_team() -> None:
+    table = table_of("greedy", "modest")
+    for i in range(5000):
+        waits(table, f"g{i:04d}", 9, team="greedy", entered=i)
+    waits(table, "m", 0, team="modest", entered=9999)
+    waits(table, "nobody", 0, entered=9999)
+    assert heads(table) == ["g0000", "g0001", "g0002", "m", "nobody"]
+    assert table.entries == 5
+
+
+@pytest.mark.parametrize("backlog", [10, 3000])
+def test_what_is_read_depends_on_pools_teams_and_the_window_not_on_the_backlog(backlog: int) -> None:
+    table = table_of("a", "b", sizes={P5: 2, G5: 4})
+    for i in range(backlog):
+        waits(table, f"a{i:04d}", team="a", entered=i)
+    found = heads(table, policy=Policy(backfill_window=60))
+    # The pool's two instances, one more, and a sixth of the window.
+    assert len(found) == min(backlog, 2 + 1 + 10)
+    assert table.queries <= 2 * 6, "at most two for each line"
+
+
+def test_a_line_is_never_read_beyond_its_limit() -> None:
+    table = table_of(sizes={P5: 2})
+    for i in range(MAX_LINE_READS + 500):
+        waits(table, f"big{i:04d}", 9, entered=i, p5=3)
+    waits(table, "small", 0, entered=9999)
+    assert "small" not in heads(table)
+    assert table.entries == MAX_LINE_READS
+
+
+def test_jobs_that_a_team_may_never_have_hide_nobody_behind_them() -> None:
+    table = table_of("a", sizes={P5: 4})
+    for i in range(50):
+        waits(table, f"big{i:02d}", 9, team="a", entered=i, p5=3)
+    waits(table, "small", 0, team="a", entered=99)
+    assert "small" in heads(table, policy=Policy(backfill_window=0, teams={"a": Team(limit={P5: 2})}))
+
+
+AGEING = Policy(backfill_window=0, ageing=Ageing(interval_ms=1000, cap=5))
+
+
+def test_a_job_that_has_aged_past_a_backlog_of_higher_priority_is_read() -> None:
+    table = table_of()
+    for i in range(3000):
+        waits(table, f"new{i:04d}", 3, entered=100_000 + i)
+    waits(table, "old", 1, entered=0)
+    waits(table, "lowest", 0, entered=99_999)
+    assert "old" in heads(table, 100_000, AGEING)
+    assert "old" not in heads(table, 100_000)
+
+
+@pytest.mark.parametrize("now_s", [0, 1, 3, 7, 20, 1000])
+def test_the_heads_of_an_ageing_line_are_the_first_by_rank(now_s: int) -> None:
+    table = table_of(sizes={P5: 4})
+    jobs = {}
+    for i in range(400):
+        jobs[f"j{i:03d}"] = (i * 7919 % 13, i * 104_729 % 15_000)
+        waits(table, f"j{i:03d}", jobs[f"j{i:03d}"][0], entered=jobs[f"j{i:03d}"][1])
+
+    def rank(name: str) -> tuple[int, int, str]:
+        priority, entered = jobs[name]
+        return (-priority - max(0, min(5, (now_s * 1000 - entered) // 1000)), entered, name)
+
+    assert sorted(heads(table, now_s * 1000, AGEING)) == sorted(sorted(jobs, key=rank)[:5])
+
+
+def test_a_maximum_that_a_team_was_given_later_makes_its_old_jobs_equals() -> None:
+    table = table_of("a")
+    for i in range(100):
+        waits(table, f"high{i:02d}", 9, team="a", entered=100 + i)
+    waits(table, "first", 5, team="a", entered=0)
+    assert "first" in heads(table, policy=Policy(backfill_window=0, teams={"a": Team(max_priority=5)}))
+
+
+def test_ageing_costs_a_bounded_number_of_queries() -> None:
+    table = table_of()
+    for i in range(4000):
+        waits(table, f"j{i:04d}", i % 100, entered=i)
+    heads(table, 10_000_000, Policy(ageing=Ageing(interval_ms=1, cap=9999)))
+    assert table.entries <= MAX_LINE_READS
+    assert table.queries <= 300
+
+
+def test_a_job_of_several_pools_stands_in_a_line_of_each_and_is_read_once() -> None:
+    table = table_of("a", sizes={P5: 2, G5: 2})
+    waits(table, "both", team="a", p5=1, g5=2)
+    assert heads(table) == ["both"]
+    for pool in (P5, G5):
+        assert len(table.query(LineEntry.partition(pool, "a"), limit=9)) == 1
+
+
+def test_items_from_before_there_were_teams_are_read_as_jobs_without_one() -> None:
+    entry: dict[str, Any] = {
+        "pk": f"line#{P5}",
+        "sk": "9999#0000000000000#old",
+        "pool": P5,
+        "jobName": "old",
+        "demand": {P5: 1},
+        "priority": 0,
+        "entryTime": 0,
+    }
+    assert LineEntry.parse(entry).key().pk == f"line#{P5}"
+    attempt = {
+        "attemptName": "x",
+        "jobName": "x",
+        "number": 1,
+        "attemptState": "live",
+        "mark": "m",
+        "demand": {P5: 1},
+        "priority": 0,
+        "sinceMs": 0,
+        "leaseHolder": "",
+        "leaseUntilMs": 0,
+        "seenMs": 0,
+    }
+    allocation = AttemptRecord.parse(attempt).allocation()
+    assert (allocation.team, allocation.limit_ms, allocation.entry_time_ms) == ("", None, None)
+    assert (allocation.preemptible, allocation.preemptions) == (True, 0)
+    assert TeamRecord.parse({"team": "a"}).left_ms is None

@@ -1,0 +1,290 @@
+"""Teams, preemption rules and instance groups, over the whole service layer on virtual time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from headway.lifecycle import WAITING
+from headway_service.errors import InvalidRequest
+from headway_service.ledger import read_ledger
+from headway_service.pools import TEAM_KEPT_MS
+from headway_service.tick import Ticker
+from tests.service.world import DAY_S, P5, World, on
+
+G5 = "ml.g5.xlarge"
+TWO_TEAMS = {"a": {"guaranteed": {P5: 2}}, "b": {"guaranteed": {P5: 2}}}
+
+
+def world_of(teams: Mapping[str, Any] | None = None, *, pools: Mapping[str, int] | None = None, **rules: Any) -> World:
+    world = World(pools=pools or {P5: 4})
+    configure(world, teams, **rules)
+    return world
+
+
+def configure(world: World, teams: Mapping[str, Any] | None = None, **rules: Any) -> None:
+    document = {**json.loads(world.configuration.text), "teams": dict(teams or {}), **rules}
+    world.configuration.write(json.dumps(document))
+    world.tick()
+
+
+def tags(team: str, priority: int = 0, **more: str) -> list[dict[str, str]]:
+    found = {"team": team, "priority": str(priority), **{f"headway:{key}": value for key, value in more.items()}}
+    return [{"Key": key, "Value": value} for key, value in found.items()]
+
+
+def test_a_team_borrows_what_the_other_leaves_free_and_gives_it_back_when_asked() -> None:
+    world = world_of(TWO_TEAMS)
+    for i in range(4):
+        world.submit(f"a{i}", Tags=tags("a", 5))
+        world.now_s += 1
+    world.tick()
+    assert set(world.states("a0", "a1", "a2", "a3").values()) == {"running"}, "nobody else wants them"
+    world.pass_time(300)
+
+    world.submit("b0", Tags=tags("b", 0), ResourceConfig=on(2))
+    world.tick()
+    world.check()
+    stopping = [name for name, state in world.states("a0", "a1", "a2", "a3").items() if state == "stopping"]
+    assert len(stopping) == 2, "b reclaims its guarantee although its priority is lower"
+    world.pass_time(130)
+    world.check()
+    assert world.states("b0") == {"b0": "running"}
+    assert [seen.job.job_name for seen in world.desk.jobs(WAITING, 9, None)[0]] == sorted(stopping)
+    # What a waits for now is beyond its guarantee, so it reclaims nothing, and the two do not go back and forth.
+    world.tick()
+    assert world.states("b0") == {"b0": "running"}
+    world.pass_time(20_000)
+    world.check()
+    assert set(world.states("a0", "a1", "a2", "a3", "b0").values()) == {"completed"}
+
+
+def test_a_team_at_its_limit_waits_and_says_so_while_others_pass() -> None:
+    world = world_of({"a": {"limit": {P5: 1}}, "b": {}})
+    world.submit("a0", Tags=tags("a", 9))
+    world.submit("a1", Tags=tags("a", 9))
+    world.submit("b0", Tags=tags("b", 0))
+    world.tick()
+    world.check()
+    assert world.states("a0", "a1", "b0") == {"a0": "running", "a1": "pending", "b0": "running"}
+    assert "limit" in world.seen("a1").reason.message
+
+
+def test_a_teams_backlog_does_not_hold_up_another_teams_job() -> None:
+    world = world_of(TWO_TEAMS, backfill={"window": 0})
+    for i in range(200):
+        world.submit(f"a{i:03d}", Tags=tags("a", 9))
+    world.tick()
+    world.submit("b0", Tags=tags("b"))
+    world.tick()
+    assert "stopping" in {state for name, state in world.states(*(f"a{i:03d}" for i in range(4))).items()}
+    seen = world.seen("b0")
+    assert "starts on" in seen.reason.message, "what it reclaims is being freed"
+
+
+def test_the_place_of_a_job_counts_the_lines_of_all_teams() -> None:
+    world = world_of({"a": {}, "b": {}})
+    world.submit("x", Tags=tags("a", 9), ResourceConfig=on(4))
+    world.tick()
+    for i in range(150):
+        world.submit(f"a{i:03d}", Tags=tags("a", 1))
+        world.submit(f"b{i:03d}", Tags=tags("b", 2))
+        world.now_s += 1
+    assert world.seen("a149").place == 300
+    assert world.seen("b149").place == 150
+    (use,) = world.desk.capacity()
+    assert use.waiting == 300
+
+
+def test_a_job_document_tells_the_team_and_keeps_to_it_over_restarts() -> None:
+    world = world_of(TWO_TEAMS)
+    world.submit("a0", Tags=tags("a"))
+    world.tick()
+    job, attempt, _ = world.desk.show("a0")
+    assert job.job.team == "a"
+    assert attempt is not None
+    assert (attempt.team, attempt.limit_ms, attempt.entry_time) == ("a", (86_400 + 1800) * 1000, job.job.entry_time)
+
+
+def test_a_changed_priority_keeps_to_the_maximum_of_the_team() -> None:
+    world = world_of({"a": {"maxPriority": 5}, "b": {}})
+    world.submit("x", Tags=tags("a", 1))
+    with pytest.raises(InvalidRequest, match="0 to 5 for the team a"):
+        world.desk.set_priority("x", 6)
+    assert world.desk.set_priority("x", 5).job.priority == 5
+    world.submit("y", Tags=tags("b", 1))
+    assert world.desk.set_priority("y", 9999).job.priority == 9999
+
+
+def test_jobs_of_a_team_that_was_taken_out_run_and_wait_on() -> None:
+    world = world_of(TWO_TEAMS, pools={P5: 4})
+    world.submit("a0", Tags=tags("a"), ResourceConfig=on(4))
+    world.submit("a1", Tags=tags("a"))
+    world.tick()
+    configure(world, {"b": {}})
+    assert world.states("a0", "a1") == {"a0": "running", "a1": "pending"}
+    assert world.desk.set_priority("a1", 7).job.priority == 7
+    world.pass_time(3000)
+    world.check()
+    assert world.states("a0", "a1") == {"a0": "completed", "a1": "completed"}
+
+
+def test_a_team_that_left_is_forgotten_after_a_day_when_nobody_of_it_waits_or_runs() -> None:
+    def teams() -> list[str]:
+        return [team.team for team in read_ledger(world.table).teams]
+
+    world = world_of({"a": {}, "b": {}}, pools={P5: 1})
+    world.submit("a0", Tags=tags("a"), Environment={"SANDBOX_RUN_SECONDS": "500000"})
+    world.submit("a1", Tags=tags("a"))
+    world.tick()
+    configure(world)
+    assert teams() == ["a", "b"]
+    world.now_s += TEAM_KEPT_MS / 1000 + 1
+    configure(world)
+    assert teams() == ["a"], "b had no jobs; a has"
+    world.desk.stop("a1")
+    configure(world)
+    assert teams() == ["a"], "a job that runs may come back to the line"
+    world.desk.stop("a0")
+    world.tick()
+    world.pass_time(DAY_S)
+    world.check()
+    configure(world)
+    assert teams() == []
+    configure(world, {"a": {}})
+    assert teams() == ["a"]
+
+
+def test_a_team_that_comes_back_is_a_team_again() -> None:
+    world = world_of({"a": {}})
+    configure(world)
+    configure(world, {"a": {}})
+    world.now_s += TEAM_KEPT_MS / 1000 + 1
+    configure(world, {"a": {"weight": 2}})
+    assert [(team.team, team.left_ms) for team in read_ledger(world.table).teams] == [("a", None)]
+
+
+def test_a_job_with_instance_groups_starts_when_it_can_have_all_of_them() -> None:
+    world = world_of(pools={P5: 2, G5: 3})
+    groups = [
+        {"InstanceGroupName": "train", "InstanceType": P5, "InstanceCount": 1},
+        {"InstanceGroupName": "data", "InstanceType": G5, "InstanceCount": 1},
+        {"InstanceGroupName": "more", "InstanceType": G5, "InstanceCount": 1},
+    ]
+    world.submit("g", 5, ResourceConfig={"InstanceGroups": groups, "VolumeSizeInGB": 30})
+    world.submit("h", 4, ResourceConfig={"InstanceGroups": groups, "VolumeSizeInGB": 30})
+    world.tick()
+    world.check()
+    assert world.states("g", "h") == {"g": "running", "h": "pending"}
+    assert world.fleet.in_use() == {P5: 1, G5: 2}
+    assert world.seen("h").job.demand == {P5: 1, G5: 2}
+    assert {use.pool: (use.allocated, use.free, use.waiting) for use in world.desk.capacity()} == {
+        P5: (1, 1, 1),
+        G5: (2, 1, 1),
+    }
+    world.pass_time(300)
+    world.submit("top", 9, ResourceConfig=on(3, G5))
+    world.tick()
+    world.check()
+    assert world.states("g") == {"g": "stopping"}
+    world.pass_time(130)
+    world.check()
+    assert world.states("g", "h", "top") == {"g": "preempted", "h": "pending", "top": "running"}
+    world.pass_time(20_000)
+    world.check()
+    assert set(world.states("g", "h", "top").values()) == {"completed"}
+
+
+def test_a_job_that_has_been_preempted_as_often_as_allowed_is_left_alone() -> None:
+    world = world_of(pools={P5: 1}, preemption={"maxPerJob": 2})
+    world.submit("low", 0, Environment={"SANDBOX_RUN_SECONDS": "9000"})
+    world.tick()
+    for i in range(3):
+        world.pass_time(300)
+        world.submit(f"high{i}", 5)
+        world.tick()
+        world.pass_time(150)
+        world.check()
+        assert world.seen("low").job.preemption_count == min(i + 1, 2)
+        world.pass_time(2000)
+    assert world.states("low", "high0", "high1", "high2") == {
+        "low": "running",
+        "high0": "completed",
+        "high1": "completed",
+        "high2": "pending",
+    }
+
+
+def test_a_job_that_opted_out_is_not_preempted() -> None:
+    world = world_of({"a": {}}, pools={P5: 1}, preemption={"optOut": True})
+    world.submit("low", Tags=tags("a", 0, preemptible="false"))
+    world.tick()
+    world.pass_time(300)
+    world.submit("high", Tags=tags("a", 9))
+    world.tick()
+    assert world.states("low", "high") == {"low": "running", "high": "pending"}
+
+
+def test_without_preemption_nobody_is_stopped_for_anybody() -> None:
+    world = world_of(pools={P5: 1}, preemption={"enabled": False})
+    world.submit("low", 0)
+    world.tick()
+    world.submit("high", 9)
+    world.tick()
+    assert world.states("low", "high") == {"low": "running", "high": "pending"}
+
+
+def test_a_short_job_passes_a_blocked_one_that_it_does_not_delay_and_a_long_one_does_not() -> None:
+    world = world_of(pools={P5: 2})
+    world.submit("x", 5)
+    world.tick()
+    world.submit("big", 5, ResourceConfig=on(2))
+    world.now_s += 1
+    world.submit("long", 5, StoppingCondition={"MaxRuntimeInSeconds": 2 * DAY_S})
+    world.submit("short", 5, StoppingCondition={"MaxRuntimeInSeconds": 900})
+    world.tick()
+    world.check()
+    assert world.states("big", "long", "short") == {"big": "pending", "long": "pending", "short": "running"}
+    world.pass_time(30_000)
+    assert set(world.states("x", "big", "long", "short").values()) == {"completed"}
+
+
+def test_a_job_that_has_waited_long_outranks_a_newer_one_of_higher_priority() -> None:
+    world = world_of(pools={P5: 1}, ageing={"intervalSeconds": 60, "cap": 5})
+    world.submit("x", 9)
+    world.tick()
+    world.submit("old", 0)
+    world.pass_time(700)
+    world.submit("new", 2)
+    assert [world.seen("old").place, world.seen("new").place] == [1, 2]
+    world.pass_time(400)
+    world.check()
+    assert world.states("x", "old", "new") == {"x": "completed", "old": "running", "new": "pending"}
+
+
+def test_two_ticks_at_once_do_not_exceed_the_limit_of_a_team_together() -> None:
+    world = world_of({"a": {"limit": {P5: 2}}})
+    for name in ("a0", "a1", "a2", "a3"):
+        world.submit(name, Tags=tags("a"))
+
+    class Interrupted(Ticker):
+        """Between its decision and its first write the others move to the front, and another tick starts them."""
+
+        interrupted = False
+
+        def _apply(self, plan: Any, ledger: Any, report: Any) -> None:
+            if not self.interrupted:
+                self.interrupted = True
+                world.desk.set_priority("a3", 9)
+                world.desk.set_priority("a2", 9)
+                world.tick()
+            super()._apply(plan, ledger, report)
+
+    ticker = world.ticker()
+    ticker.__class__ = Interrupted
+    assert ticker.run().rejected == 2
+    world.check()
+    assert sorted(world.called("CreateTrainingJob")) == ["a2", "a3"]
