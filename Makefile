@@ -16,6 +16,8 @@ endif
 
 # dev or prod: the part of samconfig.toml that `make deploy` takes.
 ENV ?= dev
+# Where `make sim` finds the traces.
+TRACES ?= ../shared/traces
 # What `make test…` passes on to pytest, such as PYTEST="-k preempt -x".
 PYTEST ?=
 
@@ -66,6 +68,10 @@ test-sdk2: .envs/sdk2/.made ## test the client with the SageMaker Python SDK 2
 test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk2/.made ## test end to end, on sandboxes of its own
 	$(VENV)/python -m pytest -m e2e --ignore tests/core --ignore tests/client/sdk2 $(PYTEST)
 
+.PHONY: sim
+sim: .venv/.made ## play real traces through the decisions and check the figures; TRACES names the traces' folder
+	$(VENV)/python -m headway_sandbox.simulate.checks --traces "$(TRACES)" --out build/sim
+
 .PHONY: check
 check: check-code check-template ## lint, formatting, types, and the template
 
@@ -84,6 +90,19 @@ check-template: .envs/sam/.made ## sam validate --lint and cfn-lint
 format: .venv/.made ## format the code and mend what lint can mend
 	$(VENV)/ruff check --fix --exit-zero --quiet .
 	$(VENV)/ruff format .
+
+##@ Measure
+
+# What the scripts take, such as BENCH="--quick" or BENCH="--profile".
+BENCH ?=
+
+.PHONY: bench-kueue
+bench-kueue: .venv/.made ## replay Kueue's own performance test in real time; BENCH=--quick for a tenth
+	$(VENV)/python bench/kueue.py $(BENCH)
+
+.PHONY: bench-schedule
+bench-schedule: .venv/.made ## time the decision alone with up to 100,000 waiting jobs; BENCH=--quick
+	$(VENV)/python bench/schedule_speed.py $(BENCH)
 
 ##@ Build and deploy
 

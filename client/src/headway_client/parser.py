@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypeAlias
 
 from headway_client import __version__
-from headway_client.commands import jobs, pools, sandbox
+from headway_client.commands import jobs, pools, sandbox, simulate
 from headway_client.documents import JOB_STATES
 from headway_client.errors import UsageError
 
@@ -55,6 +55,7 @@ def build() -> argparse.ArgumentParser:
     _add_job_commands(commands, common)
     _add_pool_commands(commands, common)
     _add_sandbox_commands(commands, common)
+    _add_simulate_command(commands, common)
     return parser
 
 
@@ -135,6 +136,72 @@ def _add_sandbox_commands(commands: _Commands, common: argparse.ArgumentParser) 
     _command(actions, common, "down", sandbox.down, "stop the sandbox and keep its state")
     _command(actions, common, "status", sandbox.status, "show whether the sandbox runs (exit code 0), and where")
     _command(actions, common, "demo", sandbox.demo, "play a story of priorities and preemption")
+
+
+def _add_simulate_command(commands: _Commands, common: argparse.ArgumentParser) -> None:
+    command = _command(
+        commands, common, "simulate", simulate.simulate, "play a trace of jobs under several policies and compare them"
+    )
+    command.add_argument("--trace", required=True, metavar="FILE", help="one row a job: a .csv or .csv.gz")
+    command.add_argument("--capacity", required=True, metavar="POOL=N[,...]", help="the pools with their sizes")
+    command.add_argument(
+        "--policy", type=_names, default=["headway"], metavar="NAME[,...]", help="headway, fifo, easy, sjf, article"
+    )
+    command.add_argument(
+        "--limits", type=_numbers, default=[1.0], metavar="X[,...]", help="limits, as multiples of true run times"
+    )
+    mapping = command.add_mutually_exclusive_group()
+    mapping.add_argument("--gpus", dest="mapping", action="store_const", const="gpus", help="an instance is one GPU")
+    mapping.add_argument("--nodes", dest="mapping", action="store_const", const="nodes", help="an instance is a node")
+    command.set_defaults(mapping="gpus")
+    command.add_argument(
+        "--stop-seconds", type=_seconds, default=120, metavar="S", help="what a preempted job takes to stop"
+    )
+    command.add_argument(
+        "--checkpointing", type=_part, default=0.0, metavar="PART", help="the part of the jobs that writes checkpoints"
+    )
+    command.add_argument("--seed", type=_seed, default=0, metavar="N", help="decides which jobs write checkpoints")
+    command.add_argument("--rows", type=_rows, metavar="N", help="read only so many jobs of the trace")
+    command.add_argument("--processes", type=_processes, default=1, metavar="N", help="simulate side by side")
+    command.add_argument("--json", metavar="FILE", help="write all figures here")
+    command.add_argument("--picture", metavar="FILE.svg", help="draw use and line here")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _numbers(text: str) -> list[float]:
+    return [_decimal(part.strip()) for part in text.split(",")]
+
+
+def _part(text: str) -> float:
+    part = _decimal(text)
+    if part > 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no part from 0 to 1")
+    return part
+
+
+def _decimal(text: str) -> float:
+    if not re.fullmatch(r"\d{1,4}(\.\d{1,3})?", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number such as 1 or 2.5")
+    return float(text)
+
+
+def _seconds(text: str) -> int:
+    return _whole(text, 0, 86_400)
+
+
+def _seed(text: str) -> int:
+    return _whole(text, 0, 999_999_999)
+
+
+def _rows(text: str) -> int:
+    return _whole(text, 1, 999_999_999)
+
+
+def _processes(text: str) -> int:
+    return _whole(text, 1, 64)
 
 
 def _priority(text: str) -> int:

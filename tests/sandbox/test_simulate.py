@@ -1,0 +1,231 @@
+"""The simulator: reading traces, comparing policies, and what it reports."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from headway_client import cli
+from headway_sandbox.simulate.errors import InvalidCapacity, InvalidInput, InvalidTrace, UnknownPolicy
+from headway_sandbox.simulate.measures import Result, Spread, Timeline, jain
+from headway_sandbox.simulate.policies import contender
+from headway_sandbox.simulate.run import Scenario, scenarios, simulate, simulate_all
+from headway_sandbox.simulate.trace import Trace, parse_capacity, read_trace
+
+HEADER = "submit_s,duration_s,gpus,nodes,user,vc,status,priority"
+
+
+def write(folder: Path, *rows: str, header: str = HEADER, name: str = "t.csv") -> Path:
+    path = folder / name
+    text = "\n".join([header, *rows]) + "\n"
+    if name.endswith(".gz"):
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text)
+    return path
+
+
+def trace(folder: Path, *rows: str, size: int = 4) -> Trace:
+    return read_trace(write(folder, *rows), {"p": size})
+
+
+def play(trace: Trace, policy: str, *, limit_factor: float = 1.0, stop_ms: int = 0, checkpoints: float = 0) -> Result:
+    return simulate(
+        Scenario(trace=trace, policy=policy, limit_factor=limit_factor, stop_ms=stop_ms, checkpointing=checkpoints)
+    )
+
+
+# A job on 3 of 4, one on all 4, and two small ones behind it: a short one and a long one.
+BLOCKED = ("0,100,3,1,,a,,", "1,50,4,1,,a,,", "2,90,1,1,,b,,", "3,500,1,1,,b,,")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz"])
+def test_a_trace_is_read_gzipped_or_not(tmp_path: Path, name: str) -> None:
+    read = read_trace(write(tmp_path, "5,10,2,,,a,,3", "1,20,9,,ann,,,", name=name), {"p": 16}, mapping="gpus")
+    first, second = read.jobs
+    assert (first.submit_ms, first.run_ms, first.count, first.team, first.priority) == (1000, 20000, 9, "ann", 0)
+    assert (second.submit_ms, second.run_ms, second.count, second.team, second.priority) == (5000, 10000, 2, "a", 3)
+
+
+def test_an_instance_may_stand_for_a_node(tmp_path: Path) -> None:
+    path = write(tmp_path, "0,1,9,,,a,,", "1,1,16,3,,a,,")
+    assert [job.count for job in read_trace(path, {"p": 4}, mapping="nodes").jobs] == [2, 3]
+
+
+def test_a_job_goes_to_the_pool_of_its_column_or_else_of_its_virtual_cluster(tmp_path: Path) -> None:
+    pools = {"a": 4, "b": 4}
+    assert [job.pool for job in read_trace(write(tmp_path, "0,1,1,1,,b,,"), pools).jobs] == ["b"]
+    named = write(tmp_path, "0,1,1,a", header="submit_s,duration_s,gpus,pool")
+    assert [job.pool for job in read_trace(named, pools).jobs] == ["a"]
+    with pytest.raises(InvalidCapacity, match="line 2: the job belongs to the pool 'c'"):
+        read_trace(write(tmp_path, "0,1,1,1,,c,,"), pools)
+
+
+def test_jobs_that_are_larger_than_their_pool_are_left_out_and_counted(tmp_path: Path) -> None:
+    read = trace(tmp_path, "0,1,5,1,,a,,", "0,1,4,1,,a,,")
+    assert (len(read.jobs), read.too_large) == (1, 1)
+    with pytest.raises(InvalidCapacity, match="no job of"):
+        trace(tmp_path, "0,1,5,1,,a,,")
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("x,1,1,1,,a,,", "line 2: submit_s is 'x'"),
+        ("0,-1,1,1,,a,,", "line 2: duration_s is '-1'"),
+        ("0,nan,1,1,,a,,", "line 2: duration_s is 'nan'"),
+        ("0,inf,1,1,,a,,", "line 2: duration_s is 'inf'"),
+        ("0,1,0,1,,a,,", "line 2: gpus is '0'; it has to be a whole number from 1 on"),
+        ("0,1,1.5,1,,a,,", "line 2: gpus is '1.5'"),
+        ("0,1,1,1,,a,,10000", "line 2: priority is '10000'"),
+        ("0,1", "line 2: gpus is ''"),
+    ],
+)
+def test_a_row_that_is_no_job_is_refused_with_its_line(tmp_path: Path, row: str, says: str) -> None:
+    with pytest.raises(InvalidTrace, match=says.replace("(", r"\(")):
+        trace(tmp_path, row)
+
+
+def test_a_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidTrace, match="there is no file"):
+        read_trace(tmp_path / "none.csv", {"p": 1})
+    with pytest.raises(InvalidTrace, match="holds no jobs"):
+        trace(tmp_path)
+    with pytest.raises(InvalidTrace, match="has no column duration_s and no gpus"):
+        read_trace(write(tmp_path, "0", header="submit_s"), {"p": 1})
+    broken = tmp_path / "broken.csv.gz"
+    broken.write_bytes(gzip.compress(HEADER.encode() * 100)[:40])
+    with pytest.raises(InvalidTrace, match="can't be read"):
+        read_trace(broken, {"p": 1})
+
+
+def test_pools_are_read_with_their_sizes() -> None:
+    assert parse_capacity("a=1, b=20") == {"a": 1, "b": 20}
+    for text in ("", "a", "a=0", "a=x", "=3", "a=1,a=2", "a=-1"):
+        with pytest.raises(InvalidCapacity):
+            parse_capacity(text)
+
+
+@pytest.mark.parametrize(
+    ("policy", "waits"),
+    [
+        # In order: the large one at 100, the small ones after it.
+        ("fifo", [0, 99, 148, 147]),
+        # The short one is done before the large one could start; the long one is not.
+        ("easy", [0, 99, 0, 147]),
+        ("headway", [0, 99, 0, 147]),
+        # The short ones go first wherever they come; at 100 the large one is the shortest, and closes the line.
+        ("sjf", [0, 99, 148, 147]),
+        # The article starts whatever the quota lets through.
+        ("article", [0, 591, 0, 89]),
+    ],
+)
+def test_each_policy_treats_a_blocked_head_in_its_way(tmp_path: Path, policy: str, waits: Sequence[int]) -> None:
+    result = play(trace(tmp_path, *BLOCKED), policy)
+    assert result.unfinished == 0
+    assert result.wait.avg_s == pytest.approx(sum(waits) / 4, abs=0.06)
+
+
+def test_the_shortest_job_goes_first_under_sjf(tmp_path: Path) -> None:
+    read = trace(tmp_path, "0,10,4,1,,a,,", "1,30,4,1,,a,,", "2,5,4,1,,a,,")
+    assert play(read, "sjf").wait.avg_s == pytest.approx((0 + 14 + 8) / 3, abs=0.06)
+    assert play(read, "fifo").wait.avg_s == pytest.approx((0 + 9 + 38) / 3, abs=0.06)
+
+
+def test_only_the_queue_and_the_article_look_at_priorities_and_only_with_enough_jobs_does_the_latter_preempt(
+    tmp_path: Path,
+) -> None:
+    large = trace(tmp_path, "0,100,4,1,,a,,0", "10,10,4,1,,a,,1")
+    assert play(large, "headway").preemptions == 1
+    assert play(large, "article").preemptions == 0
+    assert play(large, "article").refused > 0
+    assert play(large, "easy").preemptions == 0
+    small = trace(tmp_path, "0,100,1,1,,a,,0", "10,10,1,1,,a,,1", size=1)
+    assert play(small, "article").preemptions == 1
+
+
+def test_what_a_preemption_throws_away_is_counted(tmp_path: Path) -> None:
+    read = trace(tmp_path, "0,3600,4,1,,a,,0", "1800,10,4,1,,a,,1")
+    assert play(read, "headway").work_lost_instance_h == 2.0
+    # A checkpoint each ten minutes, and the last one is just written.
+    assert play(read, "headway", checkpoints=1).work_lost_instance_h == 0.0
+    result = play(read, "headway", stop_ms=900_000, checkpoints=1)
+    assert result.work_lost_instance_h == 1.0
+    assert result.wait_by_priority_s == {"0": 10.0, "1": 900.0}
+
+
+def test_the_same_scenario_gives_the_same_figures_and_seeds_matter_only_to_checkpoints(tmp_path: Path) -> None:
+    rows = [f"{i * 700},{500 + i % 13 * 4000},{1 + i % 4},1,,v,,{int(i % 5 == 4)}" for i in range(60)]
+    read = trace(tmp_path, *rows)
+
+    def figures(seed: int) -> dict[str, object]:
+        document = simulate(Scenario(trace=read, policy="headway", checkpointing=0.5, seed=seed)).to_document()
+        return {key: value for key, value in document.items() if key != "wall_s"}
+
+    assert figures(1) == figures(1)
+    assert figures(1) != figures(2)
+
+
+def test_policies_that_read_no_limits_are_played_once(tmp_path: Path) -> None:
+    them = scenarios(trace(tmp_path, *BLOCKED), ["headway", "fifo"], [1, 2, 5])
+    results = simulate_all(them, processes=2)
+    assert [result.label for result in results] == ["headway 1x", "headway 2x", "headway 5x", "fifo"]
+
+
+@pytest.mark.parametrize(("limits", "checkpointing", "stop_ms"), [([0.5], 0, 0), ([], 0, 0), ([1], 2, 0), ([1], 0, -1)])
+def test_numbers_that_make_no_sense_are_refused(
+    tmp_path: Path, limits: list[float], checkpointing: float, stop_ms: int
+) -> None:
+    with pytest.raises(InvalidInput):
+        scenarios(trace(tmp_path, *BLOCKED), ["fifo"], limits, checkpointing=checkpointing, stop_ms=stop_ms)
+
+
+def test_a_policy_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    with pytest.raises(UnknownPolicy, match="no policy 'lifo'; choose from headway, fifo, easy, sjf, article"):
+        contender("lifo")
+
+
+def test_jains_index_is_one_if_all_are_alike_and_one_over_their_number_at_worst() -> None:
+    assert [jain([3, 3]), jain([1, 0, 0, 0]), jain([0, 0])] == [1.0, 0.25, 1.0]
+
+
+def test_percentiles_are_those_of_the_reference() -> None:
+    spread = Spread.of(range(0, 200_000, 1000))
+    assert (spread.p50_s, spread.p95_s, spread.p99_s, spread.max_s) == (100, 190, 198, 199)
+
+
+def test_a_timeline_is_averaged_over_time() -> None:
+    line = Timeline()
+    for time_ms, used in ((0, 4), (10, 0), (10, 8), (30, 0), (40, 0)):
+        line.note(time_ms, used, 0)
+    assert line.averages(2).used == [6, 4]
+
+
+def test_the_command_shows_a_table_and_writes_figures_and_a_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, figures, picture = write(tmp_path, *BLOCKED), tmp_path / "s.json", tmp_path / "s.svg"
+    options = ["--trace", str(path), "--capacity", "p=4", "--policy", "headway,fifo", "--limits", "1,2"]
+    assert cli.main(["simulate", *options, "--json", str(figures), "--picture", str(picture)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[2:]] == ["headway", "headway", "fifo"]
+    document = json.loads(figures.read_text())
+    assert [result["policy"] for result in document["results"]] == ["headway", "headway", "fifo"]
+    drawn = ElementTree.fromstring(picture.read_text())
+    assert len(drawn.findall("{http://www.w3.org/2000/svg}polyline")) == 6
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--capacity", "p"], ["--policy", "lifo"], ["--limits", "0"], ["--trace", "none.csv"], ["--rows", "0"]]
+)
+def test_the_command_refuses_what_makes_no_sense_as_wrong_usage(
+    tmp_path: Path, wrong: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, *BLOCKED)
+    assert cli.main(["simulate", "--trace", str(path), "--capacity", "p=4", *wrong]) == 2
+    assert capsys.readouterr().err.startswith("headway: ")
