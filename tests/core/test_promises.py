@@ -177,8 +177,10 @@ def reserved_starts_are_kept(snapshot: Snapshot) -> None:
 def _told_for_sure(snapshot: Snapshot, plan: Plan) -> dict[str, int]:
     """The starts that no job of higher rank may come before: of its pools, all who are ahead know when they start."""
     waiting = {job.name: job for job in snapshot.waiting}
-    # What is reserved or being freed for a job may be taken over by a job of higher rank.
+    # What is reserved or being freed for a job may be taken over by a job of higher rank, and all behind shift.
     owed = {r.job for r in snapshot.reservations} | {a.freed_for for a in snapshot.allocations}
+    if owed & waiting.keys():
+        return {}
     told: dict[str, int] = {}
     unsure: set[str] = set()
     for hold in plan.holds:
@@ -187,7 +189,7 @@ def _told_for_sure(snapshot: Snapshot, plan: Plan) -> dict[str, int]:
             continue
         if hold.start_by_ms is None:
             unsure |= set() if _is_sure(hold) else set(job.demand)
-        elif job.name not in owed and not unsure & set(job.demand):
+        elif not unsure & set(job.demand):
             told[job.name] = hold.start_by_ms
     return told
 
