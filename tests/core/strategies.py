@@ -140,6 +140,15 @@ def borrowed_from_red(snapshot: Snapshot) -> Snapshot:
     )
 
 
+def nothing_owed(snapshot: Snapshot) -> Snapshot:
+    """The same, where nothing is stopping, reserved or earmarked."""
+    return replace(
+        snapshot,
+        reservations=(),
+        allocations=tuple(replace(a, stopping=False, freed_for=None, freed=None) for a in snapshot.allocations),
+    )
+
+
 @dataclass
 class World:
     """What the ledger holds, changed as the transitions of the service change it."""

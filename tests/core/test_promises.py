@@ -19,7 +19,7 @@ from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Hold, Plan, Preempt, Release, Start
 from headway.schedule import schedule
 from headway.verify import verify
-from tests.core.strategies import NOW_MS, POOLS, World, all_stopped, borrowed_from_red, fits, snapshots
+from tests.core.strategies import NOW_MS, POOLS, World, all_stopped, borrowed_from_red, fits, nothing_owed, snapshots
 
 T = TypeVar("T")
 
@@ -461,12 +461,12 @@ def test_without_backfill_nobody_starts_past_a_blocked_head(snapshot: Snapshot) 
     blocked_heads_close_their_pools(snapshot)
 
 
-@given(snapshots("none", ageing=False, backfill=True))
+@given(snapshots("none", ageing=False, backfill=True).map(nothing_owed))
 def test_a_reserved_start_is_kept_whoever_is_started_past_it(snapshot: Snapshot) -> None:
     reserved_starts_are_kept(snapshot)
 
 
-@given(snapshots("one", ageing=False, backfill=True))
+@given(snapshots("one", ageing=False, backfill=True).map(nothing_owed))
 def test_a_reserved_start_is_kept_under_the_limit_of_a_team(snapshot: Snapshot) -> None:
     reserved_starts_are_kept(snapshot)
 

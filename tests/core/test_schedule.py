@@ -132,6 +132,12 @@ PREEMPTIONS: list[tuple[str, Parts, int, list[tuple[str, str]]]] = [
         [("y", "b")],
     ),
     (
+        "what is being freed for a job that has left saves a victim",
+        (held("x", 1, freed_for="gone"), held("y", 0), job("a", 5)),
+        2,
+        [],
+    ),
+    (
         "what a victim frees beyond the need serves the next in line",
         (held("x", 1, count=2), job("a", 5), job("b", 4)),
         2,

@@ -44,10 +44,13 @@ class _Pass:
         self.live = {a.attempt: a for a in snapshot.allocations if not a.stopping}
         # In an order of their own, so that the plan does not depend on the order in which the snapshot was read.
         self.stopping = sorted((a for a in snapshot.allocations if a.stopping), key=lambda each: each.attempt)
-        self.earmarked: dict[str, list[Allocation]] = {}
-        for allocation in self.stopping:
-            if allocation.freed_for is not None:
-                self.earmarked.setdefault(allocation.freed_for, []).append(allocation)
+        freed_for = {a.freed_for for a in self.stopping if a.freed_for is not None}
+        #: What is being freed for each waiting job. What was meant for a job that has left is anybody's.
+        self.earmarked: dict[str, list[Allocation]] = {
+            job.name: [a for a in self.stopping if a.freed_for == job.name]
+            for job in snapshot.waiting
+            if freed_for and job.name in freed_for
+        }
         self.reserved: dict[str, Demand] = {r.job: r.demand for r in snapshot.reservations}
         #: Waiting jobs that something is reserved for and that have not been looked at yet.
         self.owners = {job.name: job for job in snapshot.waiting if job.name in self.reserved}
@@ -60,7 +63,9 @@ class _Pass:
         #: What is not yet spoken for: ``free`` less what higher-ranked jobs count on while they wait.
         self.spare = dict(self.free)
         #: What stopping attempts will free for nobody in particular: the next in rank order may count on it.
-        self.unclaimed = total(minus(self._charged(a), a.freed or {}) for a in self.stopping)
+        self.unclaimed = total(
+            minus(self._charged(a), (a.freed or {}) if a.freed_for in self.earmarked else {}) for a in self.stopping
+        )
         #: What the jobs that this pass has started, or made sure of their instances, will hold, and until when.
         self.placed: list[tuple[int | None, Demand]] = []
         #: Who is preempted first, worked out when the first job asks.
@@ -82,18 +87,24 @@ class _Pass:
 
     def run(self) -> Plan:
         self._release_leftovers()
-        owed = self.owners.keys() | self.earmarked.keys()
-        looked, unseen = 0, 0
+        waiting = self.snapshot.waiting
+        #: Jobs that something is kept for: they are looked at however far back they stand.
+        owed = {*self.owners, *self.earmarked}
+        past_head, considered = 0, 0
         for job in in_rank_order(self.snapshot, self.use):
             if self.heads:
-                looked += 1
-                if looked > self.policy.backfill_window and job.name not in owed:
-                    unseen += 1
+                past_head += 1
+            if past_head > self.policy.backfill_window:
+                if not owed:
+                    break
+                if job.name not in owed:
                     continue
             self._consider(job)
+            considered += 1
             self.owners.pop(job.name, None)
+            owed.discard(job.name)
         actions: tuple[Action, ...] = (*self.releases, *self.starts, *self.preemptions)
-        return Plan(actions=actions, holds=tuple(self.holds), unseen=unseen)
+        return Plan(actions=actions, holds=tuple(self.holds), unseen=len(waiting) - considered)
 
     def _charged(self, allocation: Allocation) -> Demand:
         return self.charges.get(allocation.attempt, allocation.demand)
