@@ -52,6 +52,14 @@ CASES: list[tuple[str, Policy, Parts, int, list[str], list[tuple[str, str]]]] = 
         [("y", "w")],
     ),
     (
+        "teams that no rule names preempt each other by priority",
+        Policy(),
+        (held("x", 0, team="a"), job("w", 9, team="b")),
+        1,
+        [],
+        [("x", "w")],
+    ),
+    (
         "several borrowed attempts do not all go if that cuts into the guarantee",
         A2,
         (*(held(f"x{i}", 0, team="a") for i in range(3)), job("w", 9, team="b", count=2)),

@@ -50,7 +50,7 @@ def outranks(
     if allocation.team == job.team:
         return lower
     guaranteed = policy.team(allocation.team).guaranteed
-    borrowed = not guaranteed or gives_borrowed(use.get(allocation.team, {}), allocation, guaranteed)
+    borrowed = gives_borrowed(use.get(allocation.team, {}), allocation, guaranteed)
     return (lower or reclaims) and borrowed
 
 

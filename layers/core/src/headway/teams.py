@@ -63,4 +63,6 @@ def within_guarantee(use: Demand, takes: Demand, guaranteed: Demand) -> bool:
 
 def gives_borrowed(use: Demand, victim: Allocation, guaranteed: Demand) -> bool:
     """Whether stopping this attempt leaves its team with all of its guarantee that it uses."""
-    return all(use.get(pool, 0) - count >= guaranteed.get(pool, 0) for pool, count in victim.demand.items())
+    return all(
+        use.get(pool, 0) - victim.demand[pool] >= count for pool, count in guaranteed.items() if pool in victim.demand
+    )
