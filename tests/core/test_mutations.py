@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis.errors import NoSuchExample
 from hypothesis.strategies import SearchStrategy
 
-from headway import backfill, line, preemption, schedule
+from headway import backfill, heads, holders, line, preemption, schedule
 from headway.ordering import held_priority, victim_order
 from headway.plan import Preempt, Start
 from tests.core import test_histories as histories
@@ -57,7 +57,7 @@ def _never_known(job: Any, need: Any, *_: Any) -> Any:
 
 MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrategy[Any]]] = {
     "backfill asks no reserved start": (
-        Pass, "_delayed_head", lambda *_: None, promises.reserved_starts_are_kept, SETTLED
+        heads.Heads, "delayed_by", lambda *_: None, promises.reserved_starts_are_kept, SETTLED
     ),
     "everybody who is started past a start takes the same slack": (
         backfill.ReservedStart, "share", lambda *_: None, promises.reserved_starts_are_kept, SETTLED
@@ -66,10 +66,10 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         backfill.ReservedStart, "_runs_into", lambda *_: False, promises.reserved_starts_are_kept, SETTLED
     ),
     "no start is ever known": (
-        schedule, "reserve_start", _never_known, promises.starts_that_can_be_known_are_known, LIMITED
+        heads, "reserve_start", _never_known, promises.starts_that_can_be_known_are_known, LIMITED
     ),
     "without backfill pools stay open": (
-        Pass, "_delayed_head", lambda *_: None, promises.blocked_heads_close_their_pools,
+        heads.Heads, "delayed_by", lambda *_: None, promises.blocked_heads_close_their_pools,
         snapshots("none", backfill=False),
     ),
     "the limits of teams are not charged": (
@@ -99,13 +99,13 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         PLAIN,
     ),
     "everybody reclaims": (
-        schedule, "within_guarantee", lambda *_: True, promises.only_who_may_be_preempted_is, TEAMS
+        preemption, "within_guarantee", lambda *_: True, promises.only_who_may_be_preempted_is, TEAMS
     ),
     "needless victims are kept": (
         preemption, "_without_needless", lambda chosen, *_: tuple(chosen), promises.no_victim_is_needless, FULL
     ),
     "victims who lose most stop first": (
-        schedule, "victim_order", _dearest_first, promises.no_cheaper_single_victim_would_have_done, FULL
+        holders, "victim_order", _dearest_first, promises.no_cheaper_single_victim_would_have_done, FULL
     ),
     "teams may have any priority": (
         preemption, "given_priority", lambda priority, *_: priority, promises.only_who_may_be_preempted_is, FULL_TEAM
@@ -114,7 +114,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         preemption, "gives_borrowed", lambda *_: True, promises.only_who_may_be_preempted_is, FULL_TEAMS
     ),
     "nobody reclaims": (
-        Pass, "_reclaims", lambda *_: False, promises.guarantees_are_given, BORROWED
+        preemption.Preemption, "reclaims", lambda *_: False, promises.guarantees_are_given, BORROWED
     ),
     "too few victims are stopped": (
         preemption, "shortfall", lambda *_: {}, promises.preemptors_start_when_all_has_stopped, FULL
@@ -126,7 +126,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         Pass, "_release_leftovers", lambda *_: None, promises.leftovers_are_released, ANY
     ),
     "victims alike are taken as they were read": (
-        schedule, "victim_order", lambda *args: victim_order(*args)[:1], promises.the_order_of_reading_does_not_matter,
+        holders, "victim_order", lambda *args: victim_order(*args)[:1], promises.the_order_of_reading_does_not_matter,
         FULL,
     ),
     "who fits is told to wait": (

@@ -35,8 +35,9 @@ class ReservedStart:
     def share(self, need: Demand, from_ms: int, until_ms: int | None) -> None:
         """Take what somebody who runs into the start needs off the slack."""
         if self.start_ms is None or self._runs_into(from_ms, until_ms):
-            for pool in self.slack.keys() & need.keys():
-                self.slack[pool] -= need[pool]
+            for pool, count in need.items():
+                if pool in self.slack:
+                    self.slack[pool] -= count
 
     def _runs_into(self, from_ms: int, until_ms: int | None) -> bool:
         assert self.start_ms is not None  # noqa: S101 - asked for known starts only
@@ -71,7 +72,8 @@ def reserve_start(
         need: what it takes beyond what is reserved or being freed for it.
         available: what nobody has a claim on now.
         changes: what comes free by the limits of those that run, in any order.
-        others: starts reserved for jobs of higher rank. Their slack is shared with this job.
+        others: starts reserved for jobs of higher rank that need some of the same. Their slack is shared with this
+            job.
         not_before_ms: the earliest moment.
     """
     events = sorted((*changes, *_claims(others)), key=lambda event: event[0])
@@ -81,8 +83,9 @@ def reserve_start(
     while not any(other.is_delayed_by(need, at_ms, None) for other in closed):
         while i < len(events) and events[i][0] <= at_ms:
             _, vector, sign = events[i]
-            for pool in have.keys() & vector.keys():
-                have[pool] += sign * vector[pool]
+            for pool, count in vector.items():
+                if pool in have:
+                    have[pool] += sign * count
             i += 1
         if all(have[pool] >= count for pool, count in need.items()):
             end_ms = None if job.limit_ms is None else at_ms + job.limit_ms

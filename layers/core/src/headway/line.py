@@ -24,29 +24,33 @@ def in_rank_order(snapshot: Snapshot, use: Mapping[str, Mapping[str, int]]) -> I
     """
     policy, now_ms = snapshot.policy, snapshot.now_ms
     if not policy.teams and policy.ageing is None:
-        yield from sorted(snapshot.waiting, key=rank)
+        # A decision seldom looks at all of a long line: a heap sorts no more of it than is asked for.
+        line = [(*rank(job), job) for job in snapshot.waiting]
+        heapq.heapify(line)
+        while line:
+            yield heapq.heappop(line)[-1]
         return
     reserved = {reservation.job: reservation.demand for reservation in snapshot.reservations}
     by_team: dict[str, list[tuple[int, int, str, WaitingJob]]] = {}
     for job in snapshot.waiting:
         entry = (-effective_priority(job, now_ms, policy), job.entry_time_ms, job.name, job)
         by_team.setdefault(job.team, []).append(entry)
-    heap: list[tuple[bool, int, float, int, str, str, int]] = []
+    first_of_each: list[tuple[bool, int, float, int, str, str]] = []
 
-    def push(team: str, index: int) -> None:
-        minus_priority, entered_ms, name, job = by_team[team][index]
+    def push(team: str) -> None:
+        minus_priority, entered_ms, name, job = by_team[team][0]
         entitled, held = policy.team(team), use.get(team, {})
         # What is reserved for the job counts as used by its team already.
         takes = minus(job.demand, reserved[name]) if name in reserved else job.demand
         borrows = not within_guarantee(held, takes, entitled.guaranteed)
         share = weighted_dominant_use(held, snapshot.pools, entitled.weight)
-        heapq.heappush(heap, (borrows, minus_priority, share, entered_ms, name, team, index))
+        heapq.heappush(first_of_each, (borrows, minus_priority, share, entered_ms, name, team))
 
     for team, jobs in by_team.items():
-        jobs.sort()
-        push(team, 0)
-    while heap:
-        *_, team, index = heapq.heappop(heap)
-        yield by_team[team][index][-1]
-        if index + 1 < len(by_team[team]):
-            push(team, index + 1)
+        heapq.heapify(jobs)
+        push(team)
+    while first_of_each:
+        team = heapq.heappop(first_of_each)[-1]
+        yield heapq.heappop(by_team[team])[-1]
+        if by_team[team]:
+            push(team)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from headway.capacity import minus, plus, shortfall
-from headway.model import Allocation, Demand, WaitingJob
+from headway.holders import Holders
+from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.ordering import given_priority, held_priority
 from headway.policy import Policy
-from headway.teams import gives_borrowed
+from headway.teams import gives_borrowed, within_guarantee
 
 
 def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
@@ -73,7 +74,8 @@ def victims_for(
     Args:
         job: the waiting job.
         lacking: instances per pool (and per limit of its team) beyond what is free, reserved or being freed for it.
-        in_victim_order: all that hold instances and are not stopping, by :func:`headway.ordering.victim_order`.
+        in_victim_order: all that hold something that is lacking and are not stopping, by
+            :func:`headway.ordering.victim_order`.
         use: instances per pool that each team holds in them.
         now_ms: the moment of the decision.
         policy: the rules.
@@ -114,3 +116,71 @@ def _without_needless(
             chosen.remove(candidate)
             gained = without
     return tuple(chosen)
+
+
+class Preemption:
+    """Whom waiting jobs may stop, as far as one decision has got.
+
+    Args:
+        snapshot: what is decided on.
+        holders: who holds instances; those preempted are taken out of it as the decision goes on.
+        use: instances per pool that each team holds or has reserved, kept up to date by the decision.
+        reserved: what is reserved for each waiting job, kept up to date too. It counts as used by the job's team.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        holders: Holders,
+        use: Mapping[str, Demand],
+        reserved: Mapping[str, Demand],
+    ) -> None:
+        self._policy = snapshot.policy
+        self._now_ms = snapshot.now_ms
+        self._holders = holders
+        self._use = use
+        self._reserved = reserved
+
+    def is_possible_for(self, job: WaitingJob) -> bool:
+        """Whether there is anybody at all whom the job could outrank."""
+        if not self._policy.preemption or not self._holders.live:
+            return False
+        if given_priority(job.priority, job.team, self._policy) > self._holders.lowest_priority:
+            return True
+        return bool(self._policy.teams) and self.reclaims(job, job.demand)
+
+    def reclaims(self, job: WaitingJob, lacking: Demand) -> bool:
+        """Whether the job's team is within its guarantee with this job, in the pools that it lacks."""
+        if not self._policy.teams:
+            return False
+        own = self._reserved.get(job.name, {})
+        wanted = {pool: job.demand[pool] - own.get(pool, 0) for pool in lacking if pool in job.demand}
+        entitled = self._policy.team(job.team).guaranteed
+        return bool(wanted) and within_guarantee(self._use.get(job.team, {}), wanted, entitled)
+
+    def victims(self, job: WaitingJob, lacking: Demand) -> tuple[Allocation, ...]:
+        """The attempts to stop so that the job gets what it lacks; empty if that cannot be had."""
+        if not self._policy.preemption:
+            return ()
+        return victims_for(
+            job,
+            lacking,
+            self._holders.in_victim_order(lacking),
+            self._use,
+            self._now_ms,
+            self._policy,
+            reclaims=self.reclaims(job, lacking),
+            charged=self._holders.charged,
+        )
+
+    def gives_way_to(self, job: WaitingJob) -> Callable[[Allocation], int | None]:
+        """From when on an attempt may be stopped for the job, ms; None for never."""
+        reclaims = self.reclaims(job, job.demand)
+
+        def from_ms(allocation: Allocation) -> int | None:
+            since_ms = protected_until_ms(allocation, self._policy)
+            if since_ms is None or not outranks(job, allocation, self._use, self._policy, reclaims=reclaims):
+                return None
+            return since_ms
+
+        return from_ms

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -102,9 +104,9 @@ def waits_for_capacity(
 ) -> Reason:
     """The job does not fit, and preempting would not make it fit."""
     needs = " and ".join(f"{count} of {job.demand[pool]} {pool}" for pool, count in sorted(lacking.items()))
-    first = _by_end(holders)
+    first = _first_to_end(holders)
     message = f"waits for {needs}"
-    message += f": {_held_by(job, first, now_ms, policy)}" if first else ", which the jobs ahead of it get"
+    message += f": {_held_by(job, first, holders, now_ms, policy)}" if first else ", which the jobs ahead of it get"
     if start_by_ms is not None:
         message += f"; starts by {clock_time(start_by_ms, now_ms)} unless a job of higher rank comes"
     return Reason(code=ReasonCode.WAITS_FOR_CAPACITY, message=message, jobs=_named(first))
@@ -116,9 +118,11 @@ def waits_for_limit(
     """The job's team uses all that it may. ``lacking`` is per pool."""
     limit = policy.team(job.team).limit
     most = describe({pool: limit[pool] for pool in lacking})
-    first = _by_end(holders)
+    first = _first_to_end(holders)
     message = f"waits for {describe(lacking)} within the limit of team `{job.team}`, which may use {most}"
-    message += f": {_held_by(job, first, now_ms, policy)}" if first else ", which jobs of the team ahead of it get"
+    message += (
+        f": {_held_by(job, first, holders, now_ms, policy)}" if first else ", which jobs of the team ahead of it get"
+    )
     return Reason(code=ReasonCode.WAITS_FOR_LIMIT, message=message, jobs=_named(first))
 
 
@@ -227,17 +231,19 @@ def clock_time(time_ms: int, now_ms: int) -> str:
     return f"{time:%H:%M}" if time.date() == now.date() else f"{time:%Y-%m-%d %H:%M}"
 
 
-def _by_end(holders: tuple[Allocation, ...]) -> tuple[Allocation, ...]:
-    """Who ends first by its limit, first."""
+def _first_to_end(holders: tuple[Allocation, ...]) -> list[Allocation]:
+    """Those to be named: who ends first by its limit, first."""
 
     def key(allocation: Allocation) -> tuple[bool, int, str]:
         return (allocation.limit_ms is None, allocation.since_ms + (allocation.limit_ms or 0), allocation.attempt)
 
-    return tuple(sorted(holders, key=key))
+    return heapq.nsmallest(_MAX_NAMED_JOBS, holders, key=key)
 
 
-def _held_by(job: WaitingJob, holders: tuple[Allocation, ...], now_ms: int, policy: Policy) -> str:
-    told = [f"`{each.job}` ({_terms(job, each, now_ms, policy)})" for each in holders[:_MAX_NAMED_JOBS]]
+def _held_by(
+    job: WaitingJob, first: Sequence[Allocation], holders: Sequence[Allocation], now_ms: int, policy: Policy
+) -> str:
+    told = [f"`{each.job}` ({_terms(job, each, now_ms, policy)})" for each in first]
     rest = len(holders) - len(told)
     text = ("job " if len(holders) == 1 else "jobs ") + " and ".join(told) + (f" and {rest} more" if rest else "")
     movable = any(each.priority < job.priority and _protection(each, now_ms, policy) is None for each in holders)
@@ -270,7 +276,7 @@ def _protection(holder: Allocation, now_ms: int, policy: Policy) -> str | None:
     return None
 
 
-def _named(allocations: tuple[Allocation, ...]) -> tuple[str, ...]:
+def _named(allocations: Sequence[Allocation]) -> tuple[str, ...]:
     return tuple(allocation.job for allocation in allocations[:_MAX_NAMED_JOBS])
 
 

@@ -1,0 +1,75 @@
+"""Who holds instances while a decision is made, found by what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from headway.model import Allocation, Demand, Snapshot
+from headway.ordering import held_priority, victim_order
+from headway.teams import charge
+
+
+class Holders:
+    """All attempts of a snapshot. Those that the decision preempts leave the live ones one by one.
+
+    Pools are pools and team limits alike (:mod:`headway.teams`).
+
+    Attributes:
+        stopping: attempts that were asked to stop before this decision, in an order that depends on nothing else.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._policy = policy = snapshot.policy
+        limited = any(team.limit for team in policy.teams.values())
+        self._charges = {a.attempt: charge(a.demand, a.team, policy) for a in snapshot.allocations} if limited else {}
+        self._live = {a.attempt: a for a in snapshot.allocations if not a.stopping}
+        self._by_pool: dict[str, list[Allocation]] = {}
+        for allocation in snapshot.allocations:
+            for pool in self.charged(allocation):
+                self._by_pool.setdefault(pool, []).append(allocation)
+        self.stopping = sorted((a for a in snapshot.allocations if a.stopping), key=lambda each: each.attempt)
+        #: By pools, worked out when first asked for.
+        self._victim_lines: dict[tuple[str, ...], list[Allocation]] = {}
+        self._lowest: int | None = None
+
+    @property
+    def live(self) -> Mapping[str, Allocation]:
+        """Who holds instances and has not been asked to stop, by attempt."""
+        return self._live
+
+    @property
+    def lowest_priority(self) -> int:
+        """No live attempt is protected by less than this. Only asked for if there are any.
+
+        Worked out once: attempts only leave, so it stays a bound.
+        """
+        if self._lowest is None:
+            self._lowest = min(held_priority(each, self._policy) for each in self._live.values())
+        return self._lowest
+
+    def charged(self, allocation: Allocation) -> Demand:
+        """What an attempt takes of pools and of its team's limits."""
+        return self._charges.get(allocation.attempt, allocation.demand)
+
+    def remove(self, attempt: str) -> None:
+        """An attempt is preempted by this decision."""
+        del self._live[attempt]
+
+    def of(self, pools: Collection[str]) -> tuple[Allocation, ...]:
+        """Who holds some of these pools, stopping or not, each once."""
+        if len(pools) == 1:
+            return tuple(self._by_pool.get(next(iter(pools)), ()))
+        return tuple({a.attempt: a for pool in pools for a in self._by_pool.get(pool, ())}.values())
+
+    def in_victim_order(self, pools: Collection[str]) -> Iterator[Allocation]:
+        """Live attempts that hold some of these pools, by :func:`headway.ordering.victim_order`."""
+        key = tuple(sorted(pools))
+        line = self._victim_lines.get(key)
+        if line is None:
+            now_ms, policy = self._snapshot.now_ms, self._policy
+            line = sorted(
+                (a for a in self.of(key) if not a.stopping), key=lambda each: victim_order(each, now_ms, policy)
+            )
+            self._victim_lines[key] = line
+        return (each for each in line if each.attempt in self._live)
