@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from headway.capacity import minus
 from headway.model import Snapshot, WaitingJob
 from headway.ordering import effective_priority, rank
+from headway.policy import Team
 from headway.teams import weighted_dominant_use, within_guarantee
 
 
@@ -22,19 +23,17 @@ def in_rank_order(snapshot: Snapshot, use: Mapping[str, Mapping[str, int]]) -> I
         snapshot: pools, policy, waiting jobs.
         use: instances per pool that each team holds, by team; may change while the jobs are gone through.
     """
-    policy, now_ms = snapshot.policy, snapshot.now_ms
+    policy = snapshot.policy
     if not policy.teams and policy.ageing is None:
-        # A decision seldom looks at all of a long line: a heap sorts no more of it than is asked for.
-        line = [(*rank(job), job) for job in snapshot.waiting]
-        heapq.heapify(line)
+        line = _heap_of(snapshot.waiting, None, snapshot)
         while line:
             yield heapq.heappop(line)[-1]
         return
     reserved = {reservation.job: reservation.demand for reservation in snapshot.reservations}
-    by_team: dict[str, list[tuple[int, int, str, WaitingJob]]] = {}
+    jobs_of: dict[str, list[WaitingJob]] = {}
     for job in snapshot.waiting:
-        entry = (-effective_priority(job, now_ms, policy), job.entry_time_ms, job.name, job)
-        by_team.setdefault(job.team, []).append(entry)
+        jobs_of.setdefault(job.team, []).append(job)
+    by_team = {team: _heap_of(jobs, policy.team(team), snapshot) for team, jobs in jobs_of.items()}
     first_of_each: list[tuple[bool, int, float, int, str, str]] = []
 
     def push(team: str) -> None:
@@ -46,11 +45,25 @@ def in_rank_order(snapshot: Snapshot, use: Mapping[str, Mapping[str, int]]) -> I
         share = weighted_dominant_use(held, snapshot.pools, entitled.weight)
         heapq.heappush(first_of_each, (borrows, minus_priority, share, entered_ms, name, team))
 
-    for team, jobs in by_team.items():
-        heapq.heapify(jobs)
+    for team in by_team:
         push(team)
     while first_of_each:
         team = heapq.heappop(first_of_each)[-1]
         yield heapq.heappop(by_team[team])[-1]
         if by_team[team]:
             push(team)
+
+
+def _heap_of(
+    jobs: Iterable[WaitingJob], team: Team | None, snapshot: Snapshot
+) -> list[tuple[int, int, str, WaitingJob]]:
+    """The jobs of one team, or of all where there are none, as a heap: a decision seldom looks at all of them."""
+    if snapshot.policy.ageing is None and (team is None or team.max_priority is None):
+        heap = [(*rank(job), job) for job in jobs]
+    else:
+        heap = [
+            (-effective_priority(job, snapshot.now_ms, snapshot.policy), job.entry_time_ms, job.name, job)
+            for job in jobs
+        ]
+    heapq.heapify(heap)
+    return heap

@@ -33,7 +33,7 @@ def effective_priority(job: WaitingJob, now_ms: int, policy: Policy) -> int:
 def held_priority(allocation: Allocation, policy: Policy) -> int:
     """The priority that protects an attempt: the given one, and what its job had gained by ageing when it started."""
     given = given_priority(allocation.priority, allocation.team, policy)
-    return given + _aged(allocation.entry_time_ms, allocation.since_ms, policy)
+    return given if policy.ageing is None else given + _aged(allocation.entry_time_ms, allocation.since_ms, policy)
 
 
 def _aged(entry_time_ms: int | None, until_ms: int, policy: Policy) -> int:

@@ -145,11 +145,14 @@ class Preemption:
         """Whether there is anybody at all whom the job could outrank."""
         if not self._policy.preemption or not self._holders.live:
             return False
-        if given_priority(job.priority, job.team, self._policy) > self._holders.lowest_priority:
+        if self._outranks_somebody(job):
             return True
-        return bool(self._policy.teams) and self.reclaims(job, job.demand)
+        return bool(self._policy.teams) and any(self.reclaims(job, (pool,)) for pool in job.demand)
 
-    def reclaims(self, job: WaitingJob, lacking: Demand) -> bool:
+    def _outranks_somebody(self, job: WaitingJob) -> bool:
+        return given_priority(job.priority, job.team, self._policy) > self._holders.lowest_priority
+
+    def reclaims(self, job: WaitingJob, lacking: Iterable[str]) -> bool:
         """Whether the job's team is within its guarantee with this job, in the pools that it lacks."""
         if not self._policy.teams:
             return False
@@ -160,7 +163,10 @@ class Preemption:
 
     def victims(self, job: WaitingJob, lacking: Demand) -> tuple[Allocation, ...]:
         """The attempts to stop so that the job gets what it lacks; empty if that cannot be had."""
-        if not self._policy.preemption:
+        if not self._policy.preemption or not self._holders.live:
+            return ()
+        reclaims = self.reclaims(job, lacking)
+        if not reclaims and not self._outranks_somebody(job):
             return ()
         return victims_for(
             job,
@@ -169,7 +175,7 @@ class Preemption:
             self._use,
             self._now_ms,
             self._policy,
-            reclaims=self.reclaims(job, lacking),
+            reclaims=reclaims,
             charged=self._holders.charged,
         )
 

@@ -192,9 +192,13 @@ class _Pass:
             lacks = lacks or count > self.spare[pool] + self.unclaimed.get(pool, 0)
         if lacks:
             return self._behind(pools)
-        if self.policy.teams or job.not_before_ms > self.now_ms or any(self.unclaimed.values()):
+        if job.not_before_ms > self.now_ms or any(self.unclaimed.values()):
             return None
-        delayed = self.heads.delayed_by(job.demand, self._until_ms(job))
+        takes = charge(job.demand, job.team, self.policy)
+        if takes is not job.demand and shortfall(takes, self.spare):
+            # What its team may still use has to be told.
+            return None
+        delayed = self.heads.delayed_by(takes, self._until_ms(job))
         return self._would_delay(delayed) if delayed is not None else None
 
     def _behind(self, pools: Combination) -> Reason:
