@@ -129,6 +129,23 @@ def snapshots(
     )
 
 
+def borrowing_goes_on(snapshot: Snapshot) -> Snapshot:
+    """The same, where one team waits for what it is guaranteed, and the other would borrow what is still free too."""
+    red, blue = TEAMS
+    return replace(
+        snapshot,
+        pools={pool: size + 1 for pool, size in snapshot.pools.items()},
+        waiting=tuple(
+            replace(job, team=red, priority=0, not_before_ms=0)
+            if i < 2
+            else replace(job, team=blue, priority=4, not_before_ms=0, demand={POOLS[i % 2]: 1})
+            for i, job in enumerate(snapshot.waiting)
+        ),
+        allocations=tuple(replace(attempt, team=blue, preemptible=True) for attempt in snapshot.allocations),
+        policy=Policy(teams={red: Team(guaranteed=dict.fromkeys(POOLS, 2))}),
+    )
+
+
 def borrowed_from_red(snapshot: Snapshot) -> Snapshot:
     """The same, where one team waits for what it is guaranteed and the other has borrowed it all."""
     red, blue = TEAMS

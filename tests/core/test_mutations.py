@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -14,13 +15,16 @@ from hypothesis.strategies import SearchStrategy
 from headway import backfill, heads, holders, line, preemption, schedule
 from headway.ordering import held_priority, victim_order
 from headway.plan import Preempt, Start
+from headway.preemption import protected_until_ms
 from tests.core import test_histories as histories
 from tests.core import test_promises as promises
-from tests.core.strategies import borrowed_from_red, nothing_owed, snapshots
+from tests.core import test_turns as turns
+from tests.core.strategies import borrowed_from_red, borrowing_goes_on, nothing_owed, snapshots
 
 MAX_EXAMPLES = 1000
 
 Pass = schedule._Pass
+heap_of = line._heap_of
 
 ANY = snapshots()
 PLAIN = snapshots("none", ageing=False, backfill=True)
@@ -30,6 +34,7 @@ TEAMS = snapshots("several", ageing=False)
 FULL = snapshots("none", ageing=False, backfill=True, full=True)
 FULL_TEAM = snapshots("one", ageing=False, full=True)
 FULL_TEAMS = snapshots("several", ageing=False, full=True)
+BORROWING = FULL_TEAMS.map(borrowing_goes_on)
 BORROWED = FULL_TEAMS.map(borrowed_from_red)
 LIMITED = snapshots("none", ageing=False, backfill=True, unlimited=False)
 
@@ -42,7 +47,7 @@ def _lose_the_earmark(**fields: Any) -> Preempt:
     return Preempt(**{**fields, "freed": {}})
 
 
-def _by_name(snapshot: Any, _use: Any) -> Any:
+def _by_name(snapshot: Any, *_: Any) -> Any:
     return iter(sorted(snapshot.waiting, key=lambda job: job.name))
 
 
@@ -132,6 +137,28 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
     "who fits is told to wait": (
         Pass, "_start", lambda self, job, *_: self._wait_or_preempt(job, dict(job.demand), [], None),
         promises.first_in_line_is_not_kept_from_what_is_free, PLAIN,
+    ),
+    "what was freed for one goes round among its equals": (
+        line, "_heap_of", lambda jobs, team, _, snapshot: heap_of(jobs, team, {}, snapshot),
+        turns.only_who_is_ahead_takes_over, TEAMS
+    ),
+    "who borrows stands before who is owed": (
+        line, "within_guarantee", lambda *_: True, turns.nobody_borrows_what_is_reclaimed, BORROWING
+    ),
+    "jobs of a team hide each other in all pools": (
+        line, "_apart", lambda jobs, _: iter([list(jobs)]), turns.nobody_borrows_what_is_reclaimed, BORROWING
+    ),
+    "nobody takes over": (
+        Pass, "_take_over", lambda *_: None, histories.every_job_is_served, ANY
+    ),
+    "a job may be preempted again and again": (
+        preemption, "protected_until_ms",
+        lambda attempt, policy: protected_until_ms(attempt, replace(policy, max_preemptions=1000)),
+        promises.protected_attempts_run_on, ANY
+    ),
+    "only one blocked job has a reserved start": (
+        heads.Heads, "are_full", lambda self, pools: self.first(pools) is not None,
+        promises.starts_that_can_be_known_are_known, LIMITED
     ),
     "nobody is served": (
         Pass, "_start", lambda *_: None, histories.every_job_is_served, PLAIN

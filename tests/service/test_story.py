@@ -227,11 +227,11 @@ def test_two_ticks_at_once_launch_every_job_once(world: World) -> None:
     class Interrupted(Ticker):
         interrupted = False
 
-        def _apply(self, plan, ledger, report) -> None:
+        def _apply(self, plan, ledger, given_up, report) -> bool:
             if not self.interrupted:
                 self.interrupted = True
                 world.tick()
-            super()._apply(plan, ledger, report)
+            return super()._apply(plan, ledger, given_up, report)
 
     ticker = world.ticker()
     ticker.__class__ = Interrupted
@@ -481,6 +481,6 @@ def test_a_job_may_lose_its_reservation_and_start_on_something_else_in_one_plan(
     plan = Plan(
         actions=(Release(job="a", demand={P5: 1}, reason=why), Start(job="a", demand={P5: 1}, reason=why)), holds=()
     )
-    world.ticker()._apply(plan, ledger, report)
+    world.ticker()._apply(plan, ledger, set(), report)
     assert (report.released, report.started, report.rejected) == (["a"], ["a"], 0)
     assert [(pool.free, pool.size) for pool in read_ledger(world.table).pools] == [(1, 2)]

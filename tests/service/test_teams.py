@@ -275,13 +275,13 @@ def test_two_ticks_at_once_do_not_exceed_the_limit_of_a_team_together() -> None:
 
         interrupted = False
 
-        def _apply(self, plan: Any, ledger: Any, report: Any) -> None:
+        def _apply(self, plan: Any, ledger: Any, given_up: Any, report: Any) -> bool:
             if not self.interrupted:
                 self.interrupted = True
                 world.desk.set_priority("a3", 9)
                 world.desk.set_priority("a2", 9)
                 world.tick()
-            super()._apply(plan, ledger, report)
+            return super()._apply(plan, ledger, given_up, report)
 
     ticker = world.ticker()
     ticker.__class__ = Interrupted

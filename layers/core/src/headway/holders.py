@@ -10,12 +10,12 @@ from headway.teams import charge
 
 
 class Holders:
-    """All attempts of a snapshot. Those that the decision preempts leave the live ones one by one.
+    """All attempts of a snapshot. Those that the decision preempts go from the live to the stopping ones, one by one.
 
     Pools are pools and team limits alike (:mod:`headway.teams`).
 
     Attributes:
-        stopping: attempts that were asked to stop before this decision, in an order that depends on nothing else.
+        stopping: attempts that have been asked to stop, first those from before this decision, by name.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -52,9 +52,10 @@ class Holders:
         """What an attempt takes of pools and of its team's limits."""
         return self._charges.get(allocation.attempt, allocation.demand)
 
-    def remove(self, attempt: str) -> None:
+    def stop(self, attempt: Allocation) -> None:
         """An attempt is preempted by this decision."""
-        del self._live[attempt]
+        del self._live[attempt.attempt]
+        self.stopping.append(attempt)
 
     def of(self, pools: Collection[str]) -> tuple[Allocation, ...]:
         """Who holds some of these pools, stopping or not, each once."""

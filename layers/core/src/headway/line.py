@@ -4,65 +4,143 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from headway.capacity import minus
-from headway.model import Snapshot, WaitingJob
-from headway.ordering import effective_priority, rank
+from headway.model import Demand, Snapshot, WaitingJob
+from headway.ordering import effective_priority
 from headway.policy import Team
-from headway.teams import weighted_dominant_use, within_guarantee
+from headway.teams import TeamUse, weighted_dominant_use, within_guarantee
 
 
-def in_rank_order(snapshot: Snapshot, use: Mapping[str, Mapping[str, int]]) -> Iterator[WaitingJob]:
-    """The waiting jobs by rank.
+def in_rank_order(snapshot: Snapshot, use: TeamUse, reserved: Mapping[str, Demand]) -> Iterator[WaitingJob]:
+    """The waiting jobs by rank: by effective priority, by entry time, by name.
 
-    First those that their team's guarantee covers; then by effective priority, by weighted dominant use of the team,
-    by entry time, by name. ``use`` is read anew before each job, so that a team that was just given instances comes
-    later: this is how the teams take turns. Within a team the order does not depend on use.
+    Where there are teams, those come first that their team's guarantee covers, and teams take turns: among jobs of one
+    effective priority the weighted dominant use of the team comes before the entry time. What has been freed for a job
+    is its turn, so among its equals it comes first; otherwise they would take it from each other turn by turn. Jobs of
+    one team that compete for a pool do not overtake each other, so that a large one is not passed by smaller ones
+    that the guarantee covers.
 
     Args:
         snapshot: pools, policy, waiting jobs.
-        use: instances per pool that each team holds, by team; may change while the jobs are gone through.
+        use: what each team holds or has reserved. It may change while the jobs are gone through, and what comes next
+            is worked out anew then: a team that was just given instances comes later.
+        reserved: what is reserved for each job, as a part of its team's use.
     """
-    policy = snapshot.policy
-    if not policy.teams and policy.ageing is None:
-        line = _heap_of(snapshot.waiting, None, snapshot)
+    if not snapshot.policy.teams:
+        line = _heap_of(snapshot.waiting, None, {}, snapshot)
         while line:
-            yield heapq.heappop(line)[-1]
+            yield heapq.heappop(line).job
         return
-    reserved = {reservation.job: reservation.demand for reservation in snapshot.reservations}
-    jobs_of: dict[str, list[WaitingJob]] = {}
-    for job in snapshot.waiting:
-        jobs_of.setdefault(job.team, []).append(job)
-    by_team = {team: _heap_of(jobs, policy.team(team), snapshot) for team, jobs in jobs_of.items()}
-    first_of_each: list[tuple[bool, int, float, int, str, str]] = []
+    lines = _Lines(snapshot, use, reserved)
+    while (job := lines.next()) is not None:
+        yield job
 
-    def push(team: str) -> None:
-        minus_priority, entered_ms, name, job = by_team[team][0]
-        entitled, held = policy.team(team), use.get(team, {})
+
+class _Lines:
+    """The lines of teams, as many for each as have no pool in common, and which of them is next."""
+
+    def __init__(self, snapshot: Snapshot, use: TeamUse, reserved: Mapping[str, Demand]) -> None:
+        self._snapshot = snapshot
+        self._use = use
+        self._reserved = reserved
+        policy = snapshot.policy
+        lines = [(team, jobs) for team, mine in _by_team(snapshot.waiting).items() for jobs in _apart(mine, snapshot)]
+        self._teams = [team for team, _ in lines]
+        self._lines = [_heap_of(jobs, policy.team(team), reserved, snapshot) for team, jobs in lines]
+        self._of_team: dict[str, list[int]] = {}
+        #: How often each line was pushed: only its last place counts.
+        self._pushed = [0] * len(self._lines)
+        #: Where the first job of each line stands.
+        self._places: list[tuple[bool, int, bool, float, int, str, int, int]] = []
+        for number, team in enumerate(self._teams):
+            self._of_team.setdefault(team, []).append(number)
+            self._push(number)
+        use.changed.clear()
+
+    def next(self) -> WaitingJob | None:
+        """The first of all jobs that are left."""
+        while self._use.changed:
+            for number in self._of_team.get(self._use.changed.pop(), ()):
+                self._push(number)
+        while self._places:
+            *_, number, pushed = heapq.heappop(self._places)
+            if pushed == self._pushed[number]:
+                job = heapq.heappop(self._lines[number]).job
+                self._push(number)
+                return job
+        return None
+
+    def _push(self, number: int) -> None:
+        self._pushed[number] += 1
+        line = self._lines[number]
+        if not line:
+            return
+        while not line[0].unserved and line[0].name not in self._reserved:
+            # What was reserved for it has gone to another job since.
+            heapq.heapreplace(line, line[0]._replace(unserved=True))
+        minus_priority, unserved, entered_ms, name, job = line[0]
+        team = self._teams[number]
+        entitled, held = self._snapshot.policy.team(team), self._use.get(team, {})
         # What is reserved for the job counts as used by its team already.
-        takes = minus(job.demand, reserved[name]) if name in reserved else job.demand
+        takes = job.demand if unserved else minus(job.demand, self._reserved[name])
         borrows = not within_guarantee(held, takes, entitled.guaranteed)
-        share = weighted_dominant_use(held, snapshot.pools, entitled.weight)
-        heapq.heappush(first_of_each, (borrows, minus_priority, share, entered_ms, name, team))
+        share = weighted_dominant_use(held, self._snapshot.pools, entitled.weight) if unserved else 0.0
+        place = (borrows, minus_priority, unserved, share, entered_ms, name, number, self._pushed[number])
+        heapq.heappush(self._places, place)
 
-    for team in by_team:
-        push(team)
-    while first_of_each:
-        team = heapq.heappop(first_of_each)[-1]
-        yield heapq.heappop(by_team[team])[-1]
-        if by_team[team]:
-            push(team)
+
+def _by_team(jobs: Iterable[WaitingJob]) -> dict[str, list[WaitingJob]]:
+    teams: dict[str, list[WaitingJob]] = {}
+    for job in jobs:
+        teams.setdefault(job.team, []).append(job)
+    return teams
+
+
+def _apart(jobs: Iterable[WaitingJob], snapshot: Snapshot) -> Iterator[list[WaitingJob]]:
+    """The jobs of one team as lines that have no pool in common.
+
+    Jobs that demand more than there is stand in lines of their own: they cannot start, so they hide nobody.
+    """
+    by_pools: dict[frozenset[str], list[WaitingJob]] = {}
+    for job in jobs:
+        pools = snapshot.pools
+        limit = snapshot.policy.team(job.team).limit
+        if all(count <= min(pools.get(pool, 0), limit.get(pool, count)) for pool, count in job.demand.items()):
+            by_pools.setdefault(frozenset(job.demand), []).append(job)
+        else:
+            yield [job]
+    joined: list[tuple[frozenset[str], list[WaitingJob]]] = []
+    for wanted, line in by_pools.items():
+        shared = [(other, with_it) for other, with_it in joined if other & wanted]
+        joined = [(other, apart) for other, apart in joined if not other & wanted]
+        joined.append(
+            (wanted.union(*(other for other, _ in shared)), [*line, *(job for _, each in shared for job in each)])
+        )
+    for _, line in joined:
+        yield line
+
+
+class _Entry(NamedTuple):
+    minus_priority: int
+    unserved: bool
+    entry_time_ms: int
+    name: str
+    job: WaitingJob
 
 
 def _heap_of(
-    jobs: Iterable[WaitingJob], team: Team | None, snapshot: Snapshot
-) -> list[tuple[int, int, str, WaitingJob]]:
+    jobs: Iterable[WaitingJob], team: Team | None, reserved: Mapping[str, Demand], snapshot: Snapshot
+) -> list[_Entry]:
     """The jobs of one team, or of all where there are none, as a heap: a decision seldom looks at all of them."""
-    if snapshot.policy.ageing is None and (team is None or team.max_priority is None):
-        heap = [(*rank(job), job) for job in jobs]
+    now_ms, policy = snapshot.now_ms, snapshot.policy
+    heap: list[_Entry]
+    if policy.ageing is None and (team is None or team.max_priority is None):
+        heap = [_Entry(-job.priority, job.name not in reserved, job.entry_time_ms, job.name, job) for job in jobs]
     else:
         heap = [
-            (-effective_priority(job, snapshot.now_ms, snapshot.policy), job.entry_time_ms, job.name, job)
+            _Entry(-effective_priority(job, now_ms, policy), job.name not in reserved, job.entry_time_ms, job.name, job)
             for job in jobs
         ]
     heapq.heapify(heap)

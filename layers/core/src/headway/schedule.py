@@ -13,7 +13,7 @@ from headway.ordering import given_priority, held_priority, rank
 from headway.plan import Action, Hold, Plan, Preempt, Release, Start
 from headway.preemption import Preemption
 from headway.reasons import Reason
-from headway.teams import charge, is_limit, limited_pool, sizes, use_by_team
+from headway.teams import TeamUse, charge, is_limit, limited_pool, sizes
 
 
 def schedule(snapshot: Snapshot) -> Plan:
@@ -53,7 +53,7 @@ class _Pass:
             job.name: job for job in (snapshot.waiting if self.reserved else ()) if job.name in self.reserved
         }
         #: Instances per pool that each team holds or has reserved; empty where there are no teams.
-        self.use = use_by_team((a.team, a.demand) for a in holders.live.values()) if policy.teams else {}
+        self.use = TeamUse((a.team, a.demand) for a in (holders.live.values() if policy.teams else ()))
         for name, owner in self.owners.items():
             self._charge_team(owner.team, self.reserved[name])
         #: What a start may take: free in the ledger. Negative where a pool was shrunk below its use.
@@ -85,7 +85,7 @@ class _Pass:
         #: Jobs that something is kept for: they are looked at however far back they stand.
         owed = {*self.owners, *self.earmarked}
         past_head, considered = 0, 0
-        for job in in_rank_order(self.snapshot, self.use):
+        for job in in_rank_order(self.snapshot, self.use, self.reserved):
             if self.heads:
                 past_head += 1
             if past_head > self.policy.backfill_window:
@@ -104,9 +104,9 @@ class _Pass:
         owner = self.owners.get(name)
         return charge(self.reserved[name], owner.team, self.policy) if owner else self.reserved[name]
 
-    def _charge_team(self, team: str, demand: Demand) -> None:
+    def _charge_team(self, team: str, demand: Demand, times: int = 1) -> None:
         if self.policy.teams:
-            self.use[team] = plus(self.use.get(team, {}), demand)
+            self.use.add(team, demand, times)
 
     def _release_leftovers(self) -> None:
         """Give back what is reserved for jobs that left or no longer fit.
@@ -123,7 +123,7 @@ class _Pass:
         owner = self.owners.pop(name, None)
         demand = self.reserved.pop(name)
         if owner is not None:
-            self._charge_team(owner.team, {pool: -count for pool, count in demand.items()})
+            self._charge_team(owner.team, demand, -1)
         self.releases.append(Release(job=name, demand=demand, reason=reason))
         self.free = plus(self.free, charged)
         self.spare = plus(self.spare, charged)
@@ -228,12 +228,12 @@ class _Pass:
             return
         lower = sorted((o for o in self.owners.values() if o.name != job.name), key=rank, reverse=True)
         held = total(self._reserved_for(other.name) for other in lower)
-        if not overlap(lacking, held):
-            return
-        coming = plus(total(a.freed or {} for a in earmarked), self.unclaimed)
-        beyond = positive(minus(lacking, plus(held, coming)))
-        if beyond and not self.preemption.victims(job, beyond):
-            return
+        if shortfall(lacking, held):
+            # It cannot start at once, so it takes nothing in the place of what is being freed anyway.
+            lacking = positive(minus(lacking, plus(total(a.freed or {} for a in earmarked), self.unclaimed)))
+            beyond = positive(minus(lacking, held))
+            if beyond and not self.preemption.victims(job, beyond):
+                return
         for other in lower:
             theirs = self._reserved_for(other.name)
             if overlap(lacking, theirs):
@@ -306,9 +306,8 @@ class _Pass:
             used = overlap(lacking, frees)
             earmark = positive(minus(earmark, used))
             lacking = positive(minus(lacking, used))
-            self.holders.remove(victim.attempt)
-            if self.policy.teams:
-                self.use[victim.team] = minus(self.use.get(victim.team, {}), victim.demand)
+            self.holders.stop(victim)
+            self._charge_team(victim.team, victim.demand, -1)
             self.unclaimed = plus(self.unclaimed, positive(minus(frees, used)))
             self.stuck.clear()
             by_right = reclaims and held_priority(victim, self.policy) >= given_priority(
@@ -318,7 +317,9 @@ class _Pass:
             self.preemptions.append(
                 Preempt(job=victim.job, attempt=victim.attempt, for_job=job.name, freed=freed, reason=reason)
             )
-        self._hold(job, reasons.waits_for_freed(job, (*awaited, *victims)), blocks=False)
+        # It may lack nothing itself, and wait for a pool that holds more than it has since it was shrunk.
+        freeing = (*awaited, *victims) or tuple(a for a in self.holders.stopping if overlap(a.demand, job.demand))
+        self._hold(job, reasons.waits_for_freed(job, freeing), blocks=False)
 
     def _block_for(self, job: WaitingJob, need: Demand, lacking: Demand) -> None:
         limits = {limited_pool(pool)[0]: count for pool, count in lacking.items() if is_limit(pool)}

@@ -41,14 +41,25 @@ def limited_pool(limit: str) -> tuple[str, str]:
     return pool, team
 
 
-def use_by_team(holdings: Iterable[tuple[str, Demand]]) -> dict[str, dict[str, int]]:
-    """Instances per pool that each team holds."""
-    use: dict[str, dict[str, int]] = {}
-    for team, demand in holdings:
-        mine = use.setdefault(team, {})
+class TeamUse(dict[str, dict[str, int]]):
+    """Instances per pool that each team holds.
+
+    Attributes:
+        changed: teams whose use has changed since somebody emptied this.
+    """
+
+    def __init__(self, holdings: Iterable[tuple[str, Demand]] = ()) -> None:
+        super().__init__()
+        self.changed: set[str] = set()
+        for team, demand in holdings:
+            self.add(team, demand)
+
+    def add(self, team: str, demand: Demand, times: int = 1) -> None:
+        """A team takes something, or gives it back (-1 times)."""
+        mine = self.setdefault(team, {})
         for pool, count in demand.items():
-            mine[pool] = mine.get(pool, 0) + count
-    return use
+            mine[pool] = mine.get(pool, 0) + times * count
+        self.changed.add(team)
 
 
 def weighted_dominant_use(use: Demand, pools: Mapping[str, int], weight: float) -> float:
@@ -57,8 +68,8 @@ def weighted_dominant_use(use: Demand, pools: Mapping[str, int], weight: float) 
 
 
 def within_guarantee(use: Demand, takes: Demand, guaranteed: Demand) -> bool:
-    """Whether a team that uses ``use`` may take ``takes`` without borrowing."""
-    return all(use.get(pool, 0) + count <= guaranteed.get(pool, 0) for pool, count in takes.items() if count > 0)
+    """Whether a team that uses ``use`` borrows nothing of these pools once it has taken ``takes`` (which may be 0)."""
+    return all(use.get(pool, 0) + count <= guaranteed.get(pool, 0) for pool, count in takes.items())
 
 
 def gives_borrowed(use: Demand, victim: Allocation, guaranteed: Demand) -> bool:

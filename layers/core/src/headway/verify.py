@@ -8,7 +8,7 @@ from headway.model import Allocation, Snapshot, WaitingJob
 from headway.ordering import given_priority, held_priority
 from headway.plan import Plan, Preempt, Release, Start
 from headway.preemption import is_movable
-from headway.teams import use_by_team
+from headway.teams import TeamUse
 
 
 def verify(snapshot: Snapshot, plan: Plan) -> None:
@@ -23,7 +23,7 @@ def verify(snapshot: Snapshot, plan: Plan) -> None:
     team_of = {job.name: job.team for job in snapshot.waiting}
     held = [(a.team, a.demand) for a in snapshot.allocations]
     held += [(team_of[r.job], r.demand) for r in snapshot.reservations if r.job in team_of]
-    use = use_by_team(held)
+    use = TeamUse(held)
     holding = {allocation.job for allocation in snapshot.allocations}
     for action in plan.actions:
         match action:
@@ -31,7 +31,7 @@ def verify(snapshot: Snapshot, plan: Plan) -> None:
                 given_back = reserved.pop(action.job)
                 left = plus(left, given_back)
                 if action.job in team_of:
-                    use[team_of[action.job]] = minus(use[team_of[action.job]], given_back)
+                    use.add(team_of[action.job], given_back, -1)
             case Start():
                 _require(action.job in waiting, f"{action.job} is started but does not wait")
                 _require(action.job not in holding, f"{action.job} would have two live attempts")
@@ -45,7 +45,7 @@ def verify(snapshot: Snapshot, plan: Plan) -> None:
                     f"starting {action.job} would exceed a pool: {takes} of {left}",
                 )
                 team = team_of[action.job]
-                use[team] = plus(use.get(team, {}), takes)
+                use.add(team, takes)
                 over = shortfall(
                     {pool: count for pool, count in use[team].items() if takes.get(pool, 0) > 0},
                     {**use[team], **snapshot.policy.team(team).limit},

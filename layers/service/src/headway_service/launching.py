@@ -66,8 +66,12 @@ class Launcher:
             return attempt.lease_holder == self.holder or attempt.lease_until_ms < now_ms
         return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
 
-    def settle(self, attempt: AttemptRecord, now_ms: int) -> None:
+    def settle(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Launch or stop an attempt.
+
+        Returns:
+            Whether it went as it was decided: SageMaker launches it, or stops it. Otherwise instances may have come
+            free, or a job may be back in line, and that is worth another decision.
 
         Raises:
             Conflict: somebody else changed it meanwhile; nothing was decided.
@@ -78,13 +82,12 @@ class Launcher:
                 attempt, writes = transitions.take_lease(attempt, self.holder, self.lease_until_ms)
                 self._table.write(writes)
             if attempt.stop_cause is None:
-                self._launch(attempt, now_ms)
-            else:
-                self._give_up(attempt, now_ms)
-        else:
-            self._stop(attempt, now_ms)
+                return self._launch(attempt, now_ms)
+            self._give_up(attempt, now_ms)
+            return False
+        return self._stop(attempt, now_ms)
 
-    def _launch(self, attempt: AttemptRecord, now_ms: int) -> None:
+    def _launch(self, attempt: AttemptRecord, now_ms: int) -> bool:
         log = {"job": attempt.job_name, "attempt": attempt.attempt_name}
         try:
             self._training_jobs.create(self._request(attempt))
@@ -96,7 +99,7 @@ class Launcher:
                 logger.info("launched by an earlier try", extra=log)
                 self._confirm(attempt, now_ms)
                 self._look(attempt, now_ms)
-                return
+                return False
             text = f"SageMaker has another training job named `{attempt.attempt_name}`; the next try uses another name"
             self._postpone(attempt, ReasonCode.NAME_TAKEN, text, now_ms, name_is_free=False)
         except LaunchPostponed as error:
@@ -120,13 +123,13 @@ class Launcher:
             raise
         else:
             logger.info("launched", extra=log)
-            self._confirm(attempt, now_ms)
+            return self._confirm(attempt, now_ms)
+        return False
 
-    def _confirm(self, attempt: AttemptRecord, now_ms: int) -> None:
+    def _confirm(self, attempt: AttemptRecord, now_ms: int) -> bool:
         confirmed, writes = transitions.confirm(attempt, now_ms)
         self._table.write(writes)
-        if confirmed.attempt_state is AttemptState.STOPPING:
-            self._stop(confirmed, now_ms)
+        return confirmed.attempt_state is not AttemptState.STOPPING or self._stop(confirmed, now_ms)
 
     def _give_up(self, attempt: AttemptRecord, now_ms: int) -> None:
         """A launch that has to stop: perhaps an earlier invocation called CreateTrainingJob before it died."""
@@ -139,19 +142,20 @@ class Launcher:
         reason = Reason(code=code, message="stopped before SageMaker launched it")
         self._observer.end(attempt, trigger, reason, None, now_ms)
 
-    def _stop(self, attempt: AttemptRecord, now_ms: int) -> None:
+    def _stop(self, attempt: AttemptRecord, now_ms: int) -> bool:
         try:
             self._training_jobs.stop(attempt.attempt_name)
         except TrainingJobEnded:
             # Ended, or stopping already on somebody else's request: then its end will be told as any other.
             if self._look(attempt, now_ms):
-                return
+                return False
             item = self._table.get(AttemptRecord.key(attempt.attempt_name))
             if item is None:
-                return
+                return False
             attempt = AttemptRecord.parse(item)
         logger.info("asked to stop", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
         self._table.write(transitions.stop_sent(attempt, now_ms))
+        return True
 
     def _is_ours(self, attempt: AttemptRecord) -> bool | None:
         """Whether the training job of that name carries the attempt's mark; None if there is none."""

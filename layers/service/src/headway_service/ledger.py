@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from headway.capacity import shortfall
 from headway.lifecycle import WAITING
-from headway.model import Snapshot, WaitingJob
-from headway.ordering import MAX_PRIORITY, effective_priority, given_priority, rank, rank_key
+from headway.model import Allocation, Snapshot, WaitingJob
+from headway.ordering import MAX_PRIORITY, effective_priority, given_priority, held_priority, rank, rank_key
 from headway.policy import Policy
 from headway_service.ports import Table
 from headway_service.records import (
@@ -32,8 +32,8 @@ MAX_LINE_READS = 1000
 DEFAULT_POLICY = Policy()
 """The rules of a configuration that says nothing about them."""
 
-_PAGE = 32
-"""Entries that one query of a line reads at least, if so many may be needed."""
+_PAGE = 8
+"""Entries that one query of a line reads at least."""
 
 _AGED_PAGE = 10
 """Entries that one query reads while ageing is on. Each priority costs at least one query then."""
@@ -102,9 +102,10 @@ def read_snapshot(
 ) -> Snapshot:
     """The snapshot that a decision is made from.
 
-    Of each line, that is of each team in each pool, it takes in heads that could run until together they demand more
-    than the pool has: so many cannot all start or preempt, so no decision without backfill reaches further. For
-    backfill each line adds its share of the window, which all lines have together.
+    Of each line, that is of each team in each pool, it takes in heads until together they demand more than jobs of
+    their priority could get: so many cannot all start or preempt, so no decision without backfill reaches further.
+    For backfill each line of a pool that is not full adds its share of the window, which all lines have together:
+    in a full pool nobody can pass those ahead.
     So what is read depends on pools, teams and the window, not on how many jobs wait.
 
     Args:
@@ -118,9 +119,13 @@ def read_snapshot(
     sizes = {pool.pool: pool.size for pool in ledger.pools}
     waiting: dict[str, WaitingJob] = {}
     share = -(-policy.backfill_window // (len(sizes) * len(ledger.lines))) if policy.backfill and sizes else 0
-    for pool in sizes:
+    allocations = tuple(attempt.allocation() for attempt in ledger.attempts)
+    for pool, size in sizes.items():
+        within_reach = _WithinReach(pool, size, allocations, policy)
+        held = sum(each.demand.get(pool, 0) for each in allocations)
+        behind = share if held < size else policy.reserved_heads - 1
         for team in ledger.lines:
-            for job in _heads(table, pool, team, sizes, now_ms, policy, share=share, heads=heads):
+            for job in _heads(table, pool, team, sizes, now_ms, policy, within_reach, share=behind, heads=heads):
                 waiting[job.name] = job
     for record in also:
         if record.job_state in WAITING:
@@ -140,11 +145,37 @@ def read_snapshot(
     return Snapshot(
         now_ms=now_ms,
         pools=sizes,
-        allocations=tuple(attempt.allocation() for attempt in ledger.attempts),
+        allocations=allocations,
         reservations=tuple(reservation.reservation() for reservation in ledger.reservations),
         waiting=tuple(sorted(waiting.values(), key=rank)),
         policy=policy,
     )
+
+
+class _WithinReach:
+    """How many instances of a pool waiting jobs could get at most: what no attempt holds that they do not outrank."""
+
+    def __init__(self, pool: str, size: int, allocations: Iterable[Allocation], policy: Policy) -> None:
+        self._pool = pool
+        self._size = size
+        self._policy = policy
+        #: Instances that run, by the priority that protects them.
+        self._held: Counter[int] = Counter()
+        for each in allocations:
+            if not each.stopping and pool in each.demand:
+                self._held[held_priority(each, policy)] += each.demand[pool]
+
+    def of(self, priority: int, team: str) -> int:
+        """What jobs of this given priority, or of lower ones, could get together.
+
+        What is reserved or being freed counts, for somebody may leave or be overtaken. So does all that the team is
+        guaranteed.
+        """
+        if not self._policy.preemption:
+            return self._size - self._held.total()
+        mine = given_priority(priority, team, self._policy)
+        kept = sum(count for held, count in self._held.items() if held >= mine)
+        return min(self._size, self._size - kept + self._policy.team(team).guaranteed.get(self._pool, 0))
 
 
 def _heads(
@@ -154,11 +185,12 @@ def _heads(
     sizes: Mapping[str, int],
     now_ms: int,
     policy: Policy,
+    within_reach: _WithinReach,
     *,
     share: int,
     heads: int,
 ) -> list[WaitingJob]:
-    """The first jobs of a line: those that could fill the pool, the next, and ``share`` more; at least ``heads``.
+    """The first jobs of a line: all that could get instances, the next, and ``share`` more; at least ``heads``.
 
     Jobs that demand more than a pool holds or than their team may have (since that was made smaller) stand in the
     line without a chance; they must not hide the jobs behind them.
@@ -167,17 +199,18 @@ def _heads(
     most = {each: min(size, limit.get(each, size)) for each, size in sizes.items()}
     found: list[WaitingJob] = []
     fitting = filled = beyond = 0
-    # Small enough not to read a whole line of small jobs where a few large ones fill the pool; large enough for a
-    # line to need few queries.
-    most_read = sizes[pool] + 1 + share
-    page = max(share + 1, heads, min(most_read, _PAGE), most_read // 4)
+    reach = sizes[pool]
+    # Mostly one query is enough, and a line of large jobs is not read to its end.
+    page = max(share + 1, heads, min(reach + 1 + share, _PAGE), (within_reach.of(0, team) + 1 + share) // 4)
     for job in _Line(table, pool, team, now_ms, policy, page=page).jobs():
         found.append(job)
         if not shortfall(job.demand, most):
-            beyond += filled > sizes[pool]
+            # With ageing a job that reaches less far may come first: from it on others pass only within the share.
+            reach = min(reach, within_reach.of(job.priority, team))
+            beyond += filled > reach
             fitting += 1
             filled += job.demand[pool]
-            if filled > sizes[pool] and beyond >= share and fitting >= heads:
+            if filled > reach and beyond >= share and fitting >= heads:
                 break
     return found
 

@@ -84,19 +84,24 @@ class Ticker:
         while report.rounds < MAX_ROUNDS and self._has_time():
             report.rounds += 1
             ledger = read_ledger(self._table)
-            busy = self._settle(
-                [each for each in ledger.attempts if each.attempt_name not in given_up], given_up, report
-            )
-            if busy:
+            due = [
+                each
+                for each in ledger.attempts
+                if each.attempt_name not in given_up and self._launcher.pending(each, self._clock())
+            ]
+            if due:
+                # What an earlier invocation has left; it changes the ledger.
+                for attempt in due:
+                    self._carry_out(attempt, given_up, report)
                 continue
             snapshot = read_snapshot(self._table, ledger, self._clock(), policy=policy)
             _check_ledger(ledger, snapshot)
             report.waiting = len(snapshot.waiting)
             plan = schedule(snapshot)
             verify(snapshot, plan)
-            if not plan.actions:
+            if self._apply(plan, ledger, given_up, report):
+                # Carried out to the letter: a decision at the same moment would find nothing more to do.
                 break
-            self._apply(plan, ledger, report)
         logger.info(
             "tick",
             extra={
@@ -114,39 +119,49 @@ class Ticker:
     def _has_time(self) -> bool:
         return self._clock() < self._deadline_ms - RESERVED_MS
 
-    def _settle(self, attempts: list[AttemptRecord], given_up: set[str], report: TickReport) -> bool:
-        """Carry out what is left to carry out. Returns whether the ledger may have changed."""
-        due = [attempt for attempt in attempts if self._launcher.pending(attempt, self._clock())]
-        for attempt in due:
-            if not self._has_time():
-                break
-            try:
-                self._launcher.settle(attempt, self._clock())
-            except (Conflict, InvalidTransition):
-                report.rejected += 1
-            except Unclear as error:
-                report.unclear += 1
-                given_up.add(attempt.attempt_name)
-                logger.warning(
-                    "no clear answer",
-                    extra={"job": attempt.job_name, "attempt": attempt.attempt_name, "error": str(error)},
-                )
-        return bool(due)
+    def _apply(self, plan: Plan, ledger: Ledger, given_up: set[str], report: TickReport) -> bool:
+        """Write the intent of each action and carry it out. Returns whether all of it went as it was decided.
 
-    def _apply(self, plan: Plan, ledger: Ledger, report: TickReport) -> None:
-        """Write the intents of a plan; the next round carries them out. What is rejected waits for that round too."""
+        What is rejected, or not reached in time, waits for another decision.
+        """
         self._started.clear()
+        as_decided = True
         for action in plan.actions:
+            if not self._has_time():
+                return False
             try:
-                self._write(action, ledger, report)
-                if isinstance(action, Release):
-                    # The same plan may start the job that lost its reservation, on something else.
-                    ledger = ledger.without_reservation(action.job)
+                attempt = self._write(action, ledger, report)
             except (Conflict, InvalidTransition):
+                as_decided = False
                 report.rejected += 1
                 logger.info("an action was rejected", extra={"job": action.job, "action": type(action).__name__})
+                continue
+            if attempt is None:
+                # The same plan may start the job that lost its reservation, on something else.
+                ledger = ledger.without_reservation(action.job)
+            elif self._launcher.pending(attempt, self._clock()):
+                as_decided &= self._carry_out(attempt, given_up, report)
+        return as_decided
 
-    def _write(self, action: Action, ledger: Ledger, report: TickReport) -> None:
+    def _carry_out(self, attempt: AttemptRecord, given_up: set[str], report: TickReport) -> bool:
+        """Launch or stop an attempt. Returns whether it went as it was decided."""
+        if not self._has_time():
+            return False
+        try:
+            return self._launcher.settle(attempt, self._clock())
+        except (Conflict, InvalidTransition):
+            report.rejected += 1
+        except Unclear as error:
+            report.unclear += 1
+            given_up.add(attempt.attempt_name)
+            logger.warning(
+                "no clear answer",
+                extra={"job": attempt.job_name, "attempt": attempt.attempt_name, "error": str(error)},
+            )
+        return False
+
+    def _write(self, action: Action, ledger: Ledger, report: TickReport) -> AttemptRecord | None:
+        """Write the intent of an action. Returns the attempt that is now to be launched or stopped."""
         now_ms = self._clock()
         match action:
             case Release():
@@ -154,18 +169,23 @@ class Ticker:
                 if reservation is not None:
                     self._table.write(transitions.release(reservation))
                     report.released.append(action.job)
+                return None
             case Start():
                 job = self._job(action.job)
-                self._table.write(self._start(job, action, ledger, now_ms))
+                attempt = self._attempt(job, now_ms)
+                self._table.write(self._start(job, attempt, action, ledger, now_ms))
                 self._started[job.team] += 1
                 report.started.append(action.job)
+                return attempt
             case Preempt():
-                self._table.write(self._preempt(action, ledger, now_ms))
+                attempt, writes = self._preempt(action, ledger, now_ms)
+                self._table.write(writes)
                 report.preempted.append(action.job)
+                return attempt
 
-    def _start(self, job: JobRecord, action: Start, ledger: Ledger, now_ms: int) -> list[Write]:
+    def _attempt(self, job: JobRecord, now_ms: int) -> AttemptRecord:
         number = job.attempt_count + 1
-        attempt = AttemptRecord(
+        return AttemptRecord(
             attempt_name=attempt_name(job.job_name, number),
             job_name=job.job_name,
             number=number,
@@ -184,6 +204,8 @@ class Ticker:
             lease_until_ms=self._launcher.lease_until_ms,
             seen_ms=now_ms,
         )
+
+    def _start(self, job: JobRecord, attempt: AttemptRecord, action: Start, ledger: Ledger, now_ms: int) -> list[Write]:
         limited = None
         if self._policy.team(job.team).limit:
             team = next((each for each in ledger.teams if each.team == job.team), None)
@@ -193,7 +215,7 @@ class Ticker:
         reservation = ledger.reservation_of(job.job_name)
         return transitions.start(job, attempt, reservation, action.reason, now_ms, limited=limited)
 
-    def _preempt(self, action: Preempt, ledger: Ledger, now_ms: int) -> list[Write]:
+    def _preempt(self, action: Preempt, ledger: Ledger, now_ms: int) -> tuple[AttemptRecord, list[Write]]:
         attempt = ledger.attempt_of(action.job)
         if attempt is None:
             raise Conflict([0])

@@ -139,14 +139,14 @@ def postpone(
 
 def preempt(
     job: JobRecord, attempt: AttemptRecord, preemptor: str, freed: Demand, reason: Reason, now_ms: int
-) -> list[Write]:
-    """Ask an attempt to stop for a waiting job, which gets ``freed`` of what it frees.
+) -> tuple[AttemptRecord, list[Write]]:
+    """Ask an attempt to stop for a waiting job, which gets ``freed`` of what it frees. Gives the attempt as it is then.
 
     Fails if the preemptor no longer waits.
     """
     moved = _step(job, JobTrigger.PREEMPT, reason, now_ms, attempt=attempt.attempt_name)
     stopping = _stopping(attempt, StopCause.PREEMPTION, freed_for=preemptor, freed=dict(freed))
-    return [
+    return stopping, [
         moved.put(was=job.version),
         stopping.put(was=attempt.version),
         Check(key=JobRecord.key(preemptor), requires=OneOf("jobState", tuple(sorted(WAITING)))),

@@ -1,0 +1,107 @@
+"""Who comes before whom in what others wait for: take-overs, borrowing, and that a decision is complete.
+
+Like those of ``test_promises`` these are predicates, and ``test_mutations`` shows that each notices a broken rule.
+"""
+
+from __future__ import annotations
+
+from hypothesis import given
+
+from headway.capacity import minus
+from headway.model import Snapshot, WaitingJob
+from headway.plan import Preempt, Release, Start
+from headway.reasons import ReasonCode
+from headway.schedule import schedule
+from headway.teams import TeamUse
+from tests.core.strategies import World, borrowing_goes_on, snapshots
+from tests.core.test_promises import own, plain_rank
+
+
+def guaranteed(job: WaitingJob, snapshot: Snapshot) -> bool:
+    """Whether the guarantee of its team could cover the job, if the team used nothing else."""
+    entitled = snapshot.policy.team(job.team).guaranteed
+    return all(count <= entitled.get(pool, 0) for pool, count in job.demand.items())
+
+
+def nothing_is_left_to_decide(snapshot: Snapshot) -> None:
+    """When a decision has been carried out, the next one at the same moment has nothing to do.
+
+    But for a job within a guarantee that stands behind a larger one of its team: it may reclaim what was just borrowed.
+    And while somebody backs off, others may count on who was just started as its victims.
+    """
+    if any(job.not_before_ms > snapshot.now_ms for job in snapshot.waiting):
+        return
+    world = World.of(snapshot)
+    world.apply(schedule(snapshot))
+    left = schedule(world.snapshot()).actions
+    assert all(isinstance(action, Preempt) and action.reason.code is ReasonCode.RECLAIMED for action in left)
+
+
+def only_who_is_ahead_takes_over(snapshot: Snapshot) -> None:
+    """Promise 5: a reservation goes to a job of higher priority or within a guarantee, not to an equal in turn."""
+    waiting = {job.name: job for job in snapshot.waiting}
+    reserved = {reservation.job for reservation in snapshot.reservations}
+    for action in schedule(snapshot).actions:
+        if not isinstance(action, Release) or not action.reason.jobs:
+            continue
+        loser, taker = waiting[action.job], waiting[action.reason.jobs[0]]
+        ahead = plain_rank(taker, snapshot) < plain_rank(loser, snapshot)
+        if not snapshot.policy.teams:
+            assert ahead
+        elif not guaranteed(taker, snapshot):
+            higher = plain_rank(taker, snapshot)[0] < plain_rank(loser, snapshot)[0]
+            assert higher or (ahead and (taker.name in reserved or taker.team == loser.team))
+
+
+def nobody_borrows_what_is_reclaimed(snapshot: Snapshot) -> None:
+    """Guarantees: where borrowers are stopped for the first in line of a team, nobody else starts to borrow."""
+    waiting = {job.name: job for job in snapshot.waiting}
+    live = [(a.team, a.demand) for a in snapshot.allocations if not a.stopping]
+    use = TeamUse([*live, *((waiting[r.job].team, r.demand) for r in snapshot.reservations if r.job in waiting)])
+    plan = schedule(snapshot)
+    borrowed: dict[str, set[str]] = {}
+    for action in plan.actions:
+        if isinstance(action, Release) and action.job in waiting:
+            use.add(waiting[action.job].team, action.demand, -1)
+        if isinstance(action, Start):
+            job = waiting[action.job]
+            takes = minus(job.demand, own(snapshot, job.name))
+            use.add(job.team, takes)
+            entitled = snapshot.policy.team(job.team).guaranteed
+            over = {pool for pool, count in takes.items() if count > 0 and use[job.team][pool] > entitled.get(pool, 0)}
+            borrowed.setdefault(job.team, set()).update(over)
+    for action in plan.actions:
+        if isinstance(action, Preempt) and action.reason.code is ReasonCode.RECLAIMED:
+            taker = waiting[action.for_job]
+            if _is_first(taker, snapshot):
+                beside = {pool for team, pools in borrowed.items() if team != taker.team for pool in pools}
+                assert not beside & action.freed.keys()
+
+
+def _is_first(job: WaitingJob, snapshot: Snapshot) -> bool:
+    """Whether nobody of its team who waits for some of the same stands before it."""
+    return all(
+        plain_rank(job, snapshot) <= plain_rank(other, snapshot)
+        for other in snapshot.waiting
+        if other.team == job.team and other.demand.keys() & job.demand.keys()
+    )
+
+
+@given(snapshots())
+def test_a_decision_that_is_carried_out_leaves_nothing_to_decide(snapshot: Snapshot) -> None:
+    nothing_is_left_to_decide(snapshot)
+
+
+@given(snapshots(ageing=False))
+def test_equals_do_not_take_over_what_has_been_freed_for_one_of_them(snapshot: Snapshot) -> None:
+    only_who_is_ahead_takes_over(snapshot)
+
+
+@given(snapshots("several", ageing=False))
+def test_nobody_starts_to_borrow_what_others_have_to_give_back(snapshot: Snapshot) -> None:
+    nobody_borrows_what_is_reclaimed(snapshot)
+
+
+@given(snapshots("several", ageing=False, full=True).map(borrowing_goes_on))
+def test_nobody_starts_to_borrow_beside_a_job_that_gets_its_guarantee_back(snapshot: Snapshot) -> None:
+    nobody_borrows_what_is_reclaimed(snapshot)
