@@ -243,7 +243,6 @@ def test_jobs_without_a_run_time_never_end() -> None:
     going.run()
     assert going.next_ms is None
     assert {allocation.job for allocation in going.allocations.values()} == {"r", "w"}
-    assert going.last_plan == NOTHING
     assert not going.waiting
 
 

@@ -105,3 +105,10 @@ def test_nobody_starts_to_borrow_what_others_have_to_give_back(snapshot: Snapsho
 @given(snapshots("several", ageing=False, full=True).map(borrowing_goes_on))
 def test_nobody_starts_to_borrow_beside_a_job_that_gets_its_guarantee_back(snapshot: Snapshot) -> None:
     nobody_borrows_what_is_reclaimed(snapshot)
+
+
+@given(snapshots())
+def test_a_decision_without_reasons_for_those_who_wait_does_the_same(snapshot: Snapshot) -> None:
+    plan = schedule(snapshot, explain=False)
+    assert plan.actions == schedule(snapshot).actions
+    assert not plan.holds

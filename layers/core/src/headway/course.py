@@ -88,7 +88,6 @@ class Course:
 
     Attributes:
         now_ms: the present.
-        last_plan: the decision that was reached at the present: it has no actions, and all the holds.
     """
 
     def __init__(
@@ -112,7 +111,6 @@ class Course:
             record: is called with each event, in order.
         """
         self.now_ms = snapshot.now_ms
-        self.last_plan: Plan | None = None
         self._pools = snapshot.pools
         self._policy = snapshot.policy
         self._decide = decide
@@ -215,7 +213,6 @@ class Course:
                     case Preempt():
                         self._preempt(action)
             if not plan.actions:
-                self.last_plan = plan
                 return
         raise InvariantViolation(f"after {_MAX_ROUNDS} decisions at {self.now_ms} ms there is still something to do")
 

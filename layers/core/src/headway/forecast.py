@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from headway.course import Course, Event, Happening, RunTime
 from headway.errors import HeadwayError
@@ -123,7 +124,9 @@ def forecast(
         elif event.happening is Happening.STARTED and starts.get(event.job) is None:
             starts[event.job] = event.time_ms
 
-    course = Course(snapshot, schedule, run_time or by_limits(snapshot), stop_ms=stop_ms, record=note)
+    course = Course(
+        snapshot, partial(schedule, explain=False), run_time or by_limits(snapshot), stop_ms=stop_ms, record=note
+    )
     course.settle()
     for _ in range(min(steps, MAX_FORECAST_STEPS)):
         if None not in starts.values() or not course.step():

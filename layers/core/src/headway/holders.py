@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from headway.capacity import total
 from headway.model import Allocation, Demand, Snapshot
 from headway.ordering import held_priority, victim_order
 from headway.teams import charge
@@ -24,14 +25,16 @@ class Holders:
         limited = any(team.limit for team in policy.teams.values())
         self._charges = {a.attempt: charge(a.demand, a.team, policy) for a in snapshot.allocations} if limited else {}
         self._live = {a.attempt: a for a in snapshot.allocations if not a.stopping}
-        self._by_pool: dict[str, list[Allocation]] = {}
-        for allocation in snapshot.allocations:
-            for pool in self.charged(allocation):
-                self._by_pool.setdefault(pool, []).append(allocation)
         self.stopping = sorted((a for a in snapshot.allocations if a.stopping), key=lambda each: each.attempt)
-        #: By pools, worked out when first asked for.
+        #: By pool, and by pools, worked out when first asked for.
+        self._by_pool: dict[str, list[Allocation]] | None = None
         self._victim_lines: dict[tuple[str, ...], list[Allocation]] = {}
         self._lowest: int | None = None
+
+    @property
+    def held(self) -> dict[str, int]:
+        """What all attempts of the snapshot hold together."""
+        return total(self._charges.values() or (a.demand for a in self._snapshot.allocations))
 
     @property
     def live(self) -> Mapping[str, Allocation]:
@@ -59,6 +62,11 @@ class Holders:
 
     def of(self, pools: Collection[str]) -> tuple[Allocation, ...]:
         """Who holds some of these pools, stopping or not, each once."""
+        if self._by_pool is None:
+            self._by_pool = {}
+            for allocation in self._snapshot.allocations:
+                for pool in self.charged(allocation):
+                    self._by_pool.setdefault(pool, []).append(allocation)
         if len(pools) == 1:
             return tuple(self._by_pool.get(next(iter(pools)), ()))
         return tuple({a.attempt: a for pool in pools for a in self._by_pool.get(pool, ())}.values())

@@ -97,7 +97,7 @@ class Ticker:
             snapshot = read_snapshot(self._table, ledger, self._clock(), policy=policy)
             _check_ledger(ledger, snapshot)
             report.waiting = len(snapshot.waiting)
-            plan = schedule(snapshot)
+            plan = schedule(snapshot, explain=False)
             verify(snapshot, plan)
             if self._apply(plan, ledger, given_up, report):
                 # Carried out to the letter: a decision at the same moment would find nothing more to do.

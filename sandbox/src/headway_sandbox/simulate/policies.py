@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from headway import reasons
 from headway.capacity import free, minus, shortfall
@@ -30,7 +31,7 @@ class Contender:
     #: Whether the line is ordered by run time, as nobody could in earnest.
     shortest_first: bool = False
     #: Makes the scheduler, one for each simulation.
-    scheduler: Callable[[], Decide] = field(default=lambda: schedule)
+    scheduler: Callable[[], Decide] = field(default=lambda: partial(schedule, explain=False))
 
 
 class Article:
@@ -84,7 +85,7 @@ class Article:
         return [Preempt(job=victim.job, attempt=victim.attempt, for_job=first.name, freed={}, reason=reason)]
 
 
-_IN_ORDER = Policy(backfill=False, preemption=False)
+_IN_ORDER = Policy(backfill=False, backfill_window=0, preemption=False)
 
 CONTENDERS = {
     contender.name: contender
