@@ -1,0 +1,58 @@
+"""What ``make sim`` says of figures: each of its verdicts can go either way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headway_sandbox.simulate import checks
+from headway_sandbox.simulate.measures import Result
+from tests.sandbox.test_simulate import BLOCKED, play, trace
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Result:
+    return play(trace(tmp_path, *BLOCKED), "headway")
+
+
+@pytest.mark.parametrize(("off", "holds"), [(1.0, True), (0.992, True), (1.02, False), (0.98, False)])
+def test_figures_agree_within_a_hundredth(result: Result, off: float, holds: bool) -> None:
+    verdict, sentence = checks._agrees(result, result.jct.avg_s / off)
+    assert verdict is holds
+    assert f"({off - 1:+.3%})" in sentence
+
+
+@pytest.mark.parametrize(
+    ("longer", "unfinished", "holds"), [(1.0, 0, True), (0.5, 0, True), (1.002, 0, False), (1.0, 1, False)]
+)
+def test_the_queue_may_not_be_slower_than_easy_nor_leave_jobs(
+    result: Result, longer: float, unfinished: int, holds: bool
+) -> None:
+    jct = replace(result.jct, avg_s=result.jct.avg_s * longer)
+    assert checks._compares(replace(result, jct=jct, unfinished=unfinished), result, 2.0)[0] is holds
+
+
+@pytest.mark.parametrize(
+    ("high_s", "low_s", "alone_s", "holds"),
+    [
+        (9.0, 100.0, 1.0, True),
+        (11.0, 100.0, 1.0, False),
+        (50.0, 100.0, 49.0, True),
+        (50.0, 100.0, 45.0, False),
+    ],
+)
+def test_important_jobs_wait_a_tenth_or_hardly_longer_than_alone(
+    result: Result, high_s: float, low_s: float, alone_s: float, holds: bool
+) -> None:
+    ours = replace(result, wait_by_priority_s={"1": high_s, "0": low_s})
+    alone = replace(result, wait=replace(result.wait, avg_s=alone_s))
+    (verdict, _), (all_end, _) = checks._orders("muri", ours, alone)
+    assert (verdict, all_end) == (holds, True)
+
+
+def test_jobs_that_never_end_are_told(result: Result) -> None:
+    (_, _), (all_end, sentence) = checks._orders("muri", replace(result, unfinished=2), result)
+    assert not all_end
+    assert f"{result.jobs} of {result.jobs + 2} jobs end" in sentence
