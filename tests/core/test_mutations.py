@@ -146,7 +146,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         line, "within_guarantee", lambda *_: True, turns.nobody_borrows_what_is_reclaimed, BORROWING
     ),
     "jobs of a team hide each other in all pools": (
-        line, "_apart", lambda jobs, _: iter([list(jobs)]), turns.nobody_borrows_what_is_reclaimed, BORROWING
+        line, "_apart", lambda jobs, *_: iter([list(jobs)]), turns.nobody_borrows_what_is_reclaimed, BORROWING
     ),
     "nobody takes over": (
         Pass, "_take_over", lambda *_: None, histories.every_job_is_served, ANY

@@ -23,7 +23,7 @@ class Holders:
         self._snapshot = snapshot
         self._policy = policy = snapshot.policy
         limited = any(team.limit for team in policy.teams.values())
-        self._charges = {a.attempt: charge(a.demand, a.team, policy) for a in snapshot.allocations} if limited else {}
+        self._charges = _charges(snapshot) if limited else {}
         self._live = {a.attempt: a for a in snapshot.allocations if not a.stopping}
         self.stopping = sorted((a for a in snapshot.allocations if a.stopping), key=lambda each: each.attempt)
         #: By pool, and by pools, worked out when first asked for.
@@ -82,3 +82,16 @@ class Holders:
             )
             self._victim_lines[key] = line
         return (each for each in line if each.attempt in self._live)
+
+
+def _charges(snapshot: Snapshot) -> dict[str, Demand]:
+    """What each attempt takes of pools and limits. Attempts alike share it, as there are few kinds of them."""
+    kinds: dict[tuple[str, tuple[tuple[str, int], ...]], Demand] = {}
+    charges: dict[str, Demand] = {}
+    for each in snapshot.allocations:
+        kind = (each.team, tuple(each.demand.items()))
+        charged = kinds.get(kind)
+        if charged is None:
+            charged = kinds[kind] = charge(each.demand, each.team, snapshot.policy)
+        charges[each.attempt] = charged
+    return charges

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from headway.capacity import minus
 from headway.model import Demand, Snapshot, WaitingJob
@@ -31,7 +30,7 @@ def in_rank_order(snapshot: Snapshot, use: TeamUse, reserved: Mapping[str, Deman
     if not snapshot.policy.teams:
         line = _heap_of(snapshot.waiting, None, {}, snapshot)
         while line:
-            yield heapq.heappop(line).job
+            yield heapq.heappop(line)[-1]
         return
     lines = _Lines(snapshot, use, reserved)
     while (job := lines.next()) is not None:
@@ -46,10 +45,16 @@ class _Lines:
         self._use = use
         self._reserved = reserved
         policy = snapshot.policy
-        lines = [(team, jobs) for team, mine in _by_team(snapshot.waiting).items() for jobs in _apart(mine, snapshot)]
+        lines = [
+            (team, jobs)
+            for team, mine in _by_team(snapshot.waiting).items()
+            for jobs in _apart(mine, snapshot, policy.team(team))
+        ]
         self._teams = [team for team, _ in lines]
         self._lines = [_heap_of(jobs, policy.team(team), reserved, snapshot) for team, jobs in lines]
         self._of_team: dict[str, list[int]] = {}
+        #: The weighted dominant use of teams, as long as it stays.
+        self._shares: dict[str, float] = {}
         #: How often each line was pushed: only its last place counts.
         self._pushed = [0] * len(self._lines)
         #: Where the first job of each line stands.
@@ -62,12 +67,14 @@ class _Lines:
     def next(self) -> WaitingJob | None:
         """The first of all jobs that are left."""
         while self._use.changed:
-            for number in self._of_team.get(self._use.changed.pop(), ()):
+            team = self._use.changed.pop()
+            self._shares.pop(team, None)
+            for number in self._of_team.get(team, ()):
                 self._push(number)
         while self._places:
             *_, number, pushed = heapq.heappop(self._places)
             if pushed == self._pushed[number]:
-                job = heapq.heappop(self._lines[number]).job
+                job = heapq.heappop(self._lines[number])[-1]
                 self._push(number)
                 return job
         return None
@@ -77,16 +84,22 @@ class _Lines:
         line = self._lines[number]
         if not line:
             return
-        while not line[0].unserved and line[0].name not in self._reserved:
-            # What was reserved for it has gone to another job since.
-            heapq.heapreplace(line, line[0]._replace(unserved=True))
         minus_priority, unserved, entered_ms, name, job = line[0]
+        while not unserved and name not in self._reserved:
+            # What was reserved for it has gone to another job since.
+            heapq.heapreplace(line, (minus_priority, True, entered_ms, name, job))
+            minus_priority, unserved, entered_ms, name, job = line[0]
         team = self._teams[number]
         entitled, held = self._snapshot.policy.team(team), self._use.get(team, {})
         # What is reserved for the job counts as used by its team already.
         takes = job.demand if unserved else minus(job.demand, self._reserved[name])
         borrows = not within_guarantee(held, takes, entitled.guaranteed)
-        share = weighted_dominant_use(held, self._snapshot.pools, entitled.weight) if unserved else 0.0
+        share = 0.0
+        if unserved:
+            known = self._shares.get(team)
+            if known is None:
+                known = self._shares[team] = weighted_dominant_use(held, self._snapshot.pools, entitled.weight)
+            share = known
         place = (borrows, minus_priority, unserved, share, entered_ms, name, number, self._pushed[number])
         heapq.heappush(self._places, place)
 
@@ -98,49 +111,45 @@ def _by_team(jobs: Iterable[WaitingJob]) -> dict[str, list[WaitingJob]]:
     return teams
 
 
-def _apart(jobs: Iterable[WaitingJob], snapshot: Snapshot) -> Iterator[list[WaitingJob]]:
+def _apart(jobs: Iterable[WaitingJob], snapshot: Snapshot, team: Team) -> Iterator[list[WaitingJob]]:
     """The jobs of one team as lines that have no pool in common.
 
     Jobs that demand more than there is stand in lines of their own: they cannot start, so they hide nobody.
     """
-    by_pools: dict[frozenset[str], list[WaitingJob]] = {}
+    alike: dict[tuple[tuple[str, int], ...], list[WaitingJob]] = {}
     for job in jobs:
-        pools = snapshot.pools
-        limit = snapshot.policy.team(job.team).limit
-        if all(count <= min(pools.get(pool, 0), limit.get(pool, count)) for pool, count in job.demand.items()):
-            by_pools.setdefault(frozenset(job.demand), []).append(job)
+        alike.setdefault(tuple(job.demand.items()), []).append(job)
+    by_pools: dict[tuple[str, ...], list[WaitingJob]] = {}
+    for demand, those in alike.items():
+        if all(count <= min(snapshot.pools.get(pool, 0), team.limit.get(pool, count)) for pool, count in demand):
+            by_pools.setdefault(tuple(pool for pool, _ in demand), []).extend(those)
         else:
-            yield [job]
+            yield those
     joined: list[tuple[frozenset[str], list[WaitingJob]]] = []
     for wanted, line in by_pools.items():
-        shared = [(other, with_it) for other, with_it in joined if other & wanted]
-        joined = [(other, apart) for other, apart in joined if not other & wanted]
-        joined.append(
-            (wanted.union(*(other for other, _ in shared)), [*line, *(job for _, each in shared for job in each)])
-        )
+        shared = [(other, with_it) for other, with_it in joined if not other.isdisjoint(wanted)]
+        joined = [(other, apart) for other, apart in joined if other.isdisjoint(wanted)]
+        pools = frozenset(wanted).union(*(other for other, _ in shared))
+        joined.append((pools, [*line, *(job for _, each in shared for job in each)]))
     for _, line in joined:
         yield line
 
 
-class _Entry(NamedTuple):
-    minus_priority: int
-    unserved: bool
-    entry_time_ms: int
-    name: str
-    job: WaitingJob
+_Entry = tuple[int, bool, int, str, WaitingJob]
+"""Effective priority, negative; whether nothing is reserved for the job; entry time; name; the job."""
 
 
 def _heap_of(
     jobs: Iterable[WaitingJob], team: Team | None, reserved: Mapping[str, Demand], snapshot: Snapshot
 ) -> list[_Entry]:
-    """The jobs of one team, or of all where there are none, as a heap: a decision seldom looks at all of them."""
+    """Some jobs as a heap: a decision seldom looks at all of a long line."""
     now_ms, policy = snapshot.now_ms, snapshot.policy
     heap: list[_Entry]
     if policy.ageing is None and (team is None or team.max_priority is None):
-        heap = [_Entry(-job.priority, job.name not in reserved, job.entry_time_ms, job.name, job) for job in jobs]
+        heap = [(-job.priority, job.name not in reserved, job.entry_time_ms, job.name, job) for job in jobs]
     else:
         heap = [
-            _Entry(-effective_priority(job, now_ms, policy), job.name not in reserved, job.entry_time_ms, job.name, job)
+            (-effective_priority(job, now_ms, policy), job.name not in reserved, job.entry_time_ms, job.name, job)
             for job in jobs
         ]
     heapq.heapify(heap)

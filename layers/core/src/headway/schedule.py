@@ -77,7 +77,7 @@ class _Pass:
         )
         self.preemption = Preemption(snapshot, holders, self.use, self.reserved)
         self.heads = Heads(holders, policy, snapshot.now_ms)
-        #: Kinds of jobs that preempting has not helped; see :func:`_kind`.
+        #: Kinds of jobs that preempting does not help; see :func:`_kind`.
         self.stuck: set[_Kind] = set()
         #: One reason for all that wait behind the same head for the same thing.
         self.shared: dict[tuple[str, ...], Reason] = {}
@@ -200,8 +200,11 @@ class _Pass:
         pools = _combination(job.demand)
         if not self.heads.are_full(pools) or job.name in self.earmarked or job.name in self.owners:
             return None
-        if self.preemption.is_possible_for(job) and _kind(job) not in self.stuck:
-            return None
+        kind = _kind(job)
+        if kind not in self.stuck:
+            if self.preemption.is_possible_for(job):
+                return None
+            self.stuck.add(kind)
         lacks = False
         for pool, count in job.demand.items():
             if count > self.sizes.get(pool, 0):
@@ -308,14 +311,6 @@ class _Pass:
         # what the victims free stays reserved for it in later passes.
         self.spare = plus(minus(self.spare, from_spare), debt)
         self.unclaimed = minus(self.unclaimed, from_unclaimed)
-        awaited = [
-            *earmarked,
-            *(
-                a
-                for a in self.holders.stopping
-                if a not in earmarked and overlap(from_unclaimed, self.holders.charged(a))
-            ),
-        ]
         earmark = positive(minus(need, positive(minus(from_unclaimed, debt))))
         for victim in victims:
             freed = {pool: count for pool, count in overlap(earmark, victim.demand).items() if not is_limit(pool)}
@@ -334,9 +329,27 @@ class _Pass:
             self.preemptions.append(
                 Preempt(job=victim.job, attempt=victim.attempt, for_job=job.name, freed=freed, reason=reason)
             )
+        self._hold(
+            job, lambda: reasons.waits_for_freed(job, self._awaited(job, (*earmarked, *victims), from_unclaimed))
+        )
+
+    def _awaited(
+        self, job: WaitingJob, meant: tuple[Allocation, ...], from_unclaimed: Demand
+    ) -> tuple[Allocation, ...]:
+        """The stopping attempts that a job waits for: those meant for it, and those that free what it counts on."""
+        attempts = {each.attempt for each in meant}
         # It may lack nothing itself, and wait for a pool that holds more than it has since it was shrunk.
-        freeing = (*awaited, *victims) or tuple(a for a in self.holders.stopping if overlap(a.demand, job.demand))
-        self._hold(job, partial(reasons.waits_for_freed, job, freeing))
+        wanted = from_unclaimed or ({} if meant else dict(job.demand))
+        awaited = list(meant)
+        # Enough of them, those that were asked last first: nobody can tell whose instances it will be.
+        for other in reversed(self.holders.stopping):
+            if not wanted:
+                break
+            frees = self.holders.charged(other)
+            if other.attempt not in attempts and overlap(wanted, frees):
+                awaited.append(other)
+                wanted = positive(minus(wanted, overlap(wanted, frees)))
+        return tuple(awaited)
 
     def _block_for(self, job: WaitingJob, need: Demand, lacking: Demand) -> None:
         limits = {limited_pool(pool)[0]: count for pool, count in lacking.items() if is_limit(pool)}

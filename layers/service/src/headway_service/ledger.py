@@ -7,7 +7,6 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from headway.capacity import shortfall
 from headway.lifecycle import WAITING
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.ordering import MAX_PRIORITY, effective_priority, given_priority, held_priority, rank, rank_key
@@ -161,6 +160,7 @@ class _WithinReach:
         self._policy = policy
         #: Instances that run, by the priority that protects them.
         self._held: Counter[int] = Counter()
+        self._known: dict[tuple[int, str], int] = {}
         for each in allocations:
             if not each.stopping and pool in each.demand:
                 self._held[held_priority(each, policy)] += each.demand[pool]
@@ -171,6 +171,12 @@ class _WithinReach:
         What is reserved or being freed counts, for somebody may leave or be overtaken. So does all that the team is
         guaranteed.
         """
+        known = self._known.get((priority, team))
+        if known is None:
+            known = self._known[priority, team] = self._work_out(priority, team)
+        return known
+
+    def _work_out(self, priority: int, team: str) -> int:
         if not self._policy.preemption:
             return self._size - self._held.total()
         mine = given_priority(priority, team, self._policy)
@@ -204,7 +210,7 @@ def _heads(
     page = max(share + 1, heads, min(reach + 1 + share, _PAGE), (within_reach.of(0, team) + 1 + share) // 4)
     for job in _Line(table, pool, team, now_ms, policy, page=page).jobs():
         found.append(job)
-        if not shortfall(job.demand, most):
+        if all(count <= most.get(each, 0) for each, count in job.demand.items()):
             # With ageing a job that reaches less far may come first: from it on others pass only within the share.
             reach = min(reach, within_reach.of(job.priority, team))
             beyond += filled > reach
@@ -243,6 +249,9 @@ class _Line:
 
     def jobs(self) -> Iterator[WaitingJob]:
         """The jobs, the next one first."""
+        if not self._cap and self._policy.team(self._team).max_priority is None:
+            yield from self._as_kept()
+            return
         while True:
             for priority in [each for each in self._cut if not self._read[each]]:
                 self._read_on(priority)
@@ -254,6 +263,16 @@ class _Line:
             job = self._read[priority].popleft()
             self._rank_first(priority)
             yield job
+
+    def _as_kept(self) -> Iterator[WaitingJob]:
+        """Where every priority counts as it was given, the order in which the line is kept is the order of rank."""
+        after, ended = "", False
+        while not ended:
+            entries, ended = self._query(after=after)
+            for entry in entries:
+                yield entry.waiting()
+            if entries:
+                after = entries[-1].key().sk
 
     def _may_be_next(self, priority: int) -> bool:
         """Whether a job of this given priority, or a lower one, could rank before all that was read."""

@@ -61,6 +61,11 @@ class MemoryTable:
             found = takewhile(lambda sk: sk.startswith(prefix), islice(keys, first, first + limit))
             return tuple(_copy(self._items[Key(pk, sk)]) for sk in found)
 
+    def items(self) -> list[Item]:
+        """All items as they are stored, in no order. To be read only."""
+        with self._lock:
+            return list(self._items.values())
+
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """See :class:`headway_service.ports.Table`."""
         with self._lock:

@@ -90,7 +90,13 @@ _IN_ORDER = Policy(backfill=False, backfill_window=0, preemption=False)
 CONTENDERS = {
     contender.name: contender
     for contender in (
-        Contender(name="headway", policy=Policy(), reads_limits=True, reads_priorities=True),
+        Contender(
+            name="headway",
+            # As wide a window as EASY's, for their comparison.
+            policy=Policy(backfill_window=MAX_BACKFILL_WINDOW),
+            reads_limits=True,
+            reads_priorities=True,
+        ),
         Contender(name="fifo", policy=_IN_ORDER),
         Contender(
             name="easy",

@@ -1,0 +1,83 @@
+"""What can go wrong beside a call, how often in one life, and how often it did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from random import Random
+
+
+class Accident(StrEnum):
+    """What happens to one external call."""
+
+    NONE = "none"
+    CRASH_BEFORE = "crash before"
+    CRASH_AFTER = "crash after"
+    #: The service turns the call away.
+    REFUSED = "refused"
+    #: The call has its effect, but the caller gets an error or nothing.
+    ANSWER_LOST = "answer lost"
+    #: The client library sent the call twice, as it got no answer to the first; the caller hears of the second.
+    SENT_TWICE = "sent twice"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Violence:
+    """How often accidents happen in one life, per call."""
+
+    crash: float = 0.0
+    refusal: float = 0.0
+    loss: float = 0.0
+
+    @classmethod
+    def draw(cls, random: Random) -> Violence:
+        """Some lives are calm, some are not, and each in its own way."""
+        return cls(
+            crash=random.choice([0.0, 0.002, 0.01, 0.03]),
+            refusal=random.choice([0.0, 0.01, 0.05]),
+            loss=random.choice([0.0, 0.01, 0.05]),
+        )
+
+
+class Accidents:
+    """Draws accidents, or carries out the one that was ordered.
+
+    Attributes:
+        calls: how many calls there were, by operation.
+        counted: how many accidents there were, by operation and kind.
+    """
+
+    def __init__(self, random: Random, violence: Violence | None = None) -> None:
+        self._random = random
+        self.violence = violence or Violence()
+        self.calls: Counter[str] = Counter()
+        self.counted: Counter[tuple[str, Accident]] = Counter()
+        #: The only accident that is to happen: at this call of all, counted from 1.
+        self.ordered: tuple[int, Accident] | None = None
+
+    def next(self, operation: str) -> Accident:
+        """What happens to the next call."""
+        self.calls[operation] += 1
+        if self.ordered is not None:
+            at, kind = self.ordered
+            accident = kind if self.calls.total() == at else Accident.NONE
+        else:
+            accident = self._draw()
+        if accident is not Accident.NONE:
+            self.counted[operation, accident] += 1
+        return accident
+
+    def _draw(self) -> Accident:
+        chance = self._random.random()
+        for accident, share in (
+            (Accident.CRASH_BEFORE, self.violence.crash / 2),
+            (Accident.CRASH_AFTER, self.violence.crash / 2),
+            (Accident.REFUSED, self.violence.refusal),
+            (Accident.ANSWER_LOST, self.violence.loss / 2),
+            (Accident.SENT_TWICE, self.violence.loss / 2),
+        ):
+            if chance < share:
+                return accident
+            chance -= share
+        return Accident.NONE

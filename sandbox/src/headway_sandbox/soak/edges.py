@@ -1,0 +1,208 @@
+"""The outside as an invocation sees it: every call may be the last, be turned away, or lose its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+import boto3
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
+from botocore.config import Config
+from botocore.exceptions import ReadTimeoutError
+from botocore.parsers import create_parser
+
+from headway_sandbox.errors import AwsError
+from headway_sandbox.fleet import Fleet
+from headway_sandbox.soak.accidents import Accident, Accidents
+from headway_sandbox.soak.processes import Killed, current
+from headway_service.errors import Busy
+from headway_service.memory import MemoryTable
+from headway_service.ports import ConfigurationText, Item, Key, ListingPage, Write
+
+T = TypeVar("T")
+
+
+class Edge:
+    """Carries out calls with what befalls them."""
+
+    def __init__(self, accidents: Accidents) -> None:
+        self._accidents = accidents
+
+    def call(
+        self,
+        operation: str,
+        work: Callable[[], T],
+        *,
+        refused: Callable[[], Exception],
+        lost: Callable[[], Exception] | None = None,
+        again: Callable[[], T] | None = None,
+    ) -> T:
+        """Make a call.
+
+        Args:
+            operation: what is called, for the counts.
+            work: its effect.
+            refused: what the caller gets if it is turned away.
+            lost: what the caller gets if the answer is lost; the same without.
+            again: what a repetition by the client library does and answers; without, it changes nothing.
+        """
+        process = current()
+        if process is None:
+            # People and checks stand outside of all accidents.
+            return work()
+        process.pause()
+        accident = self._accidents.next(operation)
+        if accident is Accident.CRASH_BEFORE:
+            raise Killed
+        if accident is Accident.REFUSED:
+            raise refused()
+        result = work()
+        if accident is Accident.SENT_TWICE and again is not None:
+            result = again()
+        if accident is Accident.CRASH_AFTER:
+            raise Killed
+        if accident is Accident.ANSWER_LOST:
+            error = (lost or refused)()
+            raise error
+        return result
+
+
+class EdgeTable:
+    """A table that is called over an edge."""
+
+    def __init__(self, table: MemoryTable, edge: Edge) -> None:
+        self._table = table
+        self._edge = edge
+
+    def get(self, key: Key) -> Item | None:
+        """See :class:`headway_service.ports.Table`."""
+        return self._edge.call("GetItem", lambda: self._table.get(key), refused=_busy)
+
+    def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.Table`."""
+        return self._edge.call(
+            "Query", lambda: self._table.query(pk, prefix=prefix, after=after, limit=limit), refused=_busy
+        )
+
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
+        """See :class:`headway_service.ports.Table`."""
+        return self._edge.call("Query", lambda: self._table.count_before(pk, sk, limit=limit), refused=_busy)
+
+    def listing(
+        self,
+        name: str,
+        *,
+        states: Collection[str],
+        after: Mapping[str, str] | None,
+        limit: int,
+        descending: bool = False,
+    ) -> ListingPage:
+        """See :class:`headway_service.ports.Table`."""
+        return self._edge.call(
+            "Query",
+            lambda: self._table.listing(name, states=states, after=after, limit=limit, descending=descending),
+            refused=_busy,
+        )
+
+    def write(self, writes: Sequence[Write]) -> None:
+        """See :class:`headway_service.ports.Table`.
+
+        A transaction carries a token, so that DynamoDB takes a repetition for the same call. A single write has none:
+        repeated, it may meet its own effect in its condition.
+        """
+
+        def work() -> None:
+            self._table.write(writes)
+
+        operation, again = ("PutItem", work) if len(writes) == 1 else ("TransactWriteItems", None)
+        self._edge.call(operation, work, refused=_busy, again=again)
+
+
+class EdgeConfiguration:
+    """The configuration document, which people change and invocations read."""
+
+    def __init__(self, document: Mapping[str, Any], edge: Edge) -> None:
+        self._text = json.dumps(document)
+        self._version = 1
+        self._edge = edge
+
+    def read(self) -> ConfigurationText:
+        """See :class:`headway_service.ports.ConfigurationStore`."""
+        return self._edge.call(
+            "GetParameter",
+            lambda: ConfigurationText(text=self._text, version=self._version),
+            refused=lambda: RuntimeError("ThrottlingException: Rate exceeded"),
+        )
+
+    def write(self, text: str) -> int:
+        """See :class:`headway_service.ports.ConfigurationStore`."""
+        self._text, self._version = text, self._version + 1
+        return self._version
+
+
+def _busy() -> Exception:
+    return Busy("the queue's table does not answer; try again in a moment")
+
+
+def sagemaker_client(call: Callable[[str, Mapping[str, Any]], Mapping[str, Any]]) -> Any:
+    """A boto3 client whose calls a function answers, so that the adapter and the service model take part.
+
+    Args:
+        call: takes the operation and the request, and gives the answer; may raise :class:`AwsError`.
+    """
+    client = boto3.client(
+        "sagemaker",
+        region_name="eu-west-1",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",  # noqa: S106 - no real credentials: nothing leaves this process
+        config=Config(retries={"total_max_attempts": 1}),
+    )
+    parser = create_parser("json")
+
+    def answer(model: Any, params: Mapping[str, Any], **_: Any) -> tuple[AWSResponse, Any]:
+        try:
+            status, body = 200, call(model.name, json.loads(params["body"]))
+        except AwsError as error:
+            status, body = error.status, {"__type": error.code, "message": error.message}
+        response = AWSResponse("https://sagemaker.invalid", status, HTTPHeaders(), None)
+        raw = {"body": json.dumps(body).encode(), "headers": {}, "status_code": status}
+        return response, parser.parse(raw, model.output_shape)
+
+    # botocore types handlers as returning nothing, yet takes what a before-call handler returns as the answer.
+    client.meta.events.register("before-call.sagemaker", cast("Callable[..., None]", answer))
+    return client
+
+
+class EdgeSageMaker:
+    """Answers SageMaker's calls from the fleet, over an edge."""
+
+    def __init__(self, fleet: Fleet, edge: Edge, clock_s: Callable[[], float]) -> None:
+        self._fleet = fleet
+        self._edge = edge
+        self._clock_s = clock_s
+        #: How often each training job was created, by name.
+        self.created: dict[str, int] = {}
+
+    def __call__(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer one call.
+
+        Raises:
+            AwsError: what SageMaker would answer.
+            ReadTimeoutError: there was no answer.
+        """
+
+        def work() -> Mapping[str, Any]:
+            answer = self._fleet.call(operation, request, now=self._clock_s())
+            if operation == "CreateTrainingJob":
+                self.created[request["TrainingJobName"]] = self.created.get(request["TrainingJobName"], 0) + 1
+            return answer
+
+        return self._edge.call(
+            operation,
+            work,
+            refused=lambda: AwsError("ThrottlingException", "Rate exceeded", status=400),
+            lost=lambda: ReadTimeoutError(endpoint_url="https://sagemaker.invalid"),
+            again=work,
+        )

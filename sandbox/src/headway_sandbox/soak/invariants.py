@@ -1,0 +1,145 @@
+"""What holds at every moment, and what holds in the end.
+
+The items of the table are read as they are stored, without the code that is tested.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from headway_sandbox.fleet import Fleet
+from headway_service.admission import JOB_TAG
+from headway_service.memory import MemoryTable
+
+_WAITING = frozenset({"pending", "preempted"})
+_HOLDING = frozenset({"running", "stopping"})
+
+_Items = Mapping[str, Mapping[str, Any]]
+
+
+class Violated(AssertionError):
+    """A promise is broken."""
+
+
+def _require(holds: object, otherwise: str) -> None:
+    if not holds:
+        raise Violated(otherwise)
+
+
+class Invariants:
+    """Checks one queue.
+
+    Attributes:
+        states: the states in which jobs were seen.
+    """
+
+    def __init__(self, table: MemoryTable, fleet: Fleet) -> None:
+        self._table = table
+        self._fleet = fleet
+        #: What each pool may hold: its size, or what it held when it was made smaller.
+        self._bound: dict[str, int] = {}
+        self._ended: dict[str, str] = {}
+        self.states: set[str] = set()
+
+    def check(self, accepted: Collection[str], now_s: float) -> None:
+        """What holds at every moment.
+
+        Raises:
+            Violated: it does not.
+        """
+        jobs, lines, ledger = self._read()
+        attempts = {name: item for (kind, name), item in ledger.items() if kind == "attempt"}
+        reservations = {name: item for (kind, name), item in ledger.items() if kind == "reservation"}
+        pools = {name: item for (kind, name), item in ledger.items() if kind == "pool"}
+        self._check_capacity(pools, attempts, reservations)
+        self._check_jobs(jobs, attempts, accepted)
+        self._check_training_jobs(attempts, now_s)
+        self._check_lines(jobs, lines)
+        for name in reservations:
+            _require(name in jobs, f"{name} has a reservation and is not there")
+
+    def _read(self) -> tuple[_Items, list[Mapping[str, Any]], Mapping[tuple[str, str], Mapping[str, Any]]]:
+        jobs, lines, ledger = {}, [], {}
+        for item in self._table.items():
+            part, _, _ = item["pk"].partition("#")
+            if part == "job" and item["sk"] == "job":
+                jobs[item["jobName"]] = item
+            elif part == "line":
+                lines.append(item)
+            elif part == "ledger":
+                kind, _, name = item["sk"].partition("#")
+                ledger[kind, name] = item
+        return jobs, lines, ledger
+
+    def _check_capacity(self, pools: _Items, attempts: _Items, reservations: _Items) -> None:
+        running = self._fleet.in_use()
+        for pool, item in pools.items():
+            held = sum(attempt["demand"].get(pool, 0) for attempt in attempts.values())
+            reserved = sum(each["demand"].get(pool, 0) for each in reservations.values())
+            size = item["size"]
+            _require(item["free"] == size - held - reserved, f"the ledger of {pool} is not the sum of its holds")
+            most = max(size, self._bound.get(pool, 0))
+            _require(held + reserved <= most, f"{pool} holds {held} and reserves {reserved}, with {most}")
+            self._bound[pool] = max(size, held + reserved)
+            _require(running.get(pool, 0) <= held, f"SageMaker runs {running.get(pool, 0)} {pool}, and {held} are held")
+
+    def _check_jobs(self, jobs: _Items, attempts: _Items, accepted: Collection[str]) -> None:
+        owners = [attempt["jobName"] for attempt in attempts.values()]
+        _require(len(set(owners)) == len(owners), "a job has two live attempts")
+        for name in accepted:
+            _require(name in jobs, f"{name} was accepted and is lost")
+        for name, job in jobs.items():
+            state, live = job["jobState"], job.get("liveAttempt")
+            self.states.add(state)
+            _require((live is not None) == (state in _HOLDING), f"{name} is {state} with the attempt {live}")
+            _require(live is None or attempts.get(live, {}).get("jobName") == name, f"the attempt {live} is not there")
+            before = self._ended.get(name)
+            _require(before in {None, state}, f"{name} was {before} and is {state}")
+            if state not in _WAITING and state not in _HOLDING:
+                self._ended[name] = state
+
+    def _check_training_jobs(self, attempts: _Items, now_s: float) -> None:
+        running: Counter[str] = Counter()
+        completed: Counter[str] = Counter()
+        for training_job in self._fleet.jobs(now=now_s):
+            name = training_job.tags.get(JOB_TAG)
+            if name is None:
+                continue
+            running[name] += not training_job.ended
+            completed[name] += training_job.status == "Completed"
+            known = training_job.ended or training_job.name in attempts
+            _require(known, f"SageMaker runs {training_job.name}, which the queue does not know")
+        _require(all(count <= 1 for count in running.values()), f"a job runs twice: {running.most_common(1)}")
+        _require(all(count <= 1 for count in completed.values()), f"a job ran twice: {completed.most_common(1)}")
+
+    def _check_lines(self, jobs: _Items, lines: list[Mapping[str, Any]]) -> None:
+        there = Counter((item["pk"], item["jobName"], item["priority"]) for item in lines)
+        wanted = Counter(
+            (f"line#{pool}#{job['team']}" if job.get("team") else f"line#{pool}", name, job["priority"])
+            for name, job in jobs.items()
+            if job["jobState"] in _WAITING
+            for pool in job["demand"]
+        )
+        _require(there == wanted, f"the lines are off: {there - wanted} too many, {wanted - there} missing")
+
+    def check_end(self, accepted: Collection[str], now_s: float) -> None:
+        """What holds when everything has come to rest.
+
+        Raises:
+            Violated: it does not.
+        """
+        self.check(accepted, now_s)
+        _require(self.is_at_rest(), f"no end: {self._unended()}")
+        _, _, ledger = self._read()
+        left = [name for kind, name in ledger if kind in {"attempt", "reservation"}]
+        _require(not left, f"still held: {left}")
+
+    def is_at_rest(self) -> bool:
+        """Whether all jobs in the table have ended, those too whose callers never heard an answer."""
+        return not self._unended()
+
+    def _unended(self) -> list[str]:
+        jobs, _, _ = self._read()
+        return sorted(name for name, job in jobs.items() if job["jobState"] in _WAITING | _HOLDING)

@@ -1,0 +1,267 @@
+"""One life of a queue: what people ask for, in a world where things go wrong, and then a calm end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from headway_sandbox.errors import AwsError
+from headway_sandbox.faults import Faults
+from headway_sandbox.soak.accidents import Accident, Violence
+from headway_sandbox.soak.invariants import Violated
+from headway_sandbox.soak.queue import Queue
+from headway_service.errors import RequestError
+
+P5, G5 = "ml.p5.48xlarge", "ml.g5.xlarge"
+POOLS = {P5: 2, G5: 3}
+FOREIGN = "ml.c5.xlarge"
+"""What somebody else's training jobs run on: not a pool of the queue's."""
+
+NAMES = [f"j{number}" for number in range(10)]
+ACTS = 30
+"""Things that people do in one life."""
+
+MAX_STEPS = 20_000
+"""Steps of one life; more mean that it comes to no rest."""
+
+MAX_CALM_MINUTES = 600
+"""Minutes after the last fault in which everything must have ended."""
+
+TEAMS: list[dict[str, Any]] = [
+    {},
+    {"a": {}, "default": {"weight": 3}},
+    {"a": {"guaranteed": {P5: 1}, "limit": {G5: 2}}, "b": {"guaranteed": {G5: 1}, "maxPriority": 2}},
+]
+
+
+@dataclass(kw_only=True)
+class Outcome:
+    """How a life went."""
+
+    seed: int
+    #: What promise was broken; None if all were kept.
+    violation: str | None = None
+    log: list[tuple[float, str, str]] = field(default_factory=list)
+    accidents: Counter[tuple[str, Accident]] = field(default_factory=Counter)
+    calls: Counter[str] = field(default_factory=Counter)
+    states: set[str] = field(default_factory=set)
+    failures: Counter[str] = field(default_factory=Counter)
+    acts: Counter[str] = field(default_factory=Counter)
+
+
+def live(seed: int) -> Outcome:
+    """Live one life."""
+    random = Random(seed)
+    queue = Queue(random, POOLS, Violence.draw(random))
+    life = _Life(queue, random)
+    violation = None
+    try:
+        life.run()
+        life.rest()
+    except Violated as error:
+        violation = str(error)
+    finally:
+        queue.processes.kill_all()
+    return Outcome(
+        seed=seed,
+        violation=violation,
+        log=queue.log,
+        accidents=queue.accidents.counted,
+        calls=queue.accidents.calls,
+        states=queue.invariants.states,
+        failures=queue.failures,
+        acts=life.acts,
+    )
+
+
+def rest(queue: Queue) -> None:
+    """Everything is well again: what was under way ends, and all that was accepted must reach its end.
+
+    Raises:
+        Violated: a promise is broken.
+    """
+    queue.accidents.violence = Violence()
+    queue.accidents.ordered = None
+    queue.fleet.faults = Faults()
+    _drain(queue)
+    queue.store.write(_document(POOLS, {}))
+    for _ in range(MAX_CALM_MINUTES):
+        queue.pass_time(60)
+        _drain(queue)
+        if queue.invariants.is_at_rest():
+            break
+    # What stops or is reserved for nobody any more needs a moment longer than the jobs.
+    for _ in range(5):
+        queue.pass_time(60)
+        _drain(queue)
+    queue.invariants.check_end(queue.accepted, queue.now_s)
+
+
+def _drain(queue: Queue) -> None:
+    for _ in range(MAX_STEPS):
+        if queue.processes.live:
+            queue.go_on()
+        elif not queue.deliver():
+            return
+    raise Violated("the queue comes to no rest")
+
+
+class _Life:
+    def __init__(self, queue: Queue, random: Random) -> None:
+        self.queue = queue
+        self.random = random
+        self.acts: Counter[str] = Counter()
+        self._acts: dict[str, tuple[int, Callable[[], None]]] = {
+            "submit": (9, self._submit),
+            "stop": (2, self._stop),
+            "priority": (2, self._prioritise),
+            "configure": (2, self._configure),
+            "faults": (3, self._faults),
+            "take a name": (1, self._take_name),
+            "stop outside": (1, self._stop_outside),
+            "delete outside": (1, self._delete_outside),
+            "poison": (1, queue.poison),
+        }
+
+    def run(self) -> None:
+        """Live until people have done all they want."""
+        queue, random = self.queue, self.random
+        for _ in range(MAX_STEPS):
+            if self.acts.total() >= ACTS and not queue.processes.live:
+                return
+            chance = random.random()
+            if queue.processes.live and chance < 0.75:
+                queue.go_on()
+            elif chance < 0.85 and queue.deliver():
+                pass
+            elif chance < 0.93 and self.acts.total() < ACTS:
+                weights = [weight for weight, _ in self._acts.values()]
+                name = random.choices(list(self._acts), weights)[0]
+                self.acts[name] += 1
+                queue.note("people", name)
+                self._acts[name][1]()
+            else:
+                # Mostly so little that calls under way meet, sometimes so much that they time out.
+                busy = bool(queue.processes.live)
+                queue.pass_time(random.choice([0.1, 1, 5] if busy else [1, 20, 60, 120]) * random.choice([1, 1, 1, 10]))
+        raise Violated("the life comes to no end")
+
+    def rest(self) -> None:
+        """Come to rest."""
+        rest(self.queue)
+
+    # --------------------------------------------------------------------------------------------- what people do
+
+    def _ask(self, what: str, call: Callable[[], object]) -> None:
+        """An invocation of the API; what it refuses is no failure of it."""
+
+        def work() -> None:
+            with contextlib.suppress(RequestError):
+                call()
+
+        self.queue.begin(f"api: {what}", work)
+
+    def _submit(self) -> None:
+        random, name = self.random, self.random.choice(NAMES)
+        request = training_request(
+            name,
+            random.choice([[(P5, 1)], [(P5, 2)], [(G5, 1)], [(G5, 2)], [(P5, 1), (G5, 1)]]),
+            run_s=random.choice([5, 60, 400]),
+            outcome=random.choice(["complete", "complete", "complete", "AlgorithmError: x", "CapacityError"]),
+            tags={"priority": str(random.randint(0, 3)), **random.choice([{}, {"team": "a"}, {"team": "b"}])},
+        )
+
+        def submit() -> None:
+            self.queue.desk.submit(request, owner=None)
+            self.queue.accepted.add(name)
+
+        self._ask(f"submit {name}", submit)
+
+    def _stop(self) -> None:
+        name = self.random.choice(NAMES)
+        self._ask(f"stop {name}", lambda: self.queue.desk.stop(name))
+
+    def _prioritise(self) -> None:
+        name, priority = self.random.choice(NAMES), self.random.randint(0, 3)
+        self._ask(f"priority {priority} of {name}", lambda: self.queue.desk.set_priority(name, priority))
+
+    def _configure(self) -> None:
+        random = self.random
+        self.queue.store.write(
+            _document(
+                {P5: random.choice([1, 2, 2, 3]), G5: random.choice([1, 3, 3])},
+                random.choice(TEAMS),
+                backfill={"enabled": random.random() < 0.7, "reservedHeads": random.choice([1, 2])},
+                preemption={"maxPerJob": random.choice([1, 10]), "minRunTimeSeconds": random.choice([0, 0, 200])},
+                ageing=random.choice([None, None, {"intervalSeconds": 60, "cap": 2}]),
+            )
+        )
+
+    def _faults(self) -> None:
+        random = self.random
+        self.queue.fleet.faults = Faults(
+            event_drop=random.choice([0.0, 0.0, 0.3]),
+            event_duplicate=random.choice([0.0, 0.5]),
+            event_delay=random.choice([0.0, 0.5]),
+            event_shuffle=random.choice([0.0, 1.0]),
+            quotas=random.choice([{}, {}, {P5: 1}]),
+            capacity=random.choice([{}, {}, {G5: 1}]),
+        )
+
+    def _take_name(self) -> None:
+        """Somebody else creates a training job of that name, beside the queue."""
+        name = self.random.choice([*NAMES, *(f"{name}-2" for name in NAMES)])
+        with contextlib.suppress(AwsError):
+            self.queue.fleet.create(training_request(name, [(FOREIGN, 1)], run_s=60), now=self.queue.now_s)
+
+    def _stop_outside(self) -> None:
+        with contextlib.suppress(AwsError, IndexError):
+            name = self.random.choice(self.queue.fleet.jobs(now=self.queue.now_s)).name
+            self.queue.fleet.stop(name, now=self.queue.now_s)
+
+    def _delete_outside(self) -> None:
+        with contextlib.suppress(AwsError, IndexError):
+            name = self.random.choice(self.queue.fleet.jobs(now=self.queue.now_s)).name
+            self.queue.fleet.delete(name, now=self.queue.now_s)
+
+
+def training_request(
+    name: str,
+    demand: list[tuple[str, int]],
+    *,
+    run_s: int,
+    outcome: str = "complete",
+    tags: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """A CreateTrainingJob request that the fake SageMaker plays."""
+    if len(demand) == 1:
+        ((pool, count),) = demand
+        resources: dict[str, Any] = {"InstanceType": pool, "InstanceCount": count, "VolumeSizeInGB": 30}
+    else:
+        groups = [
+            {"InstanceGroupName": f"g{number}", "InstanceType": pool, "InstanceCount": count}
+            for number, (pool, count) in enumerate(demand)
+        ]
+        resources = {"InstanceGroups": groups, "VolumeSizeInGB": 30}
+    return {
+        "TrainingJobName": name,
+        "RoleArn": "arn:aws:iam::123456789012:role/HeadwayTrainingRole",
+        "AlgorithmSpecification": {
+            "TrainingImage": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/t:1",
+            "TrainingInputMode": "File",
+        },
+        "OutputDataConfig": {"S3OutputPath": "s3://jobs/output"},
+        "ResourceConfig": resources,
+        "StoppingCondition": {"MaxRuntimeInSeconds": 86_400},
+        "Environment": {"SANDBOX_RUN_SECONDS": str(run_s), "SANDBOX_OUTCOME": outcome},
+        "Tags": [{"Key": key, "Value": value} for key, value in (tags or {}).items()],
+    }
+
+
+def _document(sizes: Mapping[str, int], teams: Mapping[str, Any], **rules: Any) -> str:
+    return json.dumps({"pools": {pool: {"size": size} for pool, size in sizes.items()}, "teams": teams, **rules})
