@@ -72,6 +72,14 @@ test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk2/.made ## te
 sim: .venv/.made ## play real traces through the decisions and check the figures; TRACES names the traces' folder
 	$(VENV)/python -m headway_sandbox.simulate.checks --traces "$(TRACES)" --out build/sim
 
+.PHONY: soak
+soak: .venv/.made ## live SEEDS lives of a queue in which everything goes wrong
+	$(VENV)/python -m headway_sandbox.soak --seeds $(or $(SEEDS),200)
+
+.PHONY: safeguards
+safeguards: .venv/.made ## remove one safeguard after the other, and see which of SEEDS lives notices
+	$(VENV)/python -m headway_sandbox.soak --safeguards --seeds $(or $(SEEDS),300)
+
 .PHONY: check
 check: check-code check-template ## lint, formatting, types, and the template
 

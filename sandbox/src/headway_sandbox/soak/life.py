@@ -23,7 +23,7 @@ FOREIGN = "ml.c5.xlarge"
 """What somebody else's training jobs run on: not a pool of the queue's."""
 
 NAMES = [f"j{number}" for number in range(10)]
-ACTS = 30
+ACTS = 40
 """Things that people do in one life."""
 
 MAX_STEPS = 20_000
@@ -117,7 +117,7 @@ class _Life:
         self.random = random
         self.acts: Counter[str] = Counter()
         self._acts: dict[str, tuple[int, Callable[[], None]]] = {
-            "submit": (9, self._submit),
+            "submit": (12, self._submit),
             "stop": (2, self._stop),
             "priority": (2, self._prioritise),
             "configure": (2, self._configure),
@@ -148,7 +148,7 @@ class _Life:
             else:
                 # Mostly so little that calls under way meet, sometimes so much that they time out.
                 busy = bool(queue.processes.live)
-                queue.pass_time(random.choice([0.1, 1, 5] if busy else [1, 20, 60, 120]) * random.choice([1, 1, 1, 10]))
+                queue.pass_time(random.choice([0.1, 1, 5, 35] if busy else [1, 10, 30, 120]))
         raise Violated("the life comes to no end")
 
     def rest(self) -> None:
@@ -171,7 +171,7 @@ class _Life:
         request = training_request(
             name,
             random.choice([[(P5, 1)], [(P5, 2)], [(G5, 1)], [(G5, 2)], [(P5, 1), (G5, 1)]]),
-            run_s=random.choice([5, 60, 400]),
+            run_s=random.choice([5, 200, 400]),
             outcome=random.choice(["complete", "complete", "complete", "AlgorithmError: x", "CapacityError"]),
             tags={"priority": str(random.randint(0, 3)), **random.choice([{}, {"team": "a"}, {"team": "b"}])},
         )

@@ -213,7 +213,11 @@ class Queue:
         due = bool(self._events) and self._events[0].due_s <= self.now_s
         # The wake-up queue has one message group, so mostly one scheduler runs; but a message may be handed out again.
         idle = not any(process.name == "schedule" for process in self.processes.live)
-        if self._wakes and (idle or self.random.random() < 0.05) and (not due or self.random.random() < 0.5):
+        if (
+            self._wakes
+            and (idle or self.random.random() < self.accidents.violence.overlap)
+            and (not due or self.random.random() < 0.5)
+        ):
             self._wakes = 0
             self.begin("schedule", self.schedule)
             return True

@@ -1,0 +1,125 @@
+"""`make soak`: many lives, and whether the removal of each safeguard is noticed.
+
+    python -m headway_sandbox.soak --seeds 2000 [--from 0] [--processes 2]
+    python -m headway_sandbox.soak --seed 17            # one life, with its log
+    python -m headway_sandbox.soak --safeguards --seeds 300
+
+Exit code 1 if a promise is broken, or a removed safeguard is not noticed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from functools import partial
+
+from tabulate import tabulate
+
+from headway_sandbox.soak.accidents import Accident
+from headway_sandbox.soak.life import Outcome, live
+from headway_sandbox.soak.safeguards import SAFEGUARDS, switched_off
+from headway_service.log import logger
+
+LOG_LINES = 60
+"""Lines of the log that are shown of a life that broke a promise."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Live many lives of a queue in which everything goes wrong.")
+    parser.add_argument("--seeds", type=int, default=200, help="lives to live")
+    parser.add_argument("--from", dest="first", type=int, default=0, help="the first seed")
+    parser.add_argument("--processes", type=int, default=2, help="lives at once")
+    parser.add_argument("--seed", type=int, help="live one life only, and show all of its log")
+    parser.add_argument("--safeguards", action="store_true", help="remove one safeguard after the other")
+    args = parser.parse_args(argv)
+    if args.seeds < 1 or args.processes < 1:
+        parser.error("--seeds and --processes take numbers from 1 on")
+    if args.seed is not None:
+        return _one(args.seed)
+    seeds = range(args.first, args.first + args.seeds)
+    with ProcessPoolExecutor(max_workers=args.processes, initializer=_quiet) as pool:
+        return _safeguards(pool, seeds) if args.safeguards else _soak(pool, seeds)
+
+
+def _quiet() -> None:
+    logger.setLevel(logging.CRITICAL)
+
+
+def _one(seed: int) -> int:
+    _quiet()
+    outcome = live(seed)
+    _show(outcome, len(outcome.log))
+    print(f"seed {seed}: {outcome.violation or 'all promises kept'}")
+    return 1 if outcome.violation else 0
+
+
+def _show(outcome: Outcome, lines: int) -> None:
+    for time_s, who, what in outcome.log[-lines:]:
+        print(f"{time_s:10.1f}  {who:<22}  {what}")
+
+
+def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
+    began = time.perf_counter()
+    accidents: Counter[tuple[str, Accident]] = Counter()
+    calls: Counter[str] = Counter()
+    acts: Counter[str] = Counter()
+    states: set[str] = set()
+    broken: list[Outcome] = []
+    for outcome in pool.map(live, seeds, chunksize=8):
+        accidents += outcome.accidents
+        calls += outcome.calls
+        acts += outcome.acts
+        states |= outcome.states
+        if outcome.violation:
+            broken.append(outcome)
+    took_s = time.perf_counter() - began
+    kinds = [kind for kind in Accident if kind is not Accident.NONE]
+    rows = [[name, calls[name], *(accidents[name, kind] for kind in kinds)] for name in sorted(calls)]
+    print(tabulate(rows, headers=["call", "calls", *kinds]))
+    print(f"\npeople: {', '.join(f'{name} {count}' for name, count in acts.most_common())}")
+    print(f"states: {', '.join(sorted(states))}")
+    print(
+        f"{len(seeds)} lives (seeds {seeds.start} to {seeds.stop - 1}) in {took_s:.1f} s, "
+        f"{len(seeds) / took_s:.1f} a second; {accidents.total()} accidents; {len(broken)} broken promises"
+    )
+    for outcome in broken[:5]:
+        print(f"\nseed {outcome.seed} at {_commit()}: {outcome.violation}")
+        _show(outcome, LOG_LINES)
+    return 1 if broken else 0
+
+
+def _safeguards(pool: ProcessPoolExecutor, seeds: range) -> int:
+    names = list(SAFEGUARDS)
+    rows = []
+    unnoticed = 0
+    for name, (seed, how) in zip(names, pool.map(partial(first_noticed, seeds=seeds), names), strict=True):
+        rows.append([name, "never" if seed is None else seed, how])
+        unnoticed += seed is None
+    print(tabulate(rows, headers=["without", "seed", "what is broken"], maxcolwidths=[52, None, 70]))
+    return 1 if unnoticed else 0
+
+
+def first_noticed(name: str, seeds: Iterable[int]) -> tuple[int | None, str]:
+    """The first seed that notices that a safeguard is missing (none: nothing is removed), and what it says."""
+    with switched_off(name) if name else nullcontext():
+        for seed in seeds:
+            outcome = live(seed)
+            if outcome.violation:
+                return seed, outcome.violation
+    return None, ""
+
+
+def _commit() -> str:
+    answer = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return answer.stdout.strip() or "an unknown commit"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+"""What keeps the promises, and how each of it is switched off: a soak that cannot miss it proves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+from headway.lifecycle import AttemptState
+from headway.plan import Start
+from headway.reasons import ReasonCode
+from headway_sandbox.soak import queue
+from headway_service import launching, observation, tick, transitions
+from headway_service.errors import Unclear
+from headway_service.memory import MemoryTable
+from headway_service.ports import Absent, AtLeast, Check, Equals, OneOf, Write
+
+Switch = Callable[[], Any]
+
+
+def _without(drop: Callable[[Write], bool]) -> Switch:
+    """A table that forgets some conditions."""
+    whole = MemoryTable.write
+
+    def write(self: MemoryTable, writes: Sequence[Write]) -> None:
+        kept = [each for each in writes if not (isinstance(each, Check) and drop(each))]
+        whole(self, [each if isinstance(each, Check) or not drop(each) else _bare(each) for each in kept])
+
+    return lambda: mock.patch.object(MemoryTable, "write", write)
+
+
+def _bare(write: Write) -> Write:
+    return replace(write, requires=None)  # type: ignore[arg-type]
+
+
+def _on(prefix: str, condition: type[object], attribute: str = "") -> Callable[[Write], bool]:
+    """Conditions of one kind on items of one kind."""
+
+    def drop(write: Write) -> bool:
+        key = write.key
+        about = key.sk if key.pk == "ledger" else f"{key.pk.partition('#')[0]}#{key.sk}"
+        requires = write.requires
+        if not about.startswith(prefix) or not isinstance(requires, condition):
+            return False
+        return not attribute or getattr(requires, "attribute", "") == attribute
+
+    return drop
+
+
+def _patch(target: Any, name: str, value: Any) -> Switch:
+    return lambda: mock.patch.object(target, name, value)
+
+
+def _launch_first(whole: Any = tick.Ticker._write) -> Switch:
+    """SageMaker is called before the intent is written."""
+
+    def write(self: Any, action: Any, ledger: Any, report: Any) -> Any:
+        if isinstance(action, Start):
+            job = self._job(action.job)
+            attempt = self._attempt(job, self._clock())
+            with mock.patch.object(self, "_attempt", return_value=attempt):
+                self._launcher._training_jobs.create(self._launcher._request(attempt))
+                return whole(self, action, ledger, report)
+        return whole(self, action, ledger, report)
+
+    return _patch(tick.Ticker, "_write", write)
+
+
+def _unclear_is_failed() -> Switch:
+    """A launch without an answer counts as not made."""
+    whole = launching.Launcher._launch
+
+    def launch(self: Any, attempt: Any, now_ms: int) -> bool:
+        try:
+            return whole(self, attempt, now_ms)
+        except Unclear:
+            self._postpone(attempt, ReasonCode.LAUNCH_POSTPONED, "?", now_ms, name_is_free=True)
+            return False
+
+    return _patch(launching.Launcher, "_launch", launch)
+
+
+def _any_lease() -> Switch:
+    def pending(_: Any, attempt: Any, __: int) -> bool:
+        launch = attempt.attempt_state is AttemptState.LAUNCHING
+        return launch or (attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None)
+
+    return _patch(launching.Launcher, "pending", pending)
+
+
+def _observed_too_early() -> Switch:
+    """What is heard of a name counts before the launch is settled."""
+    whole = observation.Observer._attempt
+
+    def attempt(self: Any, name: str) -> Any:
+        found = whole(self, name)
+        if found is not None and found.attempt_state is AttemptState.LAUNCHING:
+            return found.model_copy(update={"attempt_state": AttemptState.LIVE})
+        return found
+
+    return _patch(observation.Observer, "_attempt", attempt)
+
+
+SAFEGUARDS: dict[str, Switch] = {
+    "a start needs its instances to be free": _without(_on("pool#", AtLeast)),
+    "a change of a job needs the version that was read": _without(_on("job#job", Equals, "version")),
+    "a change of an attempt needs the version that was read": _without(_on("attempt#", Equals, "version")),
+    "a new attempt needs its name to be unused": _without(_on("attempt#", Absent)),
+    "a new job needs its name to be unused": _without(_on("job#job", Absent)),
+    "a preemption needs its preemptor to wait": _without(_on("job#job", OneOf)),
+    "a grown reservation needs the version that was read": _without(_on("reservation#", Equals, "version")),
+    "a resize needs the size that was read": _without(_on("pool#", Equals, "size")),
+    "a pool is removed only if nothing uses it": _without(_on("pool#", Equals, "free")),
+    "the intent is written before SageMaker is called": _launch_first(),
+    "a name in use is asked whose it is: always ours": _patch(launching.Launcher, "_is_ours", lambda *_: True),
+    "a name in use is asked whose it is: never ours": _patch(launching.Launcher, "_is_ours", lambda *_: False),
+    "a launch without an answer stays an intent": _unclear_is_failed(),
+    "a launch is settled by the holder of its lease only": _any_lease(),
+    "what is heard before a launch is settled does not count": _observed_too_early(),
+    "lost events are made good by asking": _patch(queue.Queue, "reconcile", lambda self: self.wake("minute")),
+    "a lost wake-up is made good each minute": _patch(queue.Queue, "reconcile", lambda _: None),
+    "what is freed for a job is given back": _patch(transitions, "_give", lambda _: []),
+    "instances are taken from the ledger": _patch(transitions, "_take", lambda _: []),
+    "who starts leaves the line": _patch(transitions, "_leave_line", lambda _: []),
+}
+"""By what it guarantees. Each gives a context in which it does not hold."""
+
+
+@contextmanager
+def switched_off(name: str) -> Iterator[None]:
+    """Without one of them."""
+    with SAFEGUARDS[name]():
+        yield

@@ -1,0 +1,87 @@
+"""A few hundred lives of a queue in which everything goes wrong; `make soak` lives thousands."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+
+from headway_sandbox.soak import __main__ as soak
+from headway_sandbox.soak.life import live
+from headway_sandbox.soak.processes import Process, Processes
+from headway_sandbox.soak.safeguards import SAFEGUARDS
+from headway_service.log import logger
+
+SEEDS = 100
+
+NOTICED = {
+    "a new job needs its name to be unused": 0,
+    "the intent is written before SageMaker is called": 0,
+    "a lost wake-up is made good each minute": 0,
+}
+"""Safeguards whose removal one of the first lives notices. `make safeguards` tries all of them."""
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    before = logger.log_level
+    logger.setLevel(logging.CRITICAL)
+    yield
+    logger.setLevel(before)
+
+
+def test_whatever_happens_no_promise_is_broken() -> None:
+    states: set[str] = set()
+    accidents: Counter[str] = Counter()
+    for seed in range(SEEDS):
+        outcome = live(seed)
+        assert outcome.violation is None, f"seed {seed}: {outcome.violation}"
+        states |= outcome.states
+        accidents.update(str(kind) for _, kind in outcome.accidents.elements())
+    assert states == {"pending", "running", "stopping", "preempted", "completed", "failed", "stopped"}
+    assert min(accidents[kind] for kind in ("crash before", "crash after", "refused", "answer lost", "sent twice")) > 20
+
+
+def test_a_seed_gives_the_same_life_again() -> None:
+    assert live(7).log == live(7).log
+    assert live(7).log != live(8).log
+
+
+@pytest.mark.parametrize("name", NOTICED)
+def test_without_a_safeguard_a_life_breaks_a_promise(name: str) -> None:
+    assert name in SAFEGUARDS
+    seed, how = soak.first_noticed(name, range(20))
+    assert seed is not None
+    assert how
+
+
+def test_one_of_several_goes_on_until_it_pauses_and_a_killed_one_never_does() -> None:
+    done: list[str] = []
+
+    def work(name: str) -> None:
+        done.append(f"{name} begins")
+        them[name].pause()
+        done.append(f"{name} ends")
+
+    them = {name: Process(name, 0, lambda name=name: work(name)) for name in "ab"}  # type: ignore[misc]
+    processes = Processes(Random(0))
+    for process in them.values():
+        processes.start(process)
+    them["a"].step()
+    processes.kill(them["a"])
+    assert done == ["a begins"]
+    while processes.live:
+        processes.step()
+    assert done == ["a begins", "b begins", "b ends"]
+
+
+def test_the_command_tells_what_it_did_and_shows_the_log_of_one_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert soak.main(["--seeds", "4"]) == 0
+    assert "4 lives (seeds 0 to 3)" in capsys.readouterr().out
+    assert soak.main(["--seed", "3"]) == 0
+    assert "seed 3: all promises kept" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        soak.main(["--seeds", "0"])
