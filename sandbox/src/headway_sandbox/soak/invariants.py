@@ -41,6 +41,10 @@ class Invariants:
         #: What each pool may hold: its size, or what it held when it was made smaller.
         self._bound: dict[str, int] = {}
         self._ended: dict[str, str] = {}
+        #: Jobs of which SageMaker has trained an attempt to its end.
+        self._trained: set[str] = set()
+        #: Attempts that were seen stopping for another job.
+        self._preempted: set[str] = set()
         self.states: set[str] = set()
 
     def check(self, accepted: Collection[str], now_s: float) -> None:
@@ -54,8 +58,9 @@ class Invariants:
         reservations = {name: item for (kind, name), item in ledger.items() if kind == "reservation"}
         pools = {name: item for (kind, name), item in ledger.items() if kind == "pool"}
         self._check_capacity(pools, attempts, reservations)
-        self._check_jobs(jobs, attempts, accepted)
         self._check_training_jobs(attempts, now_s)
+        self._check_jobs(jobs, attempts, accepted)
+        self._check_preemptions(jobs, attempts)
         self._check_lines(jobs, lines)
         for name in reservations:
             _require(name in jobs, f"{name} has a reservation and is not there")
@@ -95,10 +100,19 @@ class Invariants:
             self.states.add(state)
             _require((live is not None) == (state in _HOLDING), f"{name} is {state} with the attempt {live}")
             _require(live is None or attempts.get(live, {}).get("jobName") == name, f"the attempt {live} is not there")
+            _require(state != "completed" or name in self._trained, f"{name} is completed, and nobody trained it")
             before = self._ended.get(name)
             _require(before in {None, state}, f"{name} was {before} and is {state}")
             if state not in _WAITING and state not in _HOLDING:
                 self._ended[name] = state
+
+    def _check_preemptions(self, jobs: _Items, attempts: _Items) -> None:
+        for name, attempt in attempts.items():
+            preemptor = attempt.get("freedFor")
+            if preemptor is not None and name not in self._preempted:
+                self._preempted.add(name)
+                waits = jobs.get(preemptor, {}).get("jobState") in _WAITING
+                _require(waits, f"{name} is preempted for {preemptor}, which does not wait")
 
     def _check_training_jobs(self, attempts: _Items, now_s: float) -> None:
         running: Counter[str] = Counter()
@@ -109,6 +123,8 @@ class Invariants:
                 continue
             running[name] += not training_job.ended
             completed[name] += training_job.status == "Completed"
+            if completed[name]:
+                self._trained.add(name)
             known = training_job.ended or training_job.name in attempts
             _require(known, f"SageMaker runs {training_job.name}, which the queue does not know")
         _require(all(count <= 1 for count in running.values()), f"a job runs twice: {running.most_common(1)}")

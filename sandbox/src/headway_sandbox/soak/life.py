@@ -14,7 +14,7 @@ from headway_sandbox.errors import AwsError
 from headway_sandbox.faults import Faults
 from headway_sandbox.soak.accidents import Accident, Violence
 from headway_sandbox.soak.invariants import Violated
-from headway_sandbox.soak.queue import Queue
+from headway_sandbox.soak.queue import START_S, Queue
 from headway_service.errors import RequestError
 
 P5, G5 = "ml.p5.48xlarge", "ml.g5.xlarge"
@@ -22,9 +22,14 @@ POOLS = {P5: 2, G5: 3}
 FOREIGN = "ml.c5.xlarge"
 """What somebody else's training jobs run on: not a pool of the queue's."""
 
-NAMES = [f"j{number}" for number in range(10)]
+NAMES = [*(f"j{number}" for number in range(16)), *(f"j{number}-2" for number in range(4))]
+"""Some are what the queue would call the second attempts of others."""
+
 ACTS = 40
 """Things that people do in one life."""
+
+VIOLENT_S = 2400
+"""Things go wrong for at least so long, virtual s, so that much of what was asked for meets accidents."""
 
 MAX_STEPS = 20_000
 """Steps of one life; more mean that it comes to no rest."""
@@ -132,23 +137,24 @@ class _Life:
         """Live until people have done all they want."""
         queue, random = self.queue, self.random
         for _ in range(MAX_STEPS):
-            if self.acts.total() >= ACTS and not queue.processes.live:
+            if self.acts.total() >= ACTS and not queue.processes.live and queue.now_s > START_S + VIOLENT_S:
                 return
-            chance = random.random()
-            if queue.processes.live and chance < 0.75:
+            busy = bool(queue.processes.live)
+            if busy and random.random() < 0.75:
                 queue.go_on()
-            elif chance < 0.85 and queue.deliver():
+            elif random.random() < 0.8 and queue.deliver():
                 pass
-            elif chance < 0.93 and self.acts.total() < ACTS:
+            elif self.acts.total() < ACTS and random.random() < 0.15:
                 weights = [weight for weight, _ in self._acts.values()]
                 name = random.choices(list(self._acts), weights)[0]
                 self.acts[name] += 1
                 queue.note("people", name)
                 self._acts[name][1]()
+            elif busy:
+                # Mostly so little that calls under way meet, now and then so much that they time out.
+                queue.pass_time(random.choices([0.05, 1, 5, 35], [40, 10, 3, 1])[0])
             else:
-                # Mostly so little that calls under way meet, sometimes so much that they time out.
-                busy = bool(queue.processes.live)
-                queue.pass_time(random.choice([0.1, 1, 5, 35] if busy else [1, 10, 30, 120]))
+                queue.pass_time(random.choice([1, 5, 20, 60]))
         raise Violated("the life comes to no end")
 
     def rest(self) -> None:
@@ -171,7 +177,7 @@ class _Life:
         request = training_request(
             name,
             random.choice([[(P5, 1)], [(P5, 2)], [(G5, 1)], [(G5, 2)], [(P5, 1), (G5, 1)]]),
-            run_s=random.choice([5, 200, 400]),
+            run_s=random.choice([30, 400, 900]),
             outcome=random.choice(["complete", "complete", "complete", "AlgorithmError: x", "CapacityError"]),
             tags={"priority": str(random.randint(0, 3)), **random.choice([{}, {"team": "a"}, {"team": "b"}])},
         )
@@ -182,20 +188,25 @@ class _Life:
 
         self._ask(f"submit {name}", submit)
 
+    def _some_job(self) -> str:
+        """Mostly one that holds instances, as of those only few are under way at a time."""
+        holding = sorted(str(item["jobName"]) for item in self.queue.table.items() if item["sk"].startswith("attempt#"))
+        return self.random.choice(holding if holding and self.random.random() < 0.5 else NAMES)
+
     def _stop(self) -> None:
-        name = self.random.choice(NAMES)
+        name = self._some_job()
         self._ask(f"stop {name}", lambda: self.queue.desk.stop(name))
 
     def _prioritise(self) -> None:
-        name, priority = self.random.choice(NAMES), self.random.randint(0, 3)
+        name, priority = self._some_job(), self.random.randint(0, 3)
         self._ask(f"priority {priority} of {name}", lambda: self.queue.desk.set_priority(name, priority))
 
     def _configure(self) -> None:
         random = self.random
         self.queue.store.write(
             _document(
-                {P5: random.choice([1, 2, 2, 3]), G5: random.choice([1, 3, 3])},
-                random.choice(TEAMS),
+                sizes := {P5: random.choice([1, 2, 2, 3]), **random.choice([{G5: 1}, {G5: 3}, {G5: 3}, {}])},
+                random.choice(TEAMS if G5 in sizes else TEAMS[:2]),
                 backfill={"enabled": random.random() < 0.7, "reservedHeads": random.choice([1, 2])},
                 preemption={"maxPerJob": random.choice([1, 10]), "minRunTimeSeconds": random.choice([0, 0, 200])},
                 ageing=random.choice([None, None, {"intervalSeconds": 60, "cap": 2}]),

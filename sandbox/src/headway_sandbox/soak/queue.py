@@ -207,6 +207,7 @@ class Queue:
         while self._minute_s + 60 <= self.now_s:
             self._minute_s += 60
             self.begin("reconcile", self.reconcile)
+        self.check()
 
     def deliver(self) -> bool:
         """Hand out one message, if there is any that is due."""
