@@ -15,9 +15,10 @@ import pytest
 from moto import mock_aws
 
 from headway_sandbox.fleet import Fleet
+from headway_sandbox.soak.edges import sagemaker_client
 from headway_service.sagemaker import SageMakerTrainingJobs
 from tests.service.schema import SCHEMA
-from tests.service.world import lambda_context, sagemaker_client
+from tests.service.world import lambda_context
 
 ROOT = Path(__file__).parents[2]
 REGION = "eu-west-1"
@@ -59,7 +60,7 @@ class Functions:
             assert spec.loader is not None
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
-            client = sagemaker_client(lambda: self.fleet, time.time, [])
+            client = sagemaker_client(lambda operation, request: self.fleet.call(operation, request, now=time.time()))
             module.services.__dict__["training_jobs"] = SageMakerTrainingJobs(client)
             self._modules[name] = module
         return self._modules[name]

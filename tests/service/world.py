@@ -7,18 +7,12 @@ adapter, its error mapping and the service model take part as well.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
-import boto3
-from botocore.awsrequest import AWSResponse
-from botocore.compat import HTTPHeaders
-from botocore.config import Config
-from botocore.parsers import create_parser
-
-from headway_sandbox.errors import AwsError
 from headway_sandbox.fleet import Fleet
+from headway_sandbox.soak.edges import sagemaker_client
 from headway_service.configuration import Configuration
 from headway_service.desk import Desk
 from headway_service.explanation import Seen
@@ -53,33 +47,6 @@ class MemoryConfiguration:
         return self.version
 
 
-def sagemaker_client(fleet: Callable[[], Fleet], clock_s: Callable[[], float], calls: list[Any]) -> Any:
-    """A boto3 client that the fleet answers; each call is noted in ``calls``."""
-    client = boto3.client(
-        "sagemaker",
-        region_name="eu-west-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-        config=Config(retries={"total_max_attempts": 1}),
-    )
-    parser = create_parser("json")
-
-    def answer(model: Any, params: Mapping[str, Any], **_: Any) -> tuple[AWSResponse, Any]:
-        request = json.loads(params["body"])
-        calls.append((model.name, request))
-        try:
-            status, body = 200, fleet().call(model.name, request, now=clock_s())
-        except AwsError as error:
-            status, body = error.status, {"__type": error.code, "message": error.message}
-        response = AWSResponse("https://sagemaker.invalid", status, HTTPHeaders(), None)
-        raw = {"body": json.dumps(body).encode(), "headers": {}, "status_code": status}
-        return response, parser.parse(raw, model.output_shape)
-
-    # botocore types handlers as returning nothing, yet takes what a before-call handler returns as the answer.
-    client.meta.events.register("before-call.sagemaker", cast("Callable[..., None]", answer))
-    return client
-
-
 class World:
     """One queue with its world; time stands still but in :meth:`pass_time`."""
 
@@ -91,9 +58,7 @@ class World:
             {"pools": {pool: {"size": size} for pool, size in (pools or {P5: 2}).items()}}
         )
         self.calls: list[tuple[str, dict[str, Any]]] = []
-        self.training_jobs = SageMakerTrainingJobs(
-            sagemaker_client(lambda: self.fleet, lambda: self.now_s, self.calls),
-        )
+        self.training_jobs = SageMakerTrainingJobs(sagemaker_client(self._call_sagemaker))
         self.observer = Observer(self.table, retention_s=30 * DAY_S)
         self.wakes: list[str] = []
         self._tokens = 0
@@ -104,6 +69,10 @@ class World:
             configuration=self._in_force,
             retention_s=30 * DAY_S,
         )
+
+    def _call_sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        self.calls.append((operation, dict(request)))
+        return self.fleet.call(operation, request, now=self.now_s)
 
     def clock(self) -> int:
         """Now, ms."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from headway.lifecycle import WAITING
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.ordering import MAX_PRIORITY, effective_priority, given_priority, held_priority, rank, rank_key
-from headway.policy import Policy
+from headway.policy import DEFAULT_POLICY, Policy
 from headway_service.ports import Table
 from headway_service.records import (
     LEDGER,
@@ -27,9 +27,6 @@ MAX_LEDGER_ITEMS = 50_000
 
 MAX_LINE_READS = 1000
 """Entries of one line that a decision looks at, at most; jobs behind them wait for a later one."""
-
-DEFAULT_POLICY = Policy()
-"""The rules of a configuration that says nothing about them."""
 
 _PAGE = 8
 """Entries that one query of a line reads at least."""

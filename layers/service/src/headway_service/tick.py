@@ -11,12 +11,13 @@ from headway.errors import InvalidTransition
 from headway.lifecycle import AttemptState
 from headway.model import Snapshot
 from headway.plan import Action, Plan, Preempt, Release, Start
+from headway.policy import DEFAULT_POLICY
 from headway.schedule import schedule
 from headway.verify import verify
 from headway_service import transitions
 from headway_service.errors import Conflict, Unclear
 from headway_service.launching import Launcher
-from headway_service.ledger import DEFAULT_POLICY, Ledger, read_ledger, read_snapshot
+from headway_service.ledger import Ledger, read_ledger, read_snapshot
 from headway_service.log import logger
 from headway_service.naming import attempt_name
 from headway_service.pools import apply_configuration

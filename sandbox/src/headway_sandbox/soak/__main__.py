@@ -70,12 +70,14 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
     accidents: Counter[tuple[str, Accident]] = Counter()
     calls: Counter[str] = Counter()
     acts: Counter[str] = Counter()
+    failures: Counter[str] = Counter()
     states: set[str] = set()
     broken: list[Outcome] = []
     for outcome in pool.map(live, seeds, chunksize=8):
         accidents += outcome.accidents
         calls += outcome.calls
         acts += outcome.acts
+        failures += outcome.failures
         states |= outcome.states
         if outcome.violation:
             broken.append(outcome)
@@ -84,6 +86,7 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
     rows = [[name, calls[name], *(accidents[name, kind] for kind in kinds)] for name in sorted(calls)]
     print(tabulate(rows, headers=["call", "calls", *kinds]))
     print(f"\npeople: {', '.join(f'{name} {count}' for name, count in acts.most_common())}")
+    print(f"errors that left a function: {', '.join(f'{name} {count}' for name, count in failures.most_common())}")
     print(f"states: {', '.join(sorted(states))}")
     print(
         f"{len(seeds)} lives (seeds {seeds.start} to {seeds.stop - 1}) in {took_s:.1f} s, "

@@ -50,7 +50,7 @@ class Violence:
 
 
 class Accidents:
-    """Draws accidents, or carries out the one that was ordered.
+    """Draws accidents.
 
     Attributes:
         calls: how many calls there were, by operation.
@@ -62,17 +62,11 @@ class Accidents:
         self.violence = violence or Violence()
         self.calls: Counter[str] = Counter()
         self.counted: Counter[tuple[str, Accident]] = Counter()
-        #: The only accident that is to happen: at this call of all, counted from 1.
-        self.ordered: tuple[int, Accident] | None = None
 
     def next(self, operation: str) -> Accident:
         """What happens to the next call."""
         self.calls[operation] += 1
-        if self.ordered is not None:
-            at, kind = self.ordered
-            accident = kind if self.calls.total() == at else Accident.NONE
-        else:
-            accident = self._draw(READS_SHARE if operation in READS else 1.0)
+        accident = self._draw(READS_SHARE if operation in READS else 1.0)
         if accident is not Accident.NONE:
             self.counted[operation, accident] += 1
         return accident

@@ -67,7 +67,7 @@ def live(seed: int) -> Outcome:
     violation = None
     try:
         life.run()
-        life.rest()
+        rest(queue)
     except Violated as error:
         violation = str(error)
     finally:
@@ -91,7 +91,6 @@ def rest(queue: Queue) -> None:
         Violated: a promise is broken.
     """
     queue.accidents.violence = Violence()
-    queue.accidents.ordered = None
     queue.fleet.faults = Faults()
     _drain(queue)
     queue.store.write(_document(POOLS, {}))
@@ -156,10 +155,6 @@ class _Life:
             else:
                 queue.pass_time(random.choice([1, 5, 20, 60]))
         raise Violated("the life comes to no end")
-
-    def rest(self) -> None:
-        """Come to rest."""
-        rest(self.queue)
 
     # --------------------------------------------------------------------------------------------- what people do
 

@@ -68,7 +68,6 @@ class Queue:
         log: what happened: time, who, what.
         accepted: names of jobs whose submission was answered.
         failures: exceptions that left a handler, by kind.
-        dead_letters: events that were given up.
     """
 
     def __init__(self, random: Random, pools: Mapping[str, int], violence: Violence | None = None) -> None:
@@ -77,7 +76,6 @@ class Queue:
         self.log: list[tuple[float, str, str]] = []
         self.accepted: set[str] = set()
         self.failures: Counter[str] = Counter()
-        self.dead_letters: list[Mapping[str, Any]] = []
         self.accidents = Accidents(random, violence)
         self.processes = Processes(random)
         self.fleet = Fleet(rng=random)
@@ -232,7 +230,7 @@ class Queue:
     def _give_back(self, delivery: _Delivery) -> None:
         delivery.tries += 1
         if delivery.tries >= MAX_DELIVERIES:
-            self.dead_letters.append(delivery.detail)
+            self.note("observe", "gives up an event, which goes to the dead-letter queue")
             return
         delivery.due_s = self.now_s + self.random.choice([1.0, 60.0])
         heapq.heappush(self._events, delivery)
@@ -242,8 +240,3 @@ class Queue:
         self._numbers += 1
         detail = {"TrainingJobName": "x", "TrainingJobStatus": None, "LastModifiedTime": "soon"}
         heapq.heappush(self._events, _Delivery(self.now_s, self._numbers, detail))
-
-    @property
-    def has_messages(self) -> bool:
-        """Whether anything waits to be delivered, now or later."""
-        return bool(self._wakes or self._events)
