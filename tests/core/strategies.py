@@ -76,6 +76,7 @@ def snapshots(
             demand=draw(demands),
             priority=draw(st.integers(0, 4)),
             entry_time_ms=NOW_MS - STEP_MS * draw(st.integers(0, 4)),
+            handicap_ms=STEP_MS * draw(st.sampled_from([0, 0, 1, 3])),
             not_before_ms=draw(st.sampled_from([0, 0, 0, 0, NOW_MS + 5000])),
             team=draw(teams),
             limit_ms=draw(limits if unlimited else limits.filter(bool)),
@@ -237,6 +238,7 @@ class World:
             priority=job.priority,
             since_ms=self.now_ms,
             entry_time_ms=job.entry_time_ms,
+            handicap_ms=job.handicap_ms,
             team=job.team,
             limit_ms=job.limit_ms,
             checkpoints=checkpoints,
@@ -256,6 +258,7 @@ class World:
                 demand=attempt.demand,
                 priority=attempt.priority,
                 entry_time_ms=self.now_ms if attempt.entry_time_ms is None else attempt.entry_time_ms,
+                handicap_ms=attempt.handicap_ms,
                 team=attempt.team,
                 limit_ms=attempt.limit_ms,
             )

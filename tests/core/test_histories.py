@@ -38,6 +38,7 @@ def histories(draw: st.DrawFn) -> History:
         demand=demands,
         priority=st.integers(0, 4),
         entry_time_ms=st.just(0),
+        handicap_ms=st.sampled_from([0, 0, STEP_MS, 3 * STEP_MS]),
         team=st.sampled_from(TEAMS),
         limit_ms=limits,
     )

@@ -13,6 +13,7 @@ from hypothesis.errors import NoSuchExample
 from hypothesis.strategies import SearchStrategy
 
 from headway import backfill, heads, holders, line, preemption, schedule
+from headway.model import WaitingJob
 from headway.ordering import held_priority, victim_order
 from headway.plan import Preempt, Start
 from headway.preemption import protected_until_ms
@@ -21,7 +22,7 @@ from tests.core import test_promises as promises
 from tests.core import test_turns as turns
 from tests.core.strategies import borrowed_from_red, borrowing_goes_on, nothing_owed, snapshots
 
-MAX_EXAMPLES = 1000
+MAX_EXAMPLES = 2000
 
 Pass = schedule._Pass
 heap_of = line._heap_of
@@ -88,6 +89,10 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
     ),
     "the line is sorted by name": (
         schedule, "in_rank_order", _by_name, promises.line_is_in_rank_order, snapshots("none")
+    ),
+    "limits never count among equals": (
+        WaitingJob, "turn_ms", property(lambda job: job.entry_time_ms), promises.line_is_in_rank_order,
+        snapshots("none"),
     ),
     "waiting adds no priority": (
         line, "effective_priority", lambda job, *_: job.priority, promises.line_is_in_rank_order, snapshots("none")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.model import WaitingJob
-from headway.ordering import MAX_PRIORITY, rank, rank_key, work_lost_ms
-from headway.policy import Policy
+from headway.ordering import LONGEST_LIMIT_MS, MAX_PRIORITY, handicap_ms, rank, rank_key, work_lost_ms
+from headway.policy import MAX_LIMIT_WEIGHT, Policy
 from tests.core.builders import held
 
 jobs = st.builds(
@@ -15,15 +16,57 @@ jobs = st.builds(
     name=st.from_regex(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,10}", fullmatch=True),
     demand=st.just({"ml.p5.48xlarge": 1}),
     priority=st.integers(0, MAX_PRIORITY),
-    entry_time_ms=st.integers(0, 9_999_999_999_999),
+    entry_time_ms=st.integers(0, 4_999_999_999_999),
+    handicap_ms=st.integers(0, 4_999_999_999_999),
 )
 
 
 @given(jobs, jobs)
 def test_the_sort_key_of_a_line_sorts_as_the_rank_does(left: WaitingJob, right: WaitingJob) -> None:
-    keys = [rank_key(job.priority, job.entry_time_ms, job.name) for job in (left, right)]
+    keys = [rank_key(job.priority, job.turn_ms, job.name) for job in (left, right)]
     assert (rank(left) < rank(right)) == (keys[0] < keys[1])
     assert (rank(left) == rank(right)) == (keys[0] == keys[1])
+
+
+@pytest.mark.parametrize(
+    ("weight", "limit_ms", "handicap"),
+    [
+        (0, 1000, 0),
+        (0, None, 0),
+        (10, 1000, 10_000),
+        (2, None, 2 * LONGEST_LIMIT_MS),
+        (2, LONGEST_LIMIT_MS + 1, 2 * LONGEST_LIMIT_MS),
+    ],
+)
+def test_a_handicap_is_as_much_of_the_limit_as_the_policy_says(
+    weight: int, limit_ms: int | None, handicap: int
+) -> None:
+    assert handicap_ms(limit_ms, Policy(limit_weight=weight)) == handicap
+
+
+@given(
+    st.integers(0, MAX_LIMIT_WEIGHT),
+    st.tuples(st.integers(0, 10**10), st.integers(0, 10**10)),
+    st.tuples(st.none() | st.integers(0, 10**10), st.none() | st.integers(0, 10**10)),
+)
+def test_a_job_is_passed_only_by_shorter_equals_that_enter_within_its_handicap(
+    weight: int, entered_ms: tuple[int, int], limits_ms: tuple[int | None, int | None]
+) -> None:
+    policy = Policy(limit_weight=weight)
+    first, later = (
+        WaitingJob(
+            name=name,
+            demand={"ml.p5.48xlarge": 1},
+            priority=0,
+            entry_time_ms=entry_ms,
+            handicap_ms=handicap_ms(limit_ms, policy),
+            limit_ms=limit_ms,
+        )
+        for name, entry_ms, limit_ms in zip("ab", sorted(entered_ms), limits_ms, strict=True)
+    )
+    if rank(later) < rank(first):
+        assert later.entry_time_ms < first.entry_time_ms + first.handicap_ms
+        assert first.limit_ms is None or (later.limit_ms is not None and later.limit_ms < first.limit_ms)
 
 
 def test_work_lost_is_time_times_instances_and_with_checkpoints_only_since_the_last_one() -> None:

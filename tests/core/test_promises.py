@@ -51,7 +51,7 @@ def plain_rank(job: WaitingJob, snapshot: Snapshot) -> tuple[int, bool, int, str
     """The order of a line in which teams take no turns."""
     priority = clamped(job.priority, job.team, snapshot) + gained(job.entry_time_ms, snapshot.now_ms, snapshot)
     served = bool(snapshot.policy.teams) and bool(own(snapshot, job.name))
-    return (-priority, not served, job.entry_time_ms, job.name)
+    return (-priority, not served, job.entry_time_ms + job.handicap_ms, job.name)
 
 
 def is_protected(attempt: Allocation, snapshot: Snapshot) -> bool:

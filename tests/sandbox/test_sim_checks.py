@@ -43,12 +43,12 @@ def test_important_jobs_wait_less_than_a_tenth_and_what_they_would_alone_is_told
 ) -> None:
     ours = replace(result, wait_by_priority_s={"1": high_s, "0": low_s})
     alone = replace(result, wait=replace(result.wait, avg_s=alone_s))
-    (verdict, sentence), (all_end, _) = checks._orders("muri", ours, alone)
+    (verdict, sentence), (all_end, _) = checks._orders(ours, alone)
     assert (verdict, all_end) == (holds, True)
     assert f"with nobody else there they would wait {alone_s:.0f} s" in sentence
 
 
 def test_jobs_that_never_end_are_told(result: Result) -> None:
-    (_, _), (all_end, sentence) = checks._orders("muri", replace(result, unfinished=2), result)
+    (_, _), (all_end, sentence) = checks._orders(replace(result, unfinished=2), result)
     assert not all_end
     assert f"{result.jobs} of {result.jobs + 2} jobs end" in sentence

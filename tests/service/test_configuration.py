@@ -35,6 +35,7 @@ def test_every_rule_of_the_document_reaches_the_policy() -> None:
             "checkpointIntervalSeconds": 30,
             "optOut": True,
         },
+        "priority": {"limitWeight": 10},
         "backfill": {"enabled": False, "reservedHeads": 2, "window": 5},
         "ageing": {"intervalSeconds": 60, "cap": 7},
         "teams": {"a": {"guaranteed": {P5: 1}, "limit": {P5: 2}, "weight": 2, "maxPriority": 9}, "b": {}},
@@ -42,6 +43,7 @@ def test_every_rule_of_the_document_reaches_the_policy() -> None:
     }
     configuration = validate({**GOOD, **rules})
     assert configuration.policy() == Policy(
+        limit_weight=10,
         preemption=False,
         min_run_time_ms=60_000,
         max_preemptions=3,

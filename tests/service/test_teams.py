@@ -16,6 +16,7 @@ from headway_service.tick import Ticker
 from tests.service.world import DAY_S, P5, World, on
 
 G5 = "ml.g5.xlarge"
+HOUR = {"MaxRuntimeInSeconds": 3600}
 TWO_TEAMS = {"a": {"guaranteed": {P5: 2}}, "b": {"guaranteed": {P5: 2}}}
 
 
@@ -107,6 +108,25 @@ def test_a_job_document_tells_the_team_and_keeps_to_it_over_restarts() -> None:
     assert job.job.team == "a"
     assert attempt is not None
     assert (attempt.team, attempt.limit_ms, attempt.entry_time) == ("a", (86_400 + 1800) * 1000, job.job.entry_time)
+
+
+def test_where_limits_count_a_short_job_goes_first_and_a_preempted_one_keeps_its_turn() -> None:
+    world = world_of({}, priority={"limitWeight": 10})
+    world.submit("x", 9, ResourceConfig=on(4))
+    world.tick()
+    for name, stopping in (("long", {"MaxRuntimeInSeconds": DAY_S}), ("short", HOUR), ("second", HOUR)):
+        world.submit(name, ResourceConfig=on(4), StoppingCondition=stopping)
+        world.now_s += 1
+    assert [world.seen(name).place for name in ("long", "short", "second")] == [3, 1, 2]
+    world.desk.stop("x")
+    world.tick()
+    world.pass_time(200)
+    assert world.states("long", "short") == {"long": "pending", "short": "running"}
+    world.submit("high", 9, ResourceConfig=on(4))
+    world.tick()
+    world.pass_time(200)
+    assert world.seen("short").job.job_state == "preempted"
+    assert [world.seen(name).place for name in ("long", "short", "second")] == [3, 1, 2]
 
 
 def test_a_changed_priority_keeps_to_the_maximum_of_the_team() -> None:

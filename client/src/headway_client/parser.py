@@ -145,7 +145,11 @@ def _add_simulate_command(commands: _Commands, common: argparse.ArgumentParser) 
     command.add_argument("--trace", required=True, metavar="FILE", help="one row a job: a .csv or .csv.gz")
     command.add_argument("--capacity", required=True, metavar="POOL=N[,...]", help="the pools with their sizes")
     command.add_argument(
-        "--policy", type=_names, default=["headway"], metavar="NAME[,...]", help="headway, fifo, easy, sjf, article"
+        "--policy",
+        type=_names,
+        default=["headway"],
+        metavar="NAME[,...]",
+        help="headway, headway-short, fifo, easy, sjf, article",
     )
     command.add_argument(
         "--limits", type=_numbers, default=[1.0], metavar="X[,...]", help="limits, as multiples of true run times"

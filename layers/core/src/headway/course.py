@@ -278,6 +278,7 @@ class Course:
             priority=job.priority,
             since_ms=self.now_ms,
             entry_time_ms=job.entry_time_ms,
+            handicap_ms=job.handicap_ms,
             team=job.team,
             limit_ms=job.limit_ms,
             checkpoints=nature.checkpoints,
@@ -340,6 +341,7 @@ class Course:
                 demand=ended.demand,
                 priority=ended.priority,
                 entry_time_ms=entered_ms,
+                handicap_ms=ended.handicap_ms,
                 team=ended.team,
                 limit_ms=ended.limit_ms,
             )

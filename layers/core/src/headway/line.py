@@ -13,12 +13,12 @@ from headway.teams import TeamUse, weighted_dominant_use, within_guarantee
 
 
 def in_rank_order(snapshot: Snapshot, use: TeamUse, reserved: Mapping[str, Demand]) -> Iterator[WaitingJob]:
-    """The waiting jobs by rank: by effective priority, by entry time, by name.
+    """The waiting jobs by rank: by effective priority, by turn, by name.
 
     Where there are teams, those come first that their team's guarantee covers, and teams take turns: among jobs of one
-    effective priority the weighted dominant use of the team comes before the entry time. What has been freed for a job
-    is its turn, so among its equals it comes first; otherwise they would take it from each other turn by turn. Jobs of
-    one team that compete for a pool do not overtake each other, so that a large one is not passed by smaller ones
+    effective priority the weighted dominant use of the team comes before the turns of jobs. What has been freed for a
+    job is meant for it, so among its equals it comes first; otherwise they would take it from each other for ever. Jobs
+    of one team that compete for a pool do not overtake each other, so that a large one is not passed by smaller ones
     that the guarantee covers.
 
     Args:
@@ -84,11 +84,11 @@ class _Lines:
         line = self._lines[number]
         if not line:
             return
-        minus_priority, unserved, entered_ms, name, job = line[0]
+        minus_priority, unserved, turn_ms, name, job = line[0]
         while not unserved and name not in self._reserved:
             # What was reserved for it has gone to another job since.
-            heapq.heapreplace(line, (minus_priority, True, entered_ms, name, job))
-            minus_priority, unserved, entered_ms, name, job = line[0]
+            heapq.heapreplace(line, (minus_priority, True, turn_ms, name, job))
+            minus_priority, unserved, turn_ms, name, job = line[0]
         team = self._teams[number]
         entitled, held = self._snapshot.policy.team(team), self._use.get(team, {})
         # What is reserved for the job counts as used by its team already.
@@ -100,7 +100,7 @@ class _Lines:
             if known is None:
                 known = self._shares[team] = weighted_dominant_use(held, self._snapshot.pools, entitled.weight)
             share = known
-        place = (borrows, minus_priority, unserved, share, entered_ms, name, number, self._pushed[number])
+        place = (borrows, minus_priority, unserved, share, turn_ms, name, number, self._pushed[number])
         heapq.heappush(self._places, place)
 
 
@@ -136,7 +136,7 @@ def _apart(jobs: Iterable[WaitingJob], snapshot: Snapshot, team: Team) -> Iterat
 
 
 _Entry = tuple[int, bool, int, str, WaitingJob]
-"""Effective priority, negative; whether nothing is reserved for the job; entry time; name; the job."""
+"""Effective priority, negative; whether nothing is reserved for the job; turn; name; the job."""
 
 
 def _heap_of(
@@ -146,10 +146,13 @@ def _heap_of(
     now_ms, policy = snapshot.now_ms, snapshot.policy
     heap: list[_Entry]
     if policy.ageing is None and (team is None or team.max_priority is None):
-        heap = [(-job.priority, job.name not in reserved, job.entry_time_ms, job.name, job) for job in jobs]
+        heap = [
+            (-job.priority, job.name not in reserved, job.entry_time_ms + job.handicap_ms, job.name, job)
+            for job in jobs
+        ]
     else:
         heap = [
-            (-effective_priority(job, now_ms, policy), job.name not in reserved, job.entry_time_ms, job.name, job)
+            (-effective_priority(job, now_ms, policy), job.name not in reserved, job.turn_ms, job.name, job)
             for job in jobs
         ]
     heapq.heapify(heap)

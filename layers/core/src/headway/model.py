@@ -20,14 +20,22 @@ class WaitingJob:
     demand: Demand
     #: 0 to 9999; higher goes first.
     priority: int
-    #: When the job was accepted, ms. It keeps this through preemptions.
+    #: When the job was accepted, ms. It keeps this through preemptions ...
     entry_time_ms: int
+    #: ... and among jobs of one priority stands as if it had been accepted this much later, ms: see
+    #: :func:`headway.ordering.handicap_ms`.
+    handicap_ms: int = 0
     #: It is not started before this, ms: the back-off after SageMaker refused a launch. 0 for none.
     not_before_ms: int = 0
     #: Who is charged; empty for nobody in particular.
     team: str = ""
     #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.
     limit_ms: int | None = None
+
+    @property
+    def turn_ms(self) -> int:
+        """What jobs of one priority are ordered by."""
+        return self.entry_time_ms + self.handicap_ms
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +50,8 @@ class Allocation:
     since_ms: int
     #: When the job was accepted, ms; what it gained by ageing until ``since_ms`` stays with it while it runs.
     entry_time_ms: int | None = None
+    #: Of its job, which takes it back into the line.
+    handicap_ms: int = 0
     team: str = ""
     #: It holds its instances no longer than this from ``since_ms`` on, ms; None if nothing limits it.
     limit_ms: int | None = None

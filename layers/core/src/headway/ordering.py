@@ -9,14 +9,28 @@ MAX_PRIORITY = 9999
 """The highest priority a job may have; the lowest is 0."""
 
 
+LONGEST_LIMIT_MS = 28 * 86_400_000
+"""The limit of a job without one, where limits are compared: no training job may run for longer (API reference,
+StoppingCondition)."""
+
+
 def rank(job: WaitingJob) -> tuple[int, int, str]:
-    """The order of a line as it is kept: high priority first, then who entered first, then the name."""
-    return (-job.priority, job.entry_time_ms, job.name)
+    """The order of a line as it is kept: high priority first, then whose turn is first, then the name."""
+    return (-job.priority, job.turn_ms, job.name)
 
 
-def rank_key(priority: int, entry_time_ms: int, name: str) -> str:
-    """:func:`rank` as text that sorts alike, for a sorted index. Entry times fit until the year 2286."""
-    return f"{MAX_PRIORITY - priority:04d}#{entry_time_ms:013d}#{name}"
+def rank_key(priority: int, turn_ms: int, name: str) -> str:
+    """:func:`rank` as text that sorts alike, for a sorted index. Turns fit until the year 2286."""
+    return f"{MAX_PRIORITY - priority:04d}#{turn_ms:013d}#{name}"
+
+
+def handicap_ms(limit_ms: int | None, policy: Policy) -> int:
+    """How much later than its entry a job's turn comes: the limits of jobs, as much as the policy lets them count.
+
+    So a short job passes a long one that entered earlier, but only by so much: nobody is passed by jobs that enter
+    later than its own handicap, and nobody starves.
+    """
+    return policy.limit_weight * (LONGEST_LIMIT_MS if limit_ms is None else min(limit_ms, LONGEST_LIMIT_MS))
 
 
 def given_priority(priority: int, team: str, policy: Policy) -> int:

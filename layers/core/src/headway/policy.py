@@ -13,6 +13,9 @@ MAX_RESERVED_HEADS = 100
 MAX_BACKFILL_WINDOW = 10_000
 """Waiting jobs that one decision may look at."""
 
+MAX_LIMIT_WEIGHT = 1000
+"""So much the limits of jobs may count in their order. A handicap of 28 days times this still fits a sort key."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Team:
@@ -54,6 +57,9 @@ class Ageing:
 class Policy:
     """All rules. The defaults are what a queue without a word about them gets."""
 
+    #: How much a job's limit counts in its line: among jobs of one priority its turn is its entry time plus so many
+    #: times its limit. 0 is first come, first served. It is applied when a job enters, and stays with it.
+    limit_weight: int = 0
     #: Whether a job may start past a blocked head if that does not delay it. Without, a blocked head closes its pools.
     backfill: bool = True
     #: How many blocked jobs of each combination of pools hold a reserved start. 1 is EASY backfill.
@@ -73,6 +79,8 @@ class Policy:
     teams: Mapping[str, Team] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not 0 <= self.limit_weight <= MAX_LIMIT_WEIGHT:
+            raise InvalidPolicy(f"limit_weight is {self.limit_weight}; it must be 0 to {MAX_LIMIT_WEIGHT}")
         if not 1 <= self.reserved_heads <= MAX_RESERVED_HEADS:
             raise InvalidPolicy(f"reserved_heads is {self.reserved_heads}; it must be 1 to {MAX_RESERVED_HEADS}")
         if not 0 <= self.backfill_window <= MAX_BACKFILL_WINDOW:

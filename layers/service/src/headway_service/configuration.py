@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 
 from headway import policy
 from headway.ordering import MAX_PRIORITY
-from headway.policy import MAX_BACKFILL_WINDOW, MAX_RESERVED_HEADS, Policy
+from headway.policy import MAX_BACKFILL_WINDOW, MAX_LIMIT_WEIGHT, MAX_RESERVED_HEADS, Policy
 from headway_service.errors import FieldError, InvalidConfiguration
 
 MAX_DOCUMENT_CHARS = 4096
@@ -58,6 +58,8 @@ class Priorities(_Document):
     default: int = Field(default=0, ge=0, le=MAX_PRIORITY)
     #: The highest priority that a request may carry.
     maximum: int = Field(default=MAX_PRIORITY, ge=0, le=MAX_PRIORITY)
+    #: Among jobs of one priority a job's turn is its entry time plus so many times its limit..
+    limit_weight: int = Field(default=0, ge=0, le=MAX_LIMIT_WEIGHT)
 
     @model_validator(mode="after")
     def _default_is_allowed(self) -> Priorities:
@@ -128,6 +130,7 @@ class Configuration(_Document):
         if self.ageing is not None:
             ageing = policy.Ageing(interval_ms=self.ageing.interval_seconds * 1000, cap=self.ageing.cap)
         return Policy(
+            limit_weight=self.priority.limit_weight,
             backfill=self.backfill.enabled,
             reserved_heads=self.backfill.reserved_heads,
             backfill_window=self.backfill.window,

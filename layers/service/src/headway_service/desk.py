@@ -10,6 +10,7 @@ from typing import Any
 from headway.capacity import describe, total
 from headway.errors import InvalidTransition
 from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
+from headway.ordering import handicap_ms
 from headway.reasons import Reason, ReasonCode
 from headway_service import transitions
 from headway_service.admission import admit
@@ -84,7 +85,8 @@ class Desk:
             InvalidRequest, RequestTooLarge, ImpossibleDemand: see :func:`headway_service.admission.admit`.
             NameInUse: another request of that name is in the queue.
         """
-        admitted = admit(request, self._configuration())
+        configuration = self._configuration()
+        admitted = admit(request, configuration)
         now_ms = self._clock()
         reason = ReasonRecord(code=ReasonCode.ENTERED, message=f"entered the line for {describe(admitted.demand)}")
         job = JobRecord(
@@ -92,6 +94,7 @@ class Desk:
             job_state=JobState.PENDING,
             priority=admitted.priority,
             entry_time=now_ms,
+            handicap_ms=handicap_ms(admitted.limit_ms, configuration.policy()),
             demand=dict(admitted.demand),
             checkpoints=admitted.checkpoints,
             team=admitted.team,

@@ -123,7 +123,7 @@ class _Lines:
             for job in snapshot.waiting:
                 for pool in job.demand:
                     if (pool, job.team) in self._read:
-                        self._read[pool, job.team].append(rank_key(job.priority, job.entry_time_ms, job.name))
+                        self._read[pool, job.team].append(rank_key(job.priority, job.turn_ms, job.name))
             for line in self._read.values():
                 line.sort()
 

@@ -310,7 +310,7 @@ class _Line:
         if jobs := self._read[priority]:
             job = jobs[0]
             effective = effective_priority(job, self._now_ms, self._policy)
-            heapq.heappush(self._first, (-effective, job.entry_time_ms, job.name, priority))
+            heapq.heappush(self._first, (-effective, job.turn_ms, job.name, priority))
 
     def _query(self, *, prefix: str = "", after: str) -> tuple[list[LineEntry], bool]:
         """The next entries, and whether there are no more of them, or no more may be read."""

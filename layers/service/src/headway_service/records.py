@@ -99,6 +99,8 @@ class JobRecord(_Record):
     priority: int
     #: When it was accepted, ms.
     entry_time: int
+    #: How much later than its entry its turn comes among jobs of its priority, ms.
+    handicap_ms: int = 0
     demand: dict[str, int]
     #: Whether the request names a checkpoint location.
     checkpoints: bool = False
@@ -139,7 +141,7 @@ class JobRecord(_Record):
 
     def rank(self) -> str:
         """Its place in a line, as a sort key."""
-        return rank_key(self.priority, self.entry_time, self.job_name)
+        return _rank(self)
 
     def put(self, *, was: int | None = None) -> Put:
         """The write that stores it, on condition that the stored version is still ``was``."""
@@ -159,6 +161,7 @@ class JobRecord(_Record):
                 demand=self.demand,
                 priority=self.priority,
                 entry_time=self.entry_time,
+                handicap_ms=self.handicap_ms,
                 not_before_ms=self.not_before_ms,
                 team=self.team,
                 limit_ms=self.limit_ms,
@@ -179,6 +182,7 @@ class LineEntry(_Record):
     demand: dict[str, int]
     priority: int
     entry_time: int
+    handicap_ms: int = 0
     not_before_ms: int = 0
     team: str = ""
     limit_ms: int | None = None
@@ -191,7 +195,10 @@ class LineEntry(_Record):
 
     def key(self) -> Key:
         """Where the entry is kept: in rank order."""
-        return Key(self.partition(self.pool, self.team), rank_key(self.priority, self.entry_time, self.job_name))
+        return Key(
+            self.partition(self.pool, self.team),
+            _rank(self),
+        )
 
     def put(self) -> Put:
         """The write that stores it."""
@@ -205,6 +212,7 @@ class LineEntry(_Record):
             demand=self.demand,
             priority=self.priority,
             entry_time_ms=self.entry_time,
+            handicap_ms=self.handicap_ms,
             not_before_ms=self.not_before_ms,
             team=self.team,
             limit_ms=self.limit_ms,
@@ -232,6 +240,7 @@ class AttemptRecord(_Record):
     checkpoints: bool = False
     #: Of its job: when that was accepted, ms, and what else a decision wants to know of it.
     entry_time: int | None = None
+    handicap_ms: int = 0
     team: str = ""
     limit_ms: int | None = None
     preemptible: bool = True
@@ -278,6 +287,7 @@ class AttemptRecord(_Record):
             priority=self.priority,
             since_ms=self.since_ms,
             entry_time_ms=self.entry_time,
+            handicap_ms=self.handicap_ms,
             team=self.team,
             limit_ms=self.limit_ms,
             checkpoints=self.checkpoints,
@@ -355,6 +365,10 @@ class TeamRecord(_Record):
         """The write that stores it."""
         key = self.key(self.team)
         return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+
+def _rank(of: JobRecord | LineEntry) -> str:
+    return rank_key(of.priority, of.entry_time + of.handicap_ms, of.job_name)
 
 
 def request_key(job: str) -> Key:

@@ -196,6 +196,7 @@ class Ticker:
             priority=job.priority,
             checkpoints=job.checkpoints,
             entry_time=job.entry_time,
+            handicap_ms=job.handicap_ms,
             team=job.team,
             limit_ms=job.limit_ms,
             preemptible=job.preemptible,

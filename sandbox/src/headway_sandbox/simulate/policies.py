@@ -85,6 +85,9 @@ class Article:
         return [Preempt(job=victim.job, attempt=victim.attempt, for_job=first.name, freed={}, reason=reason)]
 
 
+SHORT_FIRST = 10
+"""How much limits count for the queue that prefers short jobs among equals."""
+
 _IN_ORDER = Policy(backfill=False, backfill_window=0, preemption=False)
 
 CONTENDERS = {
@@ -94,6 +97,12 @@ CONTENDERS = {
             name="headway",
             # As wide a window as EASY's, for their comparison.
             policy=Policy(backfill_window=MAX_BACKFILL_WINDOW),
+            reads_limits=True,
+            reads_priorities=True,
+        ),
+        Contender(
+            name="headway-short",
+            policy=Policy(backfill_window=MAX_BACKFILL_WINDOW, limit_weight=SHORT_FIRST),
             reads_limits=True,
             reads_priorities=True,
         ),

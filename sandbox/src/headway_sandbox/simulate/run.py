@@ -10,6 +10,7 @@ from random import Random
 
 from headway.course import Arrival, Course, Event, Happening
 from headway.model import Snapshot, WaitingJob
+from headway.ordering import handicap_ms
 from headway_sandbox.simulate.errors import InvalidInput
 from headway_sandbox.simulate.measures import Outcome, Result, Timeline, measure
 from headway_sandbox.simulate.policies import Article, Contender, contender
@@ -120,6 +121,7 @@ def _arrivals(scenario: Scenario, way: Contender) -> list[Arrival]:
 
 
 def _waiting(job: TraceJob, limit_factor: float, way: Contender) -> WaitingJob:
+    limit_ms = round(job.run_ms * limit_factor)
     return WaitingJob(
         name=job.name,
         demand={job.pool: job.count},
@@ -127,7 +129,8 @@ def _waiting(job: TraceJob, limit_factor: float, way: Contender) -> WaitingJob:
         # The line of shortest job first is the line of a queue to which each job came at the time that it takes.
         entry_time_ms=job.run_ms if way.shortest_first else job.submit_ms,
         team=job.team,
-        limit_ms=round(job.run_ms * limit_factor),
+        limit_ms=limit_ms,
+        handicap_ms=handicap_ms(limit_ms, way.policy),
     )
 
 
