@@ -14,7 +14,14 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from pydantic import BaseModel, ConfigDict
 
 from headway.lifecycle import TERMINAL, JobState
-from headway_service.documents import error_document, job_document, pool_document, whole_job_document
+from headway_service.documents import (
+    error_document,
+    job_document,
+    letter_document,
+    pool_document,
+    redrive_document,
+    whole_job_document,
+)
 from headway_service.errors import Busy, FieldError, InvalidRequest, JobNotFound, RequestError
 from headway_service.listing import MAX_LISTED
 from headway_service.log import logger
@@ -81,15 +88,28 @@ def capacity() -> dict[str, Any]:
 @app.get("/config")
 def config() -> dict[str, Any]:
     """Show the configuration."""
-    return _configuration(current(services.table, services.store))
+    return _configuration(current(services.table, services.store, services.clock))
 
 
 @app.put("/config")
 def set_config(document: Annotated[dict[str, Any], Body()]) -> dict[str, Any]:
     """Replace the configuration."""
-    applied = configure(services.table, services.store, document)
+    applied = configure(services.table, services.store, document, services.clock)
     services.wake("configuration changed")
     return _configuration(applied)
+
+
+@app.get("/dead-letters")
+def dead_letters() -> dict[str, Any]:
+    """Show what was put aside because nobody could handle it."""
+    letters, more = services.dead_letters.show()
+    return {"letters": [letter_document(letter) for letter in letters], "more": more}
+
+
+@app.post("/dead-letters/redrive")
+def redrive() -> dict[str, Any]:
+    """Hand what was put aside again to whom it was meant for."""
+    return redrive_document(services.dead_letters.redrive())
 
 
 def _configuration(known: InForce) -> dict[str, Any]:

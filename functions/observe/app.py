@@ -8,7 +8,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from headway_service.log import logger
 from headway_service.observation import sighting_of_event
-from headway_service.wiring import Services, now_ms
+from headway_service.wiring import Services
 
 services = Services.from_environment()
 
@@ -17,5 +17,5 @@ services = Services.from_environment()
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """Apply one event. An error is raised, so that Lambda tries again and then hands it to the dead-letter queue."""
     sighting = sighting_of_event(event["detail"])
-    if services.observer.take(sighting, now_ms()):
+    if services.observer.take(sighting, services.clock()):
         services.wake(f"{sighting.attempt} {sighting.status}")

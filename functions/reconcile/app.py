@@ -8,7 +8,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from headway_service.log import logger
 from headway_service.reconcile import reconcile
-from headway_service.wiring import Services, now_ms
+from headway_service.wiring import Services
 
 services = Services.from_environment()
 
@@ -20,7 +20,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
         table=services.table,
         training_jobs=services.training_jobs,
         observer=services.observer,
-        clock=now_ms,
+        clock=services.clock,
         wake=services.wake,
         after_s=services.settings.reconcile_after_s,
     )

@@ -26,7 +26,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """
     metrics.add_metric(name="TickFailed", unit=MetricUnit.Count, value=0)
     try:
-        report = services.ticker(context.get_remaining_time_in_millis()).run()
+        report = services.tick(context.get_remaining_time_in_millis())
     except Exception:  # noqa: BLE001 - whatever went wrong, the queue must not stall on it
         logger.exception("the tick failed", extra={"wakeups": len(event.get("Records", []))})
         metrics.add_metric(name="TickFailed", unit=MetricUnit.Count, value=1)

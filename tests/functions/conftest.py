@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import time
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,19 +13,13 @@ import pytest
 from moto import mock_aws
 
 from headway_sandbox.fleet import Fleet
+from headway_sandbox.handlers import Context, http_event, load_handler
 from headway_sandbox.soak.edges import sagemaker_client
 from headway_service.sagemaker import SageMakerTrainingJobs
 from tests.service.schema import SCHEMA
-from tests.service.world import lambda_context
 
-ROOT = Path(__file__).parents[2]
 REGION = "eu-west-1"
-
-
-def event(name: str) -> dict[str, Any]:
-    """An event of ``events/``, the same that ``sam local invoke`` takes."""
-    document: dict[str, Any] = json.loads((ROOT / "events" / f"{name}.json").read_text())
-    return document
+CONTEXT = Context(get_remaining_time_in_millis=lambda: 30_000)
 
 
 class Functions:
@@ -55,11 +47,7 @@ class Functions:
     def module(self, name: str) -> ModuleType:
         """A function's module, loaded as Lambda loads it: once, by path."""
         if name not in self._modules:
-            spec = importlib.util.spec_from_file_location(f"app_{name}", ROOT / "functions" / name / "app.py")
-            assert spec is not None
-            assert spec.loader is not None
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
+            module = load_handler(name, {})
             client = sagemaker_client(lambda operation, request: self.fleet.call(operation, request, now=time.time()))
             module.services.__dict__["training_jobs"] = SageMakerTrainingJobs(client)
             self._modules[name] = module
@@ -67,7 +55,7 @@ class Functions:
 
     def invoke(self, name: str, payload: dict[str, Any]) -> Any:
         """Invoke a handler."""
-        return self.module(name).handler(payload, lambda_context())
+        return self.module(name).handler(payload, CONTEXT)
 
     def http(
         self,
@@ -79,13 +67,8 @@ class Functions:
         query: Mapping[str, list[str]] | None = None,
     ) -> tuple[int, dict[str, Any]]:
         """Call the API's handler as API Gateway would."""
-        payload = event("api-submit")
-        payload["httpMethod"] = payload["requestContext"]["httpMethod"] = method
-        payload["path"] = path
-        payload["body"] = raw if raw is not None else (None if body is None else json.dumps(body))
-        payload["multiValueQueryStringParameters"] = query
-        payload["queryStringParameters"] = query and {key: values[-1] for key, values in query.items()}
-        answer = self.invoke("api", payload)
+        content = raw if raw is not None else (None if body is None else json.dumps(body))
+        answer = self.invoke("api", http_event(method, path, content, query))
         assert answer["multiValueHeaders"]["Content-Type"] == ["application/json"]
         return answer["statusCode"], json.loads(answer["body"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from random import Random
 
 import pytest
@@ -66,7 +67,7 @@ def test_one_of_several_goes_on_until_it_pauses_and_a_killed_one_never_does() ->
         them[name].pause()
         done.append(f"{name} ends")
 
-    them = {name: Process(name, 0, lambda name=name: work(name)) for name in "ab"}  # type: ignore[misc]
+    them = {name: Process(name, "api", 0, partial(work, name)) for name in "ab"}
     processes = Processes(Random(0))
     for process in them.values():
         processes.start(process)

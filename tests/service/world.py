@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import Any
 
 from headway_sandbox.fleet import Fleet
@@ -175,14 +174,3 @@ def request(name: str, priority: int | None = None, **changes: Any) -> dict[str,
 def on(count: int, pool: str = P5) -> dict[str, Any]:
     """A ResourceConfig."""
     return {"InstanceType": pool, "InstanceCount": count, "VolumeSizeInGB": 30}
-
-
-def lambda_context(remaining_ms: int = INVOCATION_S * 1000) -> Any:
-    """A context as Lambda hands it to a handler."""
-    return SimpleNamespace(
-        function_name="headway-test",
-        memory_limit_in_mb=128,
-        invoked_function_arn="arn:aws:lambda:eu-west-1:123456789012:function:headway-test",
-        aws_request_id="c0ffee00-0000-4000-8000-000000000000",
-        get_remaining_time_in_millis=lambda: remaining_ms,
-    )

@@ -40,7 +40,13 @@ MAX_CONTENTION_RETRIES = 5
 
 _FIRST_RETRY_S = 0.02
 _PASSING_CANCELLATIONS = {"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
-_THROTTLED = {"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"}
+_PASSES = {
+    "ProvisionedThroughputExceededException",
+    "ThrottlingException",
+    "RequestLimitExceeded",
+    "InternalServerError",
+    "ServiceUnavailable",
+}
 
 _serialize = TypeSerializer().serialize
 _deserialize = TypeDeserializer().deserialize
@@ -233,8 +239,8 @@ def _answering() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        if error.response["Error"]["Code"] in _THROTTLED:
-            raise Busy("the queue's table is throttled; try again in a moment") from error
+        if error.response["Error"]["Code"] in _PASSES:
+            raise Busy("the queue's table cannot answer now; try again in a moment") from error
         raise
     except (BotoConnectionError, HTTPClientError) as error:
         raise Busy("the queue's table does not answer; try again in a moment") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,11 +31,7 @@ class InForce:
     problem: str | None = None
 
 
-def _wall_clock_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def in_force(table: Table, store: ConfigurationStore, clock: Callable[[], int] = _wall_clock_ms) -> InForce:
+def in_force(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> InForce:
     """The last valid document that was applied; before the first tick, the stored one.
 
     Raises:
@@ -46,7 +41,7 @@ def in_force(table: Table, store: ConfigurationStore, clock: Callable[[], int] =
     return known if known is not None else apply_configuration(table, store, clock)
 
 
-def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable[[], int] = _wall_clock_ms) -> InForce:
+def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> InForce:
     """Read the stored document and, if it is new and valid, give the pools the sizes and the teams the lines it says.
 
     An invalid document changes nothing: the last valid one stays in force, and the problem is told.
@@ -81,13 +76,13 @@ def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable
     return InForce(configuration=wanted, version=stored.version)
 
 
-def current(table: Table, store: ConfigurationStore) -> InForce:
+def current(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> InForce:
     """The configuration in force, and whether the stored document has a problem.
 
     Raises:
         InvalidConfiguration: there has never been a valid document.
     """
-    known = in_force(table, store)
+    known = in_force(table, store, clock)
     try:
         configuration.parse(store.read().text)
     except InvalidConfiguration as error:
@@ -95,7 +90,7 @@ def current(table: Table, store: ConfigurationStore) -> InForce:
     return known
 
 
-def configure(table: Table, store: ConfigurationStore, document: Any) -> InForce:
+def configure(table: Table, store: ConfigurationStore, document: Any, clock: Callable[[], int]) -> InForce:
     """Check a document, keep it and apply it.
 
     Raises:
@@ -104,7 +99,7 @@ def configure(table: Table, store: ConfigurationStore, document: Any) -> InForce
     text = configuration.text_of(configuration.validate(document))
     configuration.parse(text)
     store.write(text)
-    return apply_configuration(table, store)
+    return apply_configuration(table, store, clock)
 
 
 def _applied(table: Table) -> InForce | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import secrets
 import time
 import uuid
+from collections.abc import Callable
 from functools import cached_property
+from random import Random, SystemRandom
 from typing import TYPE_CHECKING
 
 import boto3
@@ -24,7 +25,7 @@ from headway_service.pools import in_force
 from headway_service.ports import ConfigurationStore, Table, TrainingJobs
 from headway_service.sagemaker import SageMakerTrainingJobs
 from headway_service.settings import Settings
-from headway_service.tick import Ticker
+from headway_service.tick import Ticker, TickReport
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -46,10 +47,14 @@ class Services:
 
     Args:
         settings: what the deployment says.
+        clock: now, ms since the epoch.
+        random: makes names and marks that nobody else has.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, clock: Callable[[], int] = now_ms, random: Random | None = None) -> None:
         self.settings = settings
+        self.clock = clock
+        self._random = random or SystemRandom()
 
     @classmethod
     def from_environment(cls) -> Services:
@@ -99,28 +104,32 @@ class Services:
         return Desk(
             table=self.table,
             wake=self.wake,
-            clock=now_ms,
+            clock=self.clock,
             configuration=self._configuration,
             retention_s=self.settings.retention_s,
         )
 
-    def ticker(self, remaining_ms: int) -> Ticker:
-        """Runs a tick.
+    def tick(self, remaining_ms: int) -> TickReport:
+        """Run a tick.
 
         Args:
             remaining_ms: how long this invocation may live.
         """
-        deadline_ms = now_ms() + remaining_ms
-        return Ticker(
+        deadline_ms = self.clock() + remaining_ms
+        ticker = Ticker(
             table=self.table,
             store=self.store,
             launcher=Launcher(
-                self.table, self.training_jobs, self.observer, holder=secrets.token_hex(8), deadline_ms=deadline_ms
+                self.table, self.training_jobs, self.observer, holder=self._token(), deadline_ms=deadline_ms
             ),
-            clock=now_ms,
-            token=lambda: secrets.token_hex(16),
+            clock=self.clock,
+            token=self._token,
             deadline_ms=deadline_ms,
         )
+        return ticker.run()
 
     def _configuration(self) -> Configuration:
-        return in_force(self.table, self.store, now_ms).configuration
+        return in_force(self.table, self.store, self.clock).configuration
+
+    def _token(self) -> str:
+        return f"{self._random.getrandbits(128):032x}"

@@ -14,11 +14,13 @@ import logging
 import subprocess
 import sys
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, redirect_stdout
 from functools import partial
+from io import StringIO
 
 from tabulate import tabulate
 
@@ -50,11 +52,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _quiet() -> None:
     logger.setLevel(logging.CRITICAL)
+    warnings.filterwarnings("ignore", module="aws_lambda_powertools")
+
+
+def lived(seed: int) -> Outcome:
+    """A life without what the handlers print, which is their metrics."""
+    with redirect_stdout(StringIO()):
+        return live(seed)
 
 
 def _one(seed: int) -> int:
     _quiet()
-    outcome = live(seed)
+    outcome = lived(seed)
     _show(outcome, len(outcome.log))
     print(f"seed {seed}: {outcome.violation or 'all promises kept'}")
     return 1 if outcome.violation else 0
@@ -70,14 +79,16 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
     accidents: Counter[tuple[str, Accident]] = Counter()
     calls: Counter[str] = Counter()
     acts: Counter[str] = Counter()
-    failures: Counter[str] = Counter()
+    failures: Counter[tuple[str, str]] = Counter()
+    answers: Counter[int] = Counter()
     states: set[str] = set()
     broken: list[Outcome] = []
-    for outcome in pool.map(live, seeds, chunksize=8):
+    for outcome in pool.map(lived, seeds, chunksize=8):
         accidents += outcome.accidents
         calls += outcome.calls
         acts += outcome.acts
         failures += outcome.failures
+        answers += outcome.answers
         states |= outcome.states
         if outcome.violation:
             broken.append(outcome)
@@ -86,7 +97,9 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
     rows = [[name, calls[name], *(accidents[name, kind] for kind in kinds)] for name in sorted(calls)]
     print(tabulate(rows, headers=["call", "calls", *kinds]))
     print(f"\npeople: {', '.join(f'{name} {count}' for name, count in acts.most_common())}")
-    print(f"errors that left a function: {', '.join(f'{name} {count}' for name, count in failures.most_common())}")
+    told = (f"{kind} in {name} {count}" for (name, kind), count in failures.most_common())
+    print(f"what invocations failed with: {', '.join(told)}")
+    print(f"the API's answers: {', '.join(f'{status} {count}' for status, count in sorted(answers.items()))}")
     print(f"states: {', '.join(sorted(states))}")
     print(
         f"{len(seeds)} lives (seeds {seeds.start} to {seeds.stop - 1}) in {took_s:.1f} s, "
@@ -113,7 +126,7 @@ def first_noticed(name: str, seeds: Iterable[int]) -> tuple[int | None, str]:
     """The first seed that notices that a safeguard is missing (none: nothing is removed), and what it says."""
     with switched_off(name) if name else nullcontext():
         for seed in seeds:
-            outcome = live(seed)
+            outcome = lived(seed)
             if outcome.violation:
                 return seed, outcome.violation
     return None, ""

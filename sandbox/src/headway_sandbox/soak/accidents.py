@@ -37,6 +37,8 @@ class Violence:
     loss: float = 0.0
     #: How often a second scheduler is begun while one runs.
     overlap: float = 0.0
+    #: See :class:`headway_sandbox.soak.processes.Processes`.
+    switch: float | None = None
 
     @classmethod
     def draw(cls, random: Random) -> Violence:
@@ -46,6 +48,7 @@ class Violence:
             refusal=random.choice([0.0, 0.05, 0.2]),
             loss=random.choice([0.0, 0.05, 0.2]),
             overlap=random.choice([0.0, 0.05, 0.5]),
+            switch=random.choice([None, 0.02, 0.1]),
         )
 
 

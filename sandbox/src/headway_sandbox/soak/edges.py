@@ -4,37 +4,45 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from random import Random
 from typing import Any, TypeVar, cast
 
 import boto3
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.config import Config
-from botocore.exceptions import ReadTimeoutError
+from botocore.exceptions import ClientError, ReadTimeoutError
 from botocore.parsers import create_parser
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.fleet import Fleet
-from headway_sandbox.soak.accidents import Accident, Accidents
+from headway_sandbox.soak.accidents import READS, Accident, Accidents
 from headway_sandbox.soak.processes import Killed, current
 from headway_service.errors import Busy
 from headway_service.memory import MemoryTable
-from headway_service.ports import ConfigurationText, Item, Key, ListingPage, Write
+from headway_service.ports import Change, Check, ConfigurationText, Delete, Item, Key, ListingPage, Put, Write
 
 T = TypeVar("T")
 
 
 class Edge:
-    """Carries out calls with what befalls them."""
+    """Carries out calls with what befalls them.
 
-    def __init__(self, accidents: Accidents) -> None:
+    Args:
+        accidents: says what that is.
+        note: is told of each call that has an effect and of each accident: who called, and what.
+    """
+
+    def __init__(self, accidents: Accidents, note: Callable[[str, str], None]) -> None:
         self._accidents = accidents
+        self._note = note
 
     def call(
         self,
         operation: str,
         work: Callable[[], T],
         *,
+        about: str = "",
         refused: Callable[[], Exception],
         lost: Callable[[], Exception] | None = None,
         again: Callable[[], T] | None = None,
@@ -43,6 +51,7 @@ class Edge:
 
         Args:
             operation: what is called, for the counts.
+            about: what it is about, for the log.
             work: its effect.
             refused: what the caller gets if it is turned away.
             lost: what the caller gets if the answer is lost; the same without.
@@ -54,6 +63,8 @@ class Edge:
             return work()
         process.pause()
         accident = self._accidents.next(operation)
+        if accident is not Accident.NONE or operation not in READS:
+            self._note(process.name, f"{operation} {about}{'' if accident is Accident.NONE else f': {accident}'}")
         if accident is Accident.CRASH_BEFORE:
             raise Killed
         if accident is Accident.REFUSED:
@@ -70,18 +81,37 @@ class Edge:
 
 
 class EdgeTable:
-    """A table that is called over an edge."""
+    """A table that is called over an edge.
 
-    def __init__(self, table: MemoryTable, edge: Edge) -> None:
+    Args:
+        table: what is called.
+        edge: how.
+        random: decides how large DynamoDB makes its pages, and how old listings are.
+    """
+
+    def __init__(self, table: MemoryTable, edge: Edge, random: Random) -> None:
         self._table = table
         self._edge = edge
+        self._random = random
+        self._page = random.choice([3, 1000])
+        #: What listings answered before, by what was asked.
+        self._listed: dict[str, ListingPage] = {}
 
     def get(self, key: Key) -> Item | None:
         """See :class:`headway_service.ports.Table`."""
         return self._edge.call("GetItem", lambda: self._table.get(key), refused=_busy)
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.Table`. Between two pages the table may change."""
+        found: list[Item] = []
+        while len(found) < limit:
+            page = self._query(pk, prefix, found[-1]["sk"] if found else after, min(self._page, limit - len(found)))
+            found += page
+            if len(page) < self._page:
+                break
+        return tuple(found)
+
+    def _query(self, pk: str, prefix: str, after: str, limit: int) -> tuple[Item, ...]:
         return self._edge.call(
             "Query", lambda: self._table.query(pk, prefix=prefix, after=after, limit=limit), refused=_busy
         )
@@ -99,12 +129,16 @@ class EdgeTable:
         limit: int,
         descending: bool = False,
     ) -> ListingPage:
-        """See :class:`headway_service.ports.Table`."""
-        return self._edge.call(
-            "Query",
-            lambda: self._table.listing(name, states=states, after=after, limit=limit, descending=descending),
-            refused=_busy,
-        )
+        """See :class:`headway_service.ports.Table`. It may be as old as the last one: indexes lag behind."""
+
+        def work() -> ListingPage:
+            page = self._table.listing(name, states=states, after=after, limit=limit, descending=descending)
+            before = self._listed.get(asked, page)
+            self._listed[asked] = page
+            return self._random.choice([before, page])
+
+        asked = repr((name, sorted(states), after, limit, descending))
+        return self._edge.call("Query", work, refused=_busy)
 
     def write(self, writes: Sequence[Write]) -> None:
         """See :class:`headway_service.ports.Table`.
@@ -117,7 +151,7 @@ class EdgeTable:
             self._table.write(writes)
 
         operation, again = ("PutItem", work) if len(writes) == 1 else ("TransactWriteItems", None)
-        self._edge.call(operation, work, refused=_busy, again=again)
+        self._edge.call(operation, work, about=_about(writes), refused=_busy, again=again)
 
 
 class EdgeConfiguration:
@@ -133,17 +167,44 @@ class EdgeConfiguration:
         return self._edge.call(
             "GetParameter",
             lambda: ConfigurationText(text=self._text, version=self._version),
-            refused=lambda: RuntimeError("ThrottlingException: Rate exceeded"),
+            refused=_busy,
         )
 
     def write(self, text: str) -> int:
         """See :class:`headway_service.ports.ConfigurationStore`."""
-        self._text, self._version = text, self._version + 1
-        return self._version
+
+        def work() -> int:
+            self._text, self._version = text, self._version + 1
+            return self._version
+
+        return self._edge.call("PutParameter", work, refused=_busy, again=work)
+
+
+class EdgeSqs:
+    """SQS's client, as far as the wake-up queue needs it."""
+
+    def __init__(self, edge: Edge, deliver: Callable[[str], None]) -> None:
+        self._edge = edge
+        self._deliver = deliver
+
+    def send_message(self, **message: Any) -> None:
+        """Send a wake-up; its id lets SQS drop a repetition."""
+        self._edge.call("SendMessage", lambda: self._deliver(message["MessageBody"]), refused=_not_sent)
+
+
+def _not_sent() -> Exception:
+    return ClientError({"Error": {"Code": "ServiceUnavailable", "Message": "try again"}}, "SendMessage")
+
+
+def _about(writes: Sequence[Write]) -> str:
+    """Which items are written, and what becomes of them, in short."""
+    kinds = {Put: "=", Change: "~", Delete: "-", Check: "?"}
+    keys = [(kinds[type(write)], write.key) for write in writes]
+    return " ".join(f"{kind}{key.sk if key.pk in {'ledger', 'config'} else key.pk}" for kind, key in keys)
 
 
 def _busy() -> Exception:
-    return Busy("the queue's table does not answer; try again in a moment")
+    return Busy("no answer; try again in a moment")
 
 
 def sagemaker_client(call: Callable[[str, Mapping[str, Any]], Mapping[str, Any]]) -> Any:
@@ -202,6 +263,7 @@ class EdgeSageMaker:
         return self._edge.call(
             operation,
             work,
+            about=str(request.get("TrainingJobName", "")),
             refused=lambda: AwsError("ThrottlingException", "Rate exceeded", status=400),
             lost=lambda: ReadTimeoutError(endpoint_url="https://sagemaker.invalid"),
             again=work,

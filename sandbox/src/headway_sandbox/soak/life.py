@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from random import Random
 from typing import Any
 
@@ -15,15 +16,14 @@ from headway_sandbox.faults import Faults
 from headway_sandbox.soak.accidents import Accident, Violence
 from headway_sandbox.soak.invariants import Violated
 from headway_sandbox.soak.queue import START_S, Queue
-from headway_service.errors import RequestError
 
 P5, G5 = "ml.p5.48xlarge", "ml.g5.xlarge"
 POOLS = {P5: 2, G5: 3}
 FOREIGN = "ml.c5.xlarge"
 """What somebody else's training jobs run on: not a pool of the queue's."""
 
-NAMES = [*(f"j{number}" for number in range(16)), *(f"j{number}-2" for number in range(4))]
-"""Some are what the queue would call the second attempts of others."""
+NAMES = [f"j{number}{attempt}" for number in range(10) for attempt in ("", "-2")]
+"""Half are what the queue would call the second attempts of the others."""
 
 ACTS = 40
 """Things that people do in one life."""
@@ -55,7 +55,8 @@ class Outcome:
     accidents: Counter[tuple[str, Accident]] = field(default_factory=Counter)
     calls: Counter[str] = field(default_factory=Counter)
     states: set[str] = field(default_factory=set)
-    failures: Counter[str] = field(default_factory=Counter)
+    failures: Counter[tuple[str, str]] = field(default_factory=Counter)
+    answers: Counter[int] = field(default_factory=Counter)
     acts: Counter[str] = field(default_factory=Counter)
 
 
@@ -80,6 +81,7 @@ def live(seed: int) -> Outcome:
         calls=queue.accidents.calls,
         states=queue.invariants.states,
         failures=queue.failures,
+        answers=queue.answers,
         acts=life.acts,
     )
 
@@ -93,7 +95,7 @@ def rest(queue: Queue) -> None:
     queue.accidents.violence = Violence()
     queue.fleet.faults = Faults()
     _drain(queue)
-    queue.store.write(_document(POOLS, {}))
+    queue.store.write(json.dumps(_document(POOLS, {})))
     for _ in range(MAX_CALM_MINUTES):
         queue.pass_time(60)
         _drain(queue)
@@ -124,6 +126,7 @@ class _Life:
             "submit": (12, self._submit),
             "stop": (2, self._stop),
             "priority": (2, self._prioritise),
+            "look": (2, self._look),
             "configure": (2, self._configure),
             "faults": (3, self._faults),
             "take a name": (1, self._take_name),
@@ -158,15 +161,6 @@ class _Life:
 
     # --------------------------------------------------------------------------------------------- what people do
 
-    def _ask(self, what: str, call: Callable[[], object]) -> None:
-        """An invocation of the API; what it refuses is no failure of it."""
-
-        def work() -> None:
-            with contextlib.suppress(RequestError):
-                call()
-
-        self.queue.begin(f"api: {what}", work)
-
     def _submit(self) -> None:
         random, name = self.random, self.random.choice(NAMES)
         request = training_request(
@@ -177,35 +171,49 @@ class _Life:
             tags={"priority": str(random.randint(0, 3)), **random.choice([{}, {"team": "a"}, {"team": "b"}])},
         )
 
-        def submit() -> None:
-            self.queue.desk.submit(request, owner=None)
-            self.queue.accepted.add(name)
+        def answered(status: int, _: Any) -> None:
+            if status in {HTTPStatus.CREATED, HTTPStatus.OK}:
+                self.queue.accepted.add(name)
 
-        self._ask(f"submit {name}", submit)
+        self.queue.ask("POST", "/jobs", request, then=answered)
 
     def _some_job(self) -> str:
-        """Mostly one that holds instances, as of those only few are under way at a time."""
-        holding = sorted(str(item["jobName"]) for item in self.queue.table.items() if item["sk"].startswith("attempt#"))
-        return self.random.choice(holding if holding and self.random.random() < 0.5 else NAMES)
+        """Mostly one that something is about to happen to, as of those only few are there at a time."""
+        items = self.queue.table.items()
+        holding = sorted(str(item["jobName"]) for item in items if item["sk"].startswith("attempt#"))
+        first = sorted(str(item["jobName"]) for item in items if item["pk"].startswith("line#"))[:3]
+        return self.random.choice(self.random.choice([names for names in (holding, first, NAMES) if names]))
 
     def _stop(self) -> None:
-        name = self._some_job()
-        self._ask(f"stop {name}", lambda: self.queue.desk.stop(name))
+        self.queue.ask("DELETE", f"/jobs/{self._some_job()}")
 
     def _prioritise(self) -> None:
-        name, priority = self._some_job(), self.random.randint(0, 3)
-        self._ask(f"priority {priority} of {name}", lambda: self.queue.desk.set_priority(name, priority))
+        self.queue.ask("PATCH", f"/jobs/{self._some_job()}", {"priority": self.random.randint(0, 3)})
+
+    def _look(self) -> None:
+        path, query = self.random.choice(
+            [
+                (f"/jobs/{self._some_job()}", None),
+                ("/jobs", None),
+                ("/jobs", {"state": ["preempted", "completed"], "limit": ["2"]}),
+                ("/capacity", None),
+                ("/config", None),
+            ]
+        )
+        self.queue.ask("GET", path, query=query)
 
     def _configure(self) -> None:
         random = self.random
-        self.queue.store.write(
+        self.queue.ask(
+            "PUT",
+            "/config",
             _document(
                 sizes := {P5: random.choice([1, 2, 2, 3]), **random.choice([{G5: 1}, {G5: 3}, {G5: 3}, {}])},
                 random.choice(TEAMS if G5 in sizes else TEAMS[:2]),
                 backfill={"enabled": random.random() < 0.7, "reservedHeads": random.choice([1, 2])},
                 preemption={"maxPerJob": random.choice([1, 10]), "minRunTimeSeconds": random.choice([0, 0, 200])},
                 ageing=random.choice([None, None, {"intervalSeconds": 60, "cap": 2}]),
-            )
+            ),
         )
 
     def _faults(self) -> None:
@@ -269,5 +277,5 @@ def training_request(
     }
 
 
-def _document(sizes: Mapping[str, int], teams: Mapping[str, Any], **rules: Any) -> str:
-    return json.dumps({"pools": {pool: {"size": size} for pool, size in sizes.items()}, "teams": teams, **rules})
+def _document(sizes: Mapping[str, int], teams: Mapping[str, Any], **rules: Any) -> dict[str, Any]:
+    return {"pools": {pool: {"size": size} for pool, size in sizes.items()}, "teams": teams, **rules}

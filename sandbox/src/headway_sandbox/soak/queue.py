@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import heapq
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from random import Random
 from typing import Any
 
 from headway_sandbox.fleet import Fleet
+from headway_sandbox.handlers import event, http_event
 from headway_sandbox.soak.accidents import Accidents, Violence
-from headway_sandbox.soak.edges import Edge, EdgeConfiguration, EdgeSageMaker, EdgeTable, sagemaker_client
-from headway_sandbox.soak.invariants import Invariants
+from headway_sandbox.soak.edges import Edge, EdgeConfiguration, EdgeSageMaker, EdgeSqs, EdgeTable, sagemaker_client
+from headway_sandbox.soak.functions import TIMEOUT_S, Functions, SoakServices
+from headway_sandbox.soak.invariants import Invariants, Violated
 from headway_sandbox.soak.processes import Process, Processes, current
-from headway_service.configuration import Configuration
-from headway_service.desk import Desk
-from headway_service.launching import Launcher
+from headway_service.errors import Busy
 from headway_service.memory import MemoryTable
-from headway_service.observation import Observer, sighting_of_event
-from headway_service.pools import in_force
-from headway_service.reconcile import reconcile
 from headway_service.sagemaker import SageMakerTrainingJobs
-from headway_service.tick import Ticker
 
 START_S = 1_800_000_000.0
-TIMEOUT_S = 30
-"""The functions' timeout (template.yaml)."""
-
-RETENTION_S = 30 * 86_400
-RECONCILE_AFTER_S = 120
 MAX_DELIVERIES = 3
 """How often an event is handed to its function before it goes to the dead-letter queue, as Lambda does."""
 
@@ -39,6 +31,7 @@ MAX_SKEW_S = 2.0
 
 _current: list[EdgeSageMaker] = []
 _client: list[Any] = []
+_functions = Functions()
 
 
 def _answer(operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -58,6 +51,7 @@ class _Delivery:
     number: int
     detail: Mapping[str, Any]
     tries: int = 0
+    poison: bool = False
 
 
 class Queue:
@@ -67,7 +61,8 @@ class Queue:
         now_s: virtual time, s since the epoch.
         log: what happened: time, who, what.
         accepted: names of jobs whose submission was answered.
-        failures: exceptions that left a handler, by kind.
+        failures: exceptions that left a handler or made a tick fail, by function and kind.
+        answers: statuses that the API answered with.
     """
 
     def __init__(self, random: Random, pools: Mapping[str, int], violence: Violence | None = None) -> None:
@@ -75,33 +70,29 @@ class Queue:
         self.now_s = START_S
         self.log: list[tuple[float, str, str]] = []
         self.accepted: set[str] = set()
-        self.failures: Counter[str] = Counter()
+        self.failures: Counter[tuple[str, str]] = Counter()
+        self.answers: Counter[int] = Counter()
         self.accidents = Accidents(random, violence)
-        self.processes = Processes(random)
+        self.processes = Processes(random, self.accidents.violence.switch)
         self.fleet = Fleet(rng=random)
         self.table = MemoryTable()
         self.invariants = Invariants(self.table, self.fleet)
-        edge = Edge(self.accidents)
-        self._edge = edge
-        self.edge_table = EdgeTable(self.table, edge)
+        edge = Edge(self.accidents, self.note)
         self.store = EdgeConfiguration({"pools": {pool: {"size": size} for pool, size in pools.items()}}, edge)
-        self._sagemaker = EdgeSageMaker(self.fleet, edge, lambda: self.now_s)
-        _current[:] = [self._sagemaker]
-        self.training_jobs = SageMakerTrainingJobs(_shared_client())
-        self.observer = Observer(self.edge_table, retention_s=RETENTION_S)
+        _current[:] = [EdgeSageMaker(self.fleet, edge, lambda: self.now_s)]
+        self._services = SoakServices(
+            table=EdgeTable(self.table, edge, random),
+            training_jobs=SageMakerTrainingJobs(_shared_client()),
+            store=self.store,
+            sqs=EdgeSqs(edge, self.wake),
+            clock=self.clock,
+            random=random,
+            failed=self._tick_failed,
+        )
         self._events: list[_Delivery] = []
         self._wakes = 0
         self._numbers = 0
         self._minute_s = self.now_s
-        self.desk = Desk(
-            table=self.edge_table,
-            wake=self.wake,
-            clock=self.clock,
-            configuration=self._in_force,
-            retention_s=RETENTION_S,
-        )
-
-    # ------------------------------------------------------------------------------------------- what functions use
 
     def clock(self) -> int:
         """Now by the clock of whoever asks, ms."""
@@ -109,69 +100,72 @@ class Queue:
         return int((self.now_s + (process.skew_s if process else 0.0)) * 1000)
 
     def wake(self, why: str) -> None:
-        """Send a message to the wake-up queue; if that fails, the next minute makes it good."""
-
-        def work() -> None:
-            self._wakes += 1
-
+        """A message in the wake-up queue."""
         self.note("wake", why)
-        with suppress(ConnectionError):
-            self._edge.call("SendMessage", work, refused=lambda: ConnectionError("ServiceUnavailable"), again=work)
-
-    def _in_force(self) -> Configuration:
-        return in_force(self.edge_table, self.store, self.clock).configuration
-
-    def _token(self) -> str:
-        self._numbers += 1
-        return f"mark-{self._numbers}"
+        self._wakes += 1
 
     # ------------------------------------------------------------------------------------------------- the functions
 
-    def schedule(self) -> None:
-        """The scheduler, for one batch of wake-ups. Its handler logs and counts what goes wrong."""
-        deadline_ms = self.clock() + TIMEOUT_S * 1000
-        launcher = Launcher(
-            self.edge_table, self.training_jobs, self.observer, holder=self._token(), deadline_ms=deadline_ms
-        )
-        Ticker(
-            table=self.edge_table,
-            store=self.store,
-            launcher=launcher,
-            clock=self.clock,
-            token=self._token,
-            deadline_ms=deadline_ms,
-        ).run()
+    def begin(
+        self, function: str, payload: Mapping[str, Any], *, name: str = "", then: Callable[[Any], None] | None = None
+    ) -> Process:
+        """Start an invocation.
 
-    def observe(self, detail: Mapping[str, Any]) -> None:
-        """The function for one state-change event."""
-        sighting = sighting_of_event(detail)
-        if self.observer.take(sighting, self.clock()):
-            self.wake(f"{sighting.attempt} {sighting.status}")
+        Args:
+            function: which.
+            payload: the event that it is handed.
+            name: what the log calls it; else its function.
+            then: takes what it answers, if it does.
+        """
+        skew_s = self.random.choice([0.0, 0.0, self.random.uniform(-MAX_SKEW_S, MAX_SKEW_S)])
+        remaining_ms = TIMEOUT_S[function] * 1000
 
-    def reconcile(self) -> None:
-        """The function that runs every minute."""
-        reconcile(
-            table=self.edge_table,
-            training_jobs=self.training_jobs,
-            observer=self.observer,
-            clock=self.clock,
-            wake=self.wake,
-            after_s=RECONCILE_AFTER_S,
-        )
+        def work() -> None:
+            answer = _functions.invoke(function, payload, self._services, remaining_ms)
+            if then is not None:
+                then(answer)
+
+        process = Process(name or function, function, self.now_s + TIMEOUT_S[function], work, skew_s=skew_s)
+        self.processes.start(process)
+        self.note(process.name, "begins")
+        return process
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, list[str]] | None = None,
+        then: Callable[[int, Any], None] | None = None,
+    ) -> Process:
+        """Start a call of the API. ``then`` takes status and document of the answer."""
+
+        def answered(answer: Mapping[str, Any]) -> None:
+            status, document = answer["statusCode"], json.loads(answer["body"])
+            self.answers[status] += 1
+            if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise Violated(f"{method} {path} is answered by {status}: {document}")
+            if then is not None:
+                then(status, document)
+
+        payload = http_event(method, path, None if body is None else json.dumps(body), query)
+        return self.begin("api", payload, name=f"{method} {path}", then=answered)
+
+    def minute(self) -> None:
+        """What happens every minute."""
+        self.begin("reconcile", event("reconcile"))
+
+    def _tick_failed(self, error: Exception) -> None:
+        self.failures["schedule", type(error).__name__] += 1
+        if not isinstance(error, Busy):
+            raise Violated(f"a tick failed: {error!r}") from error
 
     # ----------------------------------------------------------------------------------------------- what drives it
 
     def note(self, who: str, what: str) -> None:
         """Add to the log."""
         self.log.append((self.now_s - START_S, who, what))
-
-    def begin(self, name: str, work: Callable[[], None]) -> Process:
-        """Start an invocation."""
-        skew_s = self.random.choice([0.0, 0.0, self.random.uniform(-MAX_SKEW_S, MAX_SKEW_S)])
-        process = Process(name, self.now_s + TIMEOUT_S, work, skew_s=skew_s)
-        self.processes.start(process)
-        self.note(name, "begins")
-        return process
 
     def go_on(self) -> None:
         """Let one invocation make one call, and check all promises."""
@@ -183,8 +177,13 @@ class Queue:
     def _settle(self, process: Process) -> None:
         what = "is killed" if process.killed else f"fails: {process.error!r}" if process.error else "ends"
         self.note(process.name, what)
+        if isinstance(process.error, Violated):
+            raise process.error
         if process.error is not None:
-            self.failures[type(process.error).__name__] += 1
+            self.failures[process.function, type(process.error).__name__] += 1
+            poisoned = isinstance(process.about, _Delivery) and process.about.poison
+            if not (poisoned or isinstance(process.error, Busy)):
+                raise Violated(f"{process.name} failed: {process.error!r}") from process.error
         if (process.killed or process.error is not None) and isinstance(process.about, _Delivery):
             self._give_back(process.about)
 
@@ -200,29 +199,37 @@ class Queue:
                 self.processes.kill(process)
                 self._settle(process)
         for detail in self.fleet.advance(self.now_s):
-            self._numbers += 1
-            heapq.heappush(self._events, _Delivery(self.now_s, self._numbers, detail))
+            self._deliver_later(detail)
         while self._minute_s + 60 <= self.now_s:
             self._minute_s += 60
-            self.begin("reconcile", self.reconcile)
+            self.minute()
         self.check()
+
+    def poison(self) -> None:
+        """An event that no handler understands."""
+        detail = {"TrainingJobName": "x", "TrainingJobStatus": None, "LastModifiedTime": "soon"}
+        self._deliver_later(detail, poison=True)
+
+    def _deliver_later(self, detail: Mapping[str, Any], *, poison: bool = False) -> None:
+        self._numbers += 1
+        heapq.heappush(self._events, _Delivery(self.now_s, self._numbers, detail, poison=poison))
 
     def deliver(self) -> bool:
         """Hand out one message, if there is any that is due."""
         due = bool(self._events) and self._events[0].due_s <= self.now_s
         # The wake-up queue has one message group, so mostly one scheduler runs; but a message may be handed out again.
-        idle = not any(process.name == "schedule" for process in self.processes.live)
+        idle = not any(process.function == "schedule" for process in self.processes.live)
         if (
             self._wakes
             and (idle or self.random.random() < self.accidents.violence.overlap)
             and (not due or self.random.random() < 0.5)
         ):
             self._wakes = 0
-            self.begin("schedule", self.schedule)
+            self.begin("schedule", event("schedule"))
             return True
         if due:
             delivery = heapq.heappop(self._events)
-            process = self.begin("observe", lambda: self.observe(delivery.detail))
+            process = self.begin("observe", {**event("observe"), "detail": delivery.detail})
             process.about = delivery
             return True
         return False
@@ -234,9 +241,3 @@ class Queue:
             return
         delivery.due_s = self.now_s + self.random.choice([1.0, 60.0])
         heapq.heappush(self._events, delivery)
-
-    def poison(self) -> None:
-        """An event that no handler understands."""
-        self._numbers += 1
-        detail = {"TrainingJobName": "x", "TrainingJobStatus": None, "LastModifiedTime": "soon"}
-        heapq.heappush(self._events, _Delivery(self.now_s, self._numbers, detail))

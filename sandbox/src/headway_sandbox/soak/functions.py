@@ -1,0 +1,94 @@
+"""The functions of a queue: their real handlers, over the edges of the world that each invocation is given."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from random import Random
+from types import ModuleType
+from typing import Any
+
+from headway_sandbox.handlers import Context, load_handler
+from headway_service.ports import ConfigurationStore, Table, TrainingJobs
+from headway_service.settings import Settings
+from headway_service.tick import TickReport
+from headway_service.wiring import Services
+
+TIMEOUT_S = {"api": 25, "schedule": 30, "observe": 30, "reconcile": 50}
+"""The functions with their timeouts (template.yaml)."""
+
+RETENTION_S = 30 * 86_400
+RECONCILE_AFTER_S = 120
+
+_ENVIRONMENT = {
+    "HEADWAY_TABLE": "queue",
+    "HEADWAY_CONFIG_PARAMETER": "/headway/config",
+    "HEADWAY_RETENTION_DAYS": "30",
+    "POWERTOOLS_SERVICE_NAME": "headway",
+    "POWERTOOLS_METRICS_NAMESPACE": "Headway",
+}
+
+
+class SoakServices(Services):
+    """The service layer over the edges of one queue.
+
+    Args:
+        table, training_jobs, store, sqs: the edges.
+        clock: now, ms, by the clock of whoever asks.
+        random: decides names and marks.
+        failed: is told what a tick failed with, as its handler keeps that to the log.
+    """
+
+    def __init__(
+        self,
+        *,
+        table: Table,
+        training_jobs: TrainingJobs,
+        store: ConfigurationStore,
+        sqs: Any,
+        clock: Callable[[], int],
+        random: Random,
+        failed: Callable[[Exception], None],
+    ) -> None:
+        settings = Settings(
+            table="queue",
+            configuration_parameter="/headway/config",
+            retention_s=RETENTION_S,
+            wake_queue_url="https://sqs.invalid/wake.fifo",
+            reconcile_after_s=RECONCILE_AFTER_S,
+        )
+        super().__init__(settings, clock=clock, random=random)
+        # What is made when it is first needed is there already.
+        vars(self).update(table=table, training_jobs=training_jobs, store=store, _sqs=sqs)
+        self._failed = failed
+
+    def tick(self, remaining_ms: int) -> TickReport:
+        """See :class:`headway_service.wiring.Services`."""
+        try:
+            return super().tick(remaining_ms)
+        except Exception as error:
+            self._failed(error)
+            raise
+
+
+class Functions:
+    """Warm instances of the functions: each runs one invocation at a time, and the next one after it.
+
+    They are kept for all queues of this process, as they take long to load.
+    """
+
+    def __init__(self) -> None:
+        self._idle: dict[str, list[ModuleType]] = defaultdict(list)
+
+    def invoke(self, function: str, payload: Mapping[str, Any], services: Services, remaining_ms: int) -> Any:
+        """Run a handler. An instance that is killed in it is not used again."""
+        idle = self._idle[function]
+        module = idle.pop() if idle else load_handler(function, _ENVIRONMENT)
+        module.__dict__["services"] = services
+        try:
+            answer = module.handler(payload, Context(get_remaining_time_in_millis=lambda: remaining_ms))
+        except Exception:
+            idle.append(module)
+            raise
+        idle.append(module)
+        return answer
