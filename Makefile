@@ -80,6 +80,10 @@ soak: .venv/.made ## live SEEDS lives of a queue in which everything goes wrong
 safeguards: .venv/.made ## remove one safeguard after the other, and see which of SEEDS lives notices
 	$(VENV)/python -m headway_sandbox.soak --safeguards --seeds $(or $(SEEDS),300)
 
+.PHONY: chaos
+chaos: .venv/.made .envs/sandbox/.made .envs/sam/.made ## kill, repeat, lose and restart while JOBS jobs run on a sandbox; SEED draws it all
+	$(VENV)/python -m headway_sandbox.chaos --jobs $(or $(JOBS),200) $(if $(SEED),--seed $(SEED))
+
 .PHONY: check
 check: check-code check-template ## lint, formatting, types, and the template
 

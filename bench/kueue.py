@@ -314,7 +314,12 @@ class Replay:
         began = time.perf_counter()
         deadline_ms = self._now_ms() + INVOCATION_MS
         launcher = Launcher(
-            self._table, self._training_jobs, self._observer, holder=self._token(), deadline_ms=deadline_ms
+            self._table,
+            self._training_jobs,
+            self._observer,
+            holder=self._token(),
+            deadline_ms=deadline_ms,
+            jitter=lambda: 0.0,
         )
         ticker = Ticker(
             table=self._table,

@@ -27,6 +27,9 @@ class Queue:
         self.settings: dict[str, Any] = {"pools": {"ml.p5.48xlarge": {"size": 2}}}
         self.version = 1
         self.page_size = 100
+        #: Of letters with a problem, a redrive leaves each where it is.
+        self.letters: list[dict[str, Any]] = []
+        self.more_letters = 0
 
     def answer(self, method: str, target: str, body: bytes) -> Reply:
         path, _, query = target.partition("?")
@@ -44,6 +47,8 @@ class Queue:
                 return 200, self._config()
             case ("PUT", ["config"]):
                 return self._put_config(document)
+            case ("GET", ["dead-letters"]) | ("POST", ["dead-letters", "redrive"]):
+                return 200, self._dead_letters() if method == "GET" else self._redrive()
             case _:
                 return 403, {"message": "Missing Authentication Token"}
 
@@ -147,6 +152,37 @@ class Queue:
 
     def _config(self) -> dict[str, Any]:
         return {"document": self.settings, "version": self.version, "problem": None}
+
+    def bury(self, **changes: Any) -> dict[str, Any]:
+        """Put a letter among the dead ones and return it."""
+        letter = {
+            "id": f"m{len(self.letters)}",
+            "queue": "event",
+            "sentTime": "2026-01-02T03:04:05.678Z",
+            "receiveCount": 2,
+            "about": "job1 Failed",
+            "errorType": "KeyError",
+            "errorMessage": "'TrainingJobStatus'",
+            "problem": None,
+            **changes,
+        }
+        self.letters.append(letter)
+        return letter
+
+    def _dead_letters(self) -> dict[str, Any]:
+        return {"letters": self.letters, "more": self.more_letters > 0}
+
+    def _redrive(self) -> dict[str, Any]:
+        stuck = [letter for letter in self.letters if letter["problem"]]
+        redriven = len(self.letters) - len(stuck)
+        self.letters = stuck
+        return {
+            "redriven": redriven,
+            "dropped": 0,
+            "failed": len(stuck),
+            "left": len(stuck) + self.more_letters,
+            "failures": [{key: letter[key] for key in ("id", "queue", "about", "problem")} for letter in stuck],
+        }
 
     def _put_config(self, document: dict[str, Any]) -> Reply:
         if "pools" not in document:

@@ -190,6 +190,33 @@ def test_capacity_and_configuration_are_read_and_put(api: HeadwayApi):
     assert caught.value.fields[0].field == "pools"
 
 
+def test_dead_letters_are_read_and_redriven(api: HeadwayApi, server: ContractServer):
+    server.queue.bury()
+    server.queue.bury(queue="wake", about=None, errorType=None, errorMessage=None, problem="it is no JSON")
+
+    first, second = api.dead_letters().letters
+    assert (first.id, first.queue, first.about, first.error_type, first.problem) == (
+        "m0", "event", "job1 Failed", "KeyError", None,
+    )  # fmt: skip
+    assert (second.about, second.error_type, second.problem) == (None, None, "it is no JSON")
+    assert not api.dead_letters().more
+
+    done = api.redrive()
+    assert (done.redriven, done.dropped, done.failed, done.left) == (1, 0, 1, 1)
+    assert [(failure.id, failure.queue, failure.problem) for failure in done.failures] == [
+        ("m1", "wake", "it is no JSON")
+    ]
+    assert [letter.id for letter in api.dead_letters().letters] == ["m1"]
+
+
+def test_a_redrive_whose_answer_was_lost_is_sent_again(api: HeadwayApi, server: ContractServer):
+    server.queue.bury()
+    server.fail(Fault(drop=True, after=True))
+
+    assert api.redrive().redriven == 0
+    assert server.queue.letters == []
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/"])
 def test_names_that_no_url_can_carry_are_refused_here(api: HeadwayApi, server: ContractServer, name: str):
     with pytest.raises(UsageError, match="no job name"):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -173,6 +174,63 @@ def test_a_configuration_that_can_not_be_used_says_why(run: Run, server: Contrac
     )
 
 
+def test_dead_letters_are_shown(run: Run, server: ContractServer):
+    assert run("dlq", "show") == (0, "No dead letters.\n", "")
+    server.queue.bury()
+    server.queue.bury(about=None, errorType=None, errorMessage=None, problem="it is no JSON")
+
+    code, out, err = run("dlq", "show")
+
+    assert (code, err) == (0, "")
+    header, _, first, second = out.splitlines()
+    assert header.split() == ["Queue", "Sent", "About", "Why"]
+    assert re.split(" {2,}", first) == ["event", "2026-01-02 03:04:05Z", "job1 Failed", "KeyError: 'TrainingJobStatus'"]
+    assert second.endswith("-            can't be redriven: it is no JSON")
+    assert "Received" in run("dlq", "show", "-o", "wide")[1]
+    assert json.loads(run("dlq", "show", "-o", "json")[1]) == {"letters": server.queue.letters, "more": False}
+    server.queue.more_letters = 1
+    assert "may be more" in run("dlq", "show")[2]
+
+
+def test_what_a_dead_letter_says_can_not_move_the_cursor(run: Run, server: ContractServer):
+    server.queue.bury(about="a\x1b[2Jb", errorMessage="c\nd\x9b31m", problem="e\u202ef")
+
+    assert "a\\x1b[2Jb" in run("dlq", "show")[1]
+    for arguments in (["dlq", "show"], ["dlq", "show", "-o", "wide"], ["dlq", "redrive"]):
+        _, out, err = run(*arguments)
+        assert (out + err).replace("\n", "").isprintable()
+
+
+def test_dead_letters_are_redriven_and_counted(run: Run, server: ContractServer):
+    server.queue.bury()
+
+    assert run("dlq", "redrive") == (0, "1 redriven, 0 dropped, 0 failed, 0 left.\n", "")
+    assert json.loads(run("dlq", "redrive", "-o", "json")[1])["redriven"] == 0
+
+
+def test_a_letter_that_can_not_be_redriven_is_told_and_in_the_exit_code(run: Run, server: ContractServer):
+    server.queue.bury(problem="it is no JSON")
+    server.queue.more_letters = 7
+
+    assert run("dlq", "redrive") == (
+        7,
+        "0 redriven, 0 dropped, 1 failed, 8 left.\n",
+        "headway: m0 (event) stays: it is no JSON.\nheadway: There are more: redrive again.\n",
+    )
+    code, out, err = run("dlq", "redrive", "-o", "json")
+    assert (code, json.loads(out)["failed"], err) == (7, 1, "")
+
+
+def test_wake_ups_that_one_wake_up_stands_for_are_told_as_dropped(run: Run, server: ContractServer):
+    done = {"redriven": 1, "dropped": 4, "failed": 0, "left": 0, "failures": []}
+    server.fail(Fault(status=200, body=json.dumps(done).encode()))
+
+    assert run("dlq", "redrive")[:2] == (
+        0,
+        "1 redriven, 4 dropped (one wake-up does for all), 0 failed, 0 left.\n",
+    )
+
+
 def test_common_options_stand_before_the_command_or_behind_it(run: Run, server: ContractServer):
     server.queue.add("job1")
     wrong = "http://127.0.0.1:9/v1"
@@ -282,6 +340,7 @@ def test_a_field_is_not_told_twice(run: Run, server: ContractServer):
         (["queue", "--endpoint", "queue"], "https://HOST/v1"),
         (["queue", "--profile", "nope"], 'no profile "nope"'),
         (["config"], "ACTION"),
+        (["dlq"], "ACTION"),
         (["sandbox", "up", "--speed", "0"], "is no factor"),
         (["sandbox", "up", "--port", "65536"], "whole number from 1 to 65535"),
     ],
@@ -427,7 +486,7 @@ def test_the_help_lists_every_command_and_exit_code(run: Run):
     code, out, _ = run("--help")
 
     assert code == 0
-    for command in ("submit", "queue", "show", "stop", "priority", "capacity", "config", "sandbox"):
+    for command in ("submit", "queue", "show", "stop", "priority", "capacity", "config", "dlq", "sandbox"):
         assert f"    {command} " in out
     assert "6 not reachable or not allowed" in out
     assert run("queue", "--help")[0] == 0

@@ -12,8 +12,11 @@ import pytest
 
 from headway.lifecycle import ATTEMPT_TRANSITIONS, JOB_TRANSITIONS, TERMINAL, JobState
 from headway_service import admission, configuration, errors
+from headway_service.dead_letters import ReadLetter, Redrive
 from headway_service.desk import PoolUse
-from headway_service.documents import error_document, job_document, pool_document
+from headway_service.documents import error_document, job_document, letter_document, pool_document, redrive_document
+from headway_service.letters import LetterQueue, content_of
+from headway_service.ports import DeadLetter
 from tests.service.world import World, on, request
 
 ROOT = Path(__file__).parents[2]
@@ -84,18 +87,23 @@ def keys(document: Any) -> set[str]:
 
 
 def test_the_documents_of_the_api_page_have_the_fields_that_are_answered() -> None:
-    job, refusal, document = (json.loads(text) for text in blocks("docs/api.md", "json"))
+    job, letter, refusal, document = (json.loads(text) for text in blocks("docs/api.md", "json"))
     seen = World().submit("a")
     assert keys(job) == keys(job_document(seen))
     assert keys(job["reason"]) == keys(job_document(seen)["reason"])
+    dead = DeadLetter(message_id="m1", receipt="r1", body="{}", attributes={}, sent_ms=0, receive_count=1)
+    read = ReadLetter(queue=LetterQueue.EVENT, letter=dead, content=content_of(LetterQueue.EVENT, dead))
+    assert keys(letter) == keys(letter_document(read))
     wrong = request("a", RoleArn=None, ResourceConfig=on(0))
     with pytest.raises(errors.InvalidRequest) as raised:
         admission.admit(wrong, configuration.validate(document))
     assert refusal == error_document(raised.value, refusal["requestId"])
 
 
-def test_the_page_names_every_field_of_a_pool_and_every_error_code() -> None:
+def test_the_page_names_every_field_of_a_pool_and_of_a_redrive_and_every_error_code() -> None:
     page = (ROOT / "docs/api.md").read_text()
+    for field in redrive_document(Redrive()):
+        assert f'"{field}"' in page
     use = PoolUse(pool="p", size=1, allocated=0, stopping=0, reserved=0, free=1, waiting=0)
     for field in pool_document(use):
         assert f"`{field}`" in page

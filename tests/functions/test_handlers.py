@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from headway.errors import HeadwayError
+from headway_sandbox.handlers import event
 from headway_service.errors import Busy
 from headway_service.settings import Settings
-from tests.functions.conftest import Functions, event
-from tests.service.world import lambda_context, on, request
+from tests.functions.conftest import CONTEXT, Functions
+from tests.service.world import on, request
 
 
 def test_a_submitted_job_is_answered_with_its_place_and_wakes_the_scheduler(functions: Functions) -> None:
@@ -261,7 +262,7 @@ def test_busy_is_503_and_says_when_to_come_back(functions: Functions, monkeypatc
 
     monkeypatch.setattr(api.services.table, "get", busy)
     payload = event("api-submit") | {"httpMethod": "GET", "path": "/jobs/a"}
-    answer = api.handler(payload, lambda_context())
+    answer = api.handler(payload, CONTEXT)
     assert answer["statusCode"] == 503
     assert answer["multiValueHeaders"]["Retry-After"] == ["1"]
 

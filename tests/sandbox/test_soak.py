@@ -75,7 +75,7 @@ def test_one_of_several_goes_on_until_it_pauses_and_a_killed_one_never_does() ->
     processes.kill(them["a"])
     assert done == ["a begins"]
     while processes.live:
-        processes.step()
+        processes.step(0.0)
     assert done == ["a begins", "b begins", "b ends"]
 
 

@@ -4,22 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-LISTED = [
-    "jobName",
-    "jobState",
-    "priority",
-    "entryTime",
-    "demand",
-    "team",
-    "limitMs",
-    "owner",
-    "requestDigest",
-    "attemptCount",
-    "liveAttempt",
-    "notBeforeMs",
-    "reason",
-    "endedMs",
-]
+from headway_service.ports import LISTED
+
 SCHEMA: dict[str, Any] = {
     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
     "AttributeDefinitions": [
@@ -33,7 +19,7 @@ SCHEMA: dict[str, Any] = {
                 {"AttributeName": "listingKey", "KeyType": "RANGE"},
             ],
             # As in template.yaml: a listing leaves out the history and the ended attempts.
-            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": LISTED},
+            "Projection": {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(LISTED)},
         }
     ],
     "BillingMode": "PAY_PER_REQUEST",

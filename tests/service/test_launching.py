@@ -11,6 +11,7 @@ import pytest
 from headway_sandbox.errors import AwsError
 from headway_service.errors import LaunchRefused, Unclear
 from headway_service.ledger import read_ledger
+from headway_service.pausing import FIRST_PAUSE_S
 from headway_service.ports import Sighting, Write
 from headway_service.records import AttemptRecord, JobRecord
 from tests.service.world import INVOCATION_S, World, on, request
@@ -98,7 +99,7 @@ def test_a_throttled_launch_is_tried_again_by_the_next_tick(world: World) -> Non
     report = world.tick()
     assert report.unclear == 1
     world.check()
-    world.now_s += 1
+    world.now_s += FIRST_PAUSE_S + 1
     world.tick()
     assert attempt(world).attempt_state == "live"
 
@@ -170,6 +171,7 @@ def test_a_job_preempted_before_its_launch_was_settled_goes_back_to_the_line(wor
     world.submit("a", 1, ResourceConfig=on(2))
     fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500))
     world.tick()
+    world.now_s += FIRST_PAUSE_S + 1
     world.submit("b", 5, ResourceConfig=on(2))
     world.tick()
     assert world.states("a") == {"a": "stopping"}

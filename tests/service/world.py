@@ -91,7 +91,12 @@ class World:
             table=self.table,
             store=self.configuration,
             launcher=Launcher(
-                self.table, self.training_jobs, self.observer, holder=self._token(), deadline_ms=deadline_ms
+                self.table,
+                self.training_jobs,
+                self.observer,
+                holder=self._token(),
+                deadline_ms=deadline_ms,
+                jitter=lambda: 0.0,
             ),
             clock=self.clock,
             token=self._token,

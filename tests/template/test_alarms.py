@@ -38,6 +38,11 @@ def test_an_alarm_notifies_the_topic_if_there_is_one_and_says_what_it_means(of_t
         assert alarm["TreatMissingData"] == "notBreaching"
 
 
+@pytest.mark.parametrize("name", ["WakeDeadLettersAlarm", "EventDeadLettersAlarm"])
+def test_an_alarm_on_dead_letters_names_the_command_that_redrives_them(of_type, name):
+    assert "`headway dlq redrive`" in of_type("AWS::CloudWatch::Alarm")[name]["AlarmDescription"]
+
+
 def test_a_wake_up_that_is_merely_retried_once_raises_no_alarm_of_age(of_type):
     alarm = of_type("AWS::CloudWatch::Alarm")["WakeQueueAgeAlarm"]
     assert alarm["Threshold"] > of_type("AWS::SQS::Queue")["WakeQueue"]["VisibilityTimeout"]

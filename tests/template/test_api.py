@@ -15,6 +15,8 @@ ROUTES = {
     ("get", "/capacity"),
     ("get", "/config"),
     ("put", "/config"),
+    ("get", "/dead-letters"),
+    ("post", "/dead-letters/redrive"),
 }
 ENDPOINTS = ["vpce-0123456789abcdef0", "vpce-0fedcba9876543210"]
 

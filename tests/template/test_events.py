@@ -2,6 +2,8 @@
 
 import pytest
 
+from headway_service.delivery import HIDDEN_S
+
 QUEUES = {"WakeQueue": True, "WakeDeadLetters": True, "EventDeadLetters": False}
 DEAD_LETTERS = {"Fn::GetAtt": ["EventDeadLetters", "Arn"]}
 
@@ -62,6 +64,10 @@ def test_a_wake_up_that_fails_again_and_again_is_put_aside(of_type):
 @pytest.mark.parametrize("name", ["WakeDeadLetters", "EventDeadLetters"])
 def test_dead_letters_are_kept_as_long_as_sqs_can(of_type, name):
     assert of_type("AWS::SQS::Queue")[name]["MessageRetentionPeriod"] == 14 * 24 * 3600
+
+
+def test_a_letter_that_is_being_redriven_is_hidden_for_longer_than_the_api_function_lives(of_type):
+    assert of_type("AWS::Lambda::Function")["ApiFunction"]["Timeout"] < HIDDEN_S
 
 
 @pytest.mark.parametrize("function", ["ObserveFunction", "ReconcileFunction"])

@@ -15,7 +15,12 @@ TOLD_ALL = {
     "POWERTOOLS_LOG_LEVEL",
 }
 TOLD = {
-    "ApiFunction": {"HEADWAY_WAKE_QUEUE_URL"},
+    "ApiFunction": {
+        "HEADWAY_WAKE_QUEUE_URL",
+        "HEADWAY_WAKE_DEAD_LETTERS_URL",
+        "HEADWAY_EVENT_DEAD_LETTERS_URL",
+        "HEADWAY_OBSERVE_FUNCTION",
+    },
     "ScheduleFunction": set(),
     "ObserveFunction": {"HEADWAY_WAKE_QUEUE_URL"},
     "ReconcileFunction": {"HEADWAY_WAKE_QUEUE_URL", "HEADWAY_RECONCILE_AFTER_S"},

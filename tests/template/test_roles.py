@@ -9,8 +9,17 @@ import pytest
 CHANGES = {f"dynamodb:{action}" for action in ("DeleteItem", "GetItem", "PutItem", "UpdateItem")}
 CHECKS, QUERIES = {"dynamodb:ConditionCheckItem"}, {"dynamodb:Query"}
 ALL = CHANGES | {"logs:CreateLogStream", "logs:PutLogEvents", "xray:PutTelemetryRecords", "xray:PutTraceSegments"}
+LETTERS = {
+    "sqs:ChangeMessageVisibility",
+    "sqs:DeleteMessage",
+    "sqs:GetQueueAttributes",
+    "sqs:ReceiveMessage",
+}
 ACTIONS = {
-    "ApiFunctionRole": ALL | QUERIES | {"sqs:SendMessage", "ssm:GetParameter", "ssm:PutParameter"},
+    "ApiFunctionRole": ALL
+    | QUERIES
+    | LETTERS
+    | {"lambda:InvokeFunction", "sqs:SendMessage", "ssm:GetParameter", "ssm:PutParameter"},
     "ScheduleFunctionRole": ALL
     | CHECKS
     | QUERIES
@@ -106,6 +115,25 @@ def test_the_scheduler_passes_named_roles_to_sagemaker_only(of_type, template):
     assert re.match(pattern, "arn:aws:iam::123456789012:role/service-role/training")
     assert not re.match(pattern, "arn:aws:iam::123456789012:role/*")
     assert "Default" not in template["Parameters"]["TrainingRoleArns"]
+
+
+def arn(name: str) -> dict[str, list[str]]:
+    return {"Fn::GetAtt": [name, "Arn"]}
+
+
+@pytest.mark.parametrize(
+    ("action", "resource"),
+    [
+        *((action, [arn("EventDeadLetters"), arn("WakeDeadLetters")]) for action in sorted(LETTERS)),
+        ("sqs:SendMessage", arn("WakeQueue")),
+        ("lambda:InvokeFunction", arn("ObserveFunction")),
+    ],
+)
+def test_the_api_takes_from_the_dead_letter_queues_and_hands_to_the_observer_and_the_wake_queue_only(
+    of_type, action, resource
+):
+    found = [s for s in statements(of_type("AWS::IAM::Role")["ApiFunctionRole"]) if action in actions(s)]
+    assert [s["Resource"] for s in found] == [resource]
 
 
 @pytest.mark.parametrize("name", ACTIONS)

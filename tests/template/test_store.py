@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.service.schema import LISTED
+from headway_service.ports import LISTED
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_the_keys_are_those_that_the_store_reads_and_writes(table):
     (index,) = table["GlobalSecondaryIndexes"]
     assert index["IndexName"] == "listing"
     assert keys(index["KeySchema"]) == [("listing", "HASH"), ("listingKey", "RANGE")]
-    assert index["Projection"] == {"ProjectionType": "INCLUDE", "NonKeyAttributes": LISTED}
+    assert index["Projection"] == {"ProjectionType": "INCLUDE", "NonKeyAttributes": list(LISTED)}
     types = {a["AttributeName"]: a["AttributeType"] for a in table["AttributeDefinitions"]}
     assert types == {"pk": "S", "sk": "S", "listing": "S", "listingKey": "S"}
 

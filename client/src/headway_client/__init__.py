@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headway_client.api import HeadwayApi
-    from headway_client.documents import Capacity, Configuration, Job, JobDetails, Submission
+    from headway_client.documents import (
+        Capacity,
+        Configuration,
+        DeadLetters,
+        Job,
+        JobDetails,
+        Redrive,
+        Submission,
+    )
     from headway_client.intercept import attach
     from headway_client.profile import resolve_connection
     from headway_client.session import QueueTrainingJobSession
@@ -21,10 +29,12 @@ __version__ = "0.1.0"
 __all__ = [
     "Capacity",
     "Configuration",
+    "DeadLetters",
     "HeadwayApi",
     "Job",
     "JobDetails",
     "QueueTrainingJobSession",
+    "Redrive",
     "Submission",
     "__version__",
     "attach",
@@ -34,10 +44,12 @@ __all__ = [
 _HOMES = {
     "Capacity": "documents",
     "Configuration": "documents",
+    "DeadLetters": "documents",
     "HeadwayApi": "api",
     "Job": "documents",
     "JobDetails": "documents",
     "QueueTrainingJobSession": "session",
+    "Redrive": "documents",
     "Submission": "documents",
     "attach": "intercept",
     "resolve_connection": "profile",

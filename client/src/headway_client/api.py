@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from headway_client.documents import Capacity, Configuration, Job, JobDetails, Submission
+from headway_client.documents import Capacity, Configuration, DeadLetters, Job, JobDetails, Redrive, Submission
 from headway_client.errors import ServerFaultError
 from headway_client.transport import CredentialsSource, Limits, Transport
 
@@ -122,6 +122,14 @@ class HeadwayApi:
     def put_config(self, settings: Mapping[str, Any]) -> Configuration:
         """Put that document; `RefusedError` says what is wrong with it, and then nothing is changed."""
         return Configuration.from_document(self._transport.send("PUT", ["config"], body=settings).document)
+
+    def dead_letters(self) -> DeadLetters:
+        """Return the events and wake-ups that were put aside; they stay where they are."""
+        return DeadLetters.from_document(self._transport.send("GET", ["dead-letters"]).document)
+
+    def redrive(self) -> Redrive:
+        """Hand them to whom they were meant for; what fails stays. Its answer counts the last try's letters only."""
+        return Redrive.from_document(self._transport.send("POST", ["dead-letters", "redrive"]).document)
 
 
 def _page(document: object) -> tuple[list[Job], str | None]:

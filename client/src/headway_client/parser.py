@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypeAlias
 
 from headway_client import __version__
-from headway_client.commands import jobs, pools, sandbox, simulate
+from headway_client.commands import dlq, jobs, pools, sandbox, simulate
 from headway_client.documents import JOB_STATES
 from headway_client.errors import UsageError
 
@@ -54,6 +54,7 @@ def build() -> argparse.ArgumentParser:
     common = _common(default=argparse.SUPPRESS)
     _add_job_commands(commands, common)
     _add_pool_commands(commands, common)
+    _add_dead_letter_commands(commands, common)
     _add_sandbox_commands(commands, common)
     _add_simulate_command(commands, common)
     return parser
@@ -125,6 +126,13 @@ def _add_pool_commands(commands: _Commands, common: argparse.ArgumentParser) -> 
     _command(actions, common, "show", pools.config_show, "show the configuration document")
     put = _command(actions, common, "set", pools.config_set, "put a configuration document, if it is valid")
     put.add_argument("file", metavar="FILE", help="the document as JSON; - reads standard input")
+
+
+def _add_dead_letter_commands(commands: _Commands, common: argparse.ArgumentParser) -> None:
+    group = commands.add_parser("dlq", help="show or redrive what was put aside as dead letters", allow_abbrev=False)
+    actions = group.add_subparsers(metavar="ACTION", required=True)
+    _command(actions, common, "show", dlq.show, "show the events and wake-ups that nobody could handle")
+    _command(actions, common, "redrive", dlq.redrive, "hand them to whom they were meant for; exit code 7 if some stay")
 
 
 def _add_sandbox_commands(commands: _Commands, common: argparse.ArgumentParser) -> None:

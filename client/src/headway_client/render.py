@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
-from headway_client.documents import Attempt, Capacity, HistoryEntry, Job, JobDetails
+from headway_client.documents import Attempt, Capacity, DeadLetter, HistoryEntry, Job, JobDetails, Redrive
 from headway_client.text import neutralise, shorten
 
 _MIN_LAST_COLUMN = 24
@@ -69,6 +69,26 @@ def capacity_table(capacity: Capacity, *, width: int | None = None) -> str:
     return _table(rows, headers, width=width)
 
 
+def letters_table(letters: Iterable[DeadLetter], *, wide: bool = False, width: int | None = None) -> str:
+    """Return dead letters as a table in the given order.
+
+    Args:
+        letters: the letters.
+        wide: also show their ids and how often they were received.
+        width: cut the last column so that lines are at most so long; None to cut nothing.
+    """
+    headers = ["Queue", "Sent", "About"]
+    if wide:
+        headers += ["Id", "Received"]
+    return _table([_letter_row(letter, wide=wide) for letter in letters], [*headers, "Why"], width=width)
+
+
+def redrive_sentence(done: Redrive) -> str:
+    """Return one line on what a redrive did."""
+    dropped = f"{done.dropped} dropped (one wake-up does for all)" if done.dropped else "0 dropped"
+    return f"{done.redriven} redriven, {dropped}, {done.failed} failed, {done.left} left."
+
+
 def job_sentence(job: Job) -> str:
     """Return one line on where a job stands."""
     place = f", place {job.place} in line" if job.place is not None else ""
@@ -112,6 +132,15 @@ def _attempt_row(attempt: Attempt) -> list[str]:
 def _history_row(entry: HistoryEntry) -> list[str]:
     why = entry.reason.message if entry.reason else _NONE
     return [_time(entry.time), entry.state, entry.attempt_name or _NONE, why]
+
+
+def _letter_row(letter: DeadLetter, *, wide: bool) -> list[str]:
+    row = [letter.queue, _time(letter.sent_time), letter.about or _NONE]
+    if wide:
+        row += [letter.id, str(letter.receive_count)]
+    stuck = f"can't be redriven: {letter.problem}" if letter.problem else None
+    told = [text for text in (stuck, letter.error_type, letter.error_message) if text]
+    return [*row, ": ".join(told) or _NONE]
 
 
 def _demand(demand: Mapping[str, int]) -> str:

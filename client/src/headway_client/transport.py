@@ -77,9 +77,9 @@ class Answer:
 class Transport:
     """Sends signed requests to one endpoint.
 
-    Every operation of the queue's API may be repeated: a job is submitted under a name that is unique, and
-    the others set or read what is. So each request is sent again after a lost connection and after the
-    answers in `RETRIED_STATUSES`, with a fresh signature and a random pause each time.
+    Every operation of the queue's API may be repeated: a job is submitted under a name that is unique, a redrive
+    takes what the one before has left, and the others set or read what is. So each request is sent again after a
+    lost connection and after the answers in `RETRIED_STATUSES`, with a fresh signature and a random pause each time.
     """
 
     def __init__(

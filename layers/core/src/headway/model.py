@@ -27,6 +27,8 @@ class WaitingJob:
     handicap_ms: int = 0
     #: It is not started before this, ms: the back-off after SageMaker refused a launch. 0 for none.
     not_before_ms: int = 0
+    #: What keeps it until then, for its reason; empty if its own last launch was postponed.
+    held_by: str = ""
     #: Who is charged; empty for nobody in particular.
     team: str = ""
     #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.

@@ -178,12 +178,10 @@ def waits_in_line(ahead: int, *, at_least: bool = False) -> Reason:
     )
 
 
-def backs_off(seconds: int) -> Reason:
-    """SageMaker refused the last launch for now."""
-    return Reason(
-        code=ReasonCode.BACKS_OFF,
-        message=f"SageMaker postponed the last launch; next try in {seconds} s, the place in line is kept",
-    )
+def backs_off(seconds: int, held_by: str = "") -> Reason:
+    """SageMaker refused the last launch for now, or does not answer."""
+    why = held_by or "SageMaker postponed the last launch"
+    return Reason(code=ReasonCode.BACKS_OFF, message=f"{why}; next try in {seconds} s, the place in line is kept")
 
 
 def exceeds_pool(job: WaitingJob, sizes: Demand) -> Reason:

@@ -176,7 +176,7 @@ class _Pass:
         wait_ms = job.not_before_ms - self.now_ms
         if wait_ms > 0:
             start = self._reserve(job, need, _combination(job.demand))
-            self._hold(job, partial(reasons.backs_off, -(-wait_ms // 1000)), start)
+            self._hold(job, partial(reasons.backs_off, -(-wait_ms // 1000), job.held_by), start)
             return
         until_ms = self._until_ms(job)
         if self.heads.delayed_by(positive(takes), None) is None:

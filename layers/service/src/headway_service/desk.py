@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +29,7 @@ from headway_service.records import (
     ReservationRecord,
     Step,
     StopCause,
+    request_in,
     request_key,
 )
 
@@ -130,7 +130,7 @@ class Desk:
         job = self._job(name)
         attempt = self._attempt(job)
         stored = self._table.get(request_key(name))
-        return self._seen(job), attempt, json.loads(stored["jobDetails"]) if stored else {}
+        return self._seen(job), attempt, request_in(stored) if stored else {}
 
     def jobs(self, states: Collection[JobState], limit: int, token: str | None) -> tuple[Sequence[Seen], str | None]:
         """A page of the jobs in these states, explained; see :func:`headway_service.listing.list_jobs`."""

@@ -7,9 +7,11 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+from headway_service.dead_letters import ReadLetter, Redrive
 from headway_service.desk import PoolUse
 from headway_service.errors import RequestError
 from headway_service.explanation import Seen
+from headway_service.letters import Illegible
 from headway_service.records import AttemptRecord, EndedAttempt, ReasonRecord
 
 
@@ -52,6 +54,40 @@ def whole_job_document(seen: Seen, attempt: AttemptRecord | None, request: Mappi
 def pool_document(use: PoolUse) -> dict[str, Any]:
     """A pool."""
     return asdict(use)
+
+
+def letter_document(read: ReadLetter) -> dict[str, Any]:
+    """A dead letter."""
+    content = read.content
+    return {
+        "id": read.letter.message_id,
+        "queue": read.queue,
+        "sentTime": _time(read.letter.sent_ms),
+        "receiveCount": read.letter.receive_count,
+        "about": content.about,
+        "errorType": content.error_type,
+        "errorMessage": content.error_message,
+        "problem": content.remedy.problem if isinstance(content.remedy, Illegible) else None,
+    }
+
+
+def redrive_document(done: Redrive) -> dict[str, Any]:
+    """What a redrive did."""
+    return {
+        "redriven": done.redriven,
+        "dropped": done.dropped,
+        "failed": len(done.failures),
+        "left": done.left,
+        "failures": [
+            {
+                "id": failure.read.letter.message_id,
+                "queue": failure.read.queue,
+                "about": failure.read.content.about,
+                "problem": failure.problem,
+            }
+            for failure in done.failures
+        ],
+    }
 
 
 def error_document(error: RequestError, request_id: str) -> dict[str, Any]:

@@ -100,6 +100,18 @@ class Conflict(HeadwayError):
         self.failed = tuple(failed)
 
 
+class NotHandedOver(HeadwayError):
+    """A dead letter did not reach whom it was meant for, so it has to stay.
+
+    Attributes:
+        code: AWS's error code. The text may tell of the inside, so only the code is answered to callers.
+    """
+
+    def __init__(self, code: str) -> None:
+        super().__init__(f"it could not be handed over ({code}); the log of the API function says more")
+        self.code = code
+
+
 class LaunchError(HeadwayError):
     """Base of what CreateTrainingJob may answer instead of starting the job.
 
@@ -134,3 +146,7 @@ class Unclear(HeadwayError):
 
 class Throttled(Unclear):
     """SageMaker turned the call away, so it had no effect; the same call may succeed a moment later."""
+
+
+class NewerSchema(HeadwayError):
+    """An item of the table was written by code that is newer than this."""

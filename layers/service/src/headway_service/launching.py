@@ -8,10 +8,10 @@ launch before. So a launch that was given up can never be carried out late (prom
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from headway.capacity import describe
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.reasons import Reason, ReasonCode
 from headway_service import transitions
@@ -27,8 +27,9 @@ from headway_service.errors import (
 )
 from headway_service.log import logger
 from headway_service.observation import Observer
+from headway_service.pausing import Pauses
 from headway_service.ports import Table, TrainingJobs
-from headway_service.records import AttemptRecord, JobRecord, StopCause, request_key
+from headway_service.records import AttemptRecord, JobRecord, StopCause, request_in, request_key
 
 POSTPONED_FOR_S = 60
 """How long a job waits after SageMaker postponed its launch (an account quota, a permission)."""
@@ -49,20 +50,31 @@ class Launcher:
         observer: takes what SageMaker says of an attempt.
         holder: names this invocation, and no other.
         deadline_ms: when this invocation dies, ms; bounds the leases it takes.
+        jitter: a random number from 0 to 1, for pauses.
     """
 
     def __init__(
-        self, table: Table, training_jobs: TrainingJobs, observer: Observer, *, holder: str, deadline_ms: int
+        self,
+        table: Table,
+        training_jobs: TrainingJobs,
+        observer: Observer,
+        *,
+        holder: str,
+        deadline_ms: int,
+        jitter: Callable[[], float],
     ) -> None:
         self._table = table
         self._training_jobs = training_jobs
         self._observer = observer
         self.holder = holder
         self.lease_until_ms = deadline_ms + LEASE_MARGIN_MS
+        self.pauses = Pauses(table, jitter)
 
     def pending(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Whether there is anything to do for an attempt that this invocation may do."""
         if attempt.attempt_state is AttemptState.LAUNCHING:
+            if attempt.stop_cause is None and self.pauses.hold(attempt.demand, now_ms):
+                return False
             return attempt.lease_holder == self.holder or attempt.lease_until_ms < now_ms
         return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
 
@@ -113,18 +125,24 @@ class Launcher:
                 message=f"SageMaker refused the request: {error}; correct it and submit it under a new name",
             )
             self._observer.end(attempt, JobTrigger.FAIL, reason, None, now_ms)
-        except Throttled:
-            # It was certainly not launched: whoever comes next may try, without waiting for the lease to pass.
+        except Throttled as error:
+            # Nothing is under way any more: whoever comes next may try, without waiting for the lease to pass.
             self._table.write(transitions.take_lease(attempt, NOBODY, 0)[1])
+            self._pause(attempt, error, now_ms)
             raise
-        except Unclear:
+        except Unclear as error:
             # Nobody knows whether it was launched, so the intent stays and the lease with it.
             logger.warning("launch unclear; the intent stays", extra=log)
+            self._pause(attempt, error, now_ms)
             raise
         else:
             logger.info("launched", extra=log)
             return self._confirm(attempt, now_ms)
         return False
+
+    def _pause(self, attempt: AttemptRecord, error: Unclear, now_ms: int) -> None:
+        cause = f"SageMaker gave no answer to a launch on {describe(attempt.demand)} ({error})"
+        self.pauses.begin(attempt.demand, cause, now_ms)
 
     def _confirm(self, attempt: AttemptRecord, now_ms: int) -> bool:
         confirmed, writes = transitions.confirm(attempt, now_ms)
@@ -181,6 +199,6 @@ class Launcher:
         item = self._table.get(request_key(attempt.job_name))
         if item is None:
             raise Unclear(f"the request of `{attempt.job_name}` is missing from the table")
-        request = json.loads(item["jobDetails"])
+        request = request_in(item)
         marks = [{"Key": JOB_TAG, "Value": attempt.job_name}, {"Key": ATTEMPT_TAG, "Value": attempt.mark}]
         return {**request, "TrainingJobName": attempt.attempt_name, "Tags": [*request.get("Tags", []), *marks]}

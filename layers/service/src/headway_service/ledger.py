@@ -143,9 +143,22 @@ def read_snapshot(
         pools=sizes,
         allocations=allocations,
         reservations=tuple(reservation.reservation() for reservation in ledger.reservations),
-        waiting=tuple(sorted(waiting.values(), key=rank)),
+        waiting=tuple(sorted(_held_back(waiting.values(), ledger.pools, now_ms), key=rank)),
         policy=policy,
     )
+
+
+def _held_back(waiting: Iterable[WaitingJob], pools: Iterable[PoolRecord], now_ms: int) -> Iterator[WaitingJob]:
+    """The jobs, those that demand anything in a pool that pauses not before that is over."""
+    paused = {pool.pool: pool for pool in pools if pool.paused_until_ms > now_ms}
+    for job in waiting:
+        last = max(
+            (paused[pool] for pool in job.demand if pool in paused), key=lambda pool: pool.paused_until_ms, default=None
+        )
+        if last is None or last.paused_until_ms <= job.not_before_ms:
+            yield job
+        else:
+            yield replace(job, not_before_ms=last.paused_until_ms, held_by=last.pause_cause)
 
 
 class _WithinReach:

@@ -11,6 +11,7 @@ from typing import Any
 
 from headway_service.errors import Conflict
 from headway_service.ports import (
+    LISTED,
     MAX_ITEM_BYTES,
     MAX_TRANSACTION_WRITES,
     Absent,
@@ -93,7 +94,7 @@ class MemoryTable:
                 read = places[first : first + limit]
                 more = len(places) > first + limit
             items = [self._items[Key(pk, sk)] for _, pk, sk in read]
-            kept = tuple(_copy(item) for item in items if item["jobState"] in states)
+            kept = tuple(_copy(_listed_part(item)) for item in items if item["jobState"] in states)
             tail = {"listingKey": read[-1][0], "pk": read[-1][1]} if more else None
             return ListingPage(items=kept, after=tail)
 
@@ -160,6 +161,8 @@ def _copy(item: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value if value.__class__ in _PLAIN else _copy_of(value) for name, value in item.items()}
 
 
+_IN_LISTING = frozenset({"pk", "sk", "listing", "listingKey", *LISTED})
+
 _PLAIN = frozenset({str, int, bool, float, type(None)})
 
 
@@ -170,6 +173,11 @@ def _copy_of(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_copy_of(each) for each in value]
     return value
+
+
+def _listed_part(item: Item) -> Item:
+    """What the index holds of an item."""
+    return {name: value for name, value in item.items() if name in _IN_LISTING}
 
 
 def _listed(key: Key, item: Mapping[str, Any] | None) -> tuple[str, _Place] | None:

@@ -14,6 +14,7 @@ from headway_service.ledger import read_ledger
 from headway_service.log import logger
 from headway_service.ports import ConfigurationStore, Key, Put, Table
 from headway_service.records import LineEntry, TeamRecord
+from headway_service.schema import stamped, upgraded
 
 TEAM_KEPT_MS = 86_400_000
 """A team that left the configuration keeps its lines at least this long, for submissions that were under way."""
@@ -71,7 +72,7 @@ def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable
         logger.info("somebody else applies the configuration at the same time", extra={"version": stored.version})
         return InForce(configuration=wanted, version=stored.version)
     item = {"pk": _KEY.pk, "sk": _KEY.sk, "document": configuration.text_of(wanted), "version": stored.version}
-    table.write([Put(item=item)])
+    table.write([Put(item=stamped(item))])
     logger.info("configuration applied", extra={"version": stored.version})
     return InForce(configuration=wanted, version=stored.version)
 
@@ -107,6 +108,7 @@ def _applied(table: Table) -> InForce | None:
     if item is None:
         return None
     # Not parsed like a stored document: what is in force was short enough once, and is not refused for its length.
+    item = upgraded(item)
     document = configuration.validate(json.loads(item["document"]))
     return InForce(configuration=document, version=int(item["version"]))
 

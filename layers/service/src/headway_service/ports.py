@@ -1,4 +1,7 @@
-"""What the service needs of the world, as protocols: a table, SageMaker, a wake-up call, the configuration."""
+"""What the service needs of the world, as protocols.
+
+A table, SageMaker, a wake-up call, the configuration, and the dead-letter queues with those whom their letters are for.
+"""
 
 from __future__ import annotations
 
@@ -98,9 +101,16 @@ class Check:
 Write = Put | Change | Delete | Check
 
 
+LISTED = (
+    *("jobName", "jobState", "priority", "entryTime", "handicapMs", "demand", "team", "limitMs", "owner"),
+    *("requestDigest", "attemptCount", "liveAttempt", "notBeforeMs", "reason", "endedMs", "schema"),
+)
+"""Attributes of a job that a listing holds beside its keys; not its history and ended attempts, which may be large."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListingPage:
-    """A page of the listing and where the next begins (None at the end)."""
+    """A page of the listing and where the next begins (None at the end). Items hold their keys and :data:`LISTED`."""
 
     items: tuple[Item, ...]
     after: Mapping[str, str] | None
@@ -230,3 +240,48 @@ class ConfigurationStore(Protocol):
 
     def write(self, text: str) -> int:
         """Store a document and return its version."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeadLetter:
+    """A message of a dead-letter queue, as it was received."""
+
+    message_id: str
+    #: By which it is removed or given back.
+    receipt: str
+    body: str
+    #: The message's attributes that are text, such as EventBridge's ``ERROR_CODE``.
+    attributes: Mapping[str, str]
+    sent_ms: int
+    #: How often it was received, be it only to be looked at.
+    receive_count: int
+
+
+class DeadLetterQueue(Protocol):
+    """One dead-letter queue."""
+
+    def take(self, most: int) -> Sequence[DeadLetter]:
+        """Letters to work on, which nobody else is handed meanwhile; none if there are no more.
+
+        Args:
+            most: no more than this; there may be fewer, and the next call gives further ones.
+        """
+
+    def remove(self, letter: DeadLetter) -> None:
+        """Remove a letter that was taken."""
+
+    def give_back(self, letters: Sequence[DeadLetter]) -> None:
+        """Let others take these again at once. What is not given back comes back by itself after a while."""
+
+    def count(self) -> int:
+        """How many letters there are, taken ones too: roughly, and as of a moment ago."""
+
+
+class Recipients(Protocol):
+    """Those whom dead letters are for. Each call may raise :class:`headway_service.errors.NotHandedOver`."""
+
+    def observe(self, event: Mapping[str, Any]) -> None:
+        """Hand an event to the observer, as if it had just come. What becomes of it is not waited for."""
+
+    def wake(self, why: str) -> None:
+        """Ask for a tick, as :data:`Wake` does."""

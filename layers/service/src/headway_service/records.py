@@ -22,6 +22,7 @@ The index ``listing`` holds the job items: ``listing`` is holding, waiting or en
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
 from typing import Any, Self
 
@@ -33,6 +34,7 @@ from headway.model import Allocation, Reservation, WaitingJob
 from headway.ordering import rank_key
 from headway.reasons import Reason, ReasonCode
 from headway_service.ports import Absent, Delete, Equals, Item, Key, Put
+from headway_service.schema import stamped, upgraded
 
 MAX_HISTORY = 50
 """Steps of a job's history that are kept; of a longer one the first and the newest."""
@@ -49,11 +51,11 @@ class _Record(BaseModel):
     @classmethod
     def parse(cls, item: Item) -> Self:
         """The record in an item."""
-        return cls.model_validate(item)
+        return cls.model_validate(upgraded(item))
 
     def fields(self) -> dict[str, Any]:
         """The attributes of the item, without keys."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return stamped(self.model_dump(mode="json", by_alias=True, exclude_none=True))
 
 
 class ReasonRecord(_Record):
@@ -305,6 +307,11 @@ class PoolRecord(_Record):
     pool: str
     size: int
     free: int
+    #: Nothing is launched here before this, ms: SageMaker did not answer as it should ...
+    paused_until_ms: int = 0
+    #: ... so often in a row, the last time with this.
+    pauses: int = 0
+    pause_cause: str = ""
 
     @staticmethod
     def key(pool: str) -> Key:
@@ -374,3 +381,15 @@ def _rank(of: JobRecord | LineEntry) -> str:
 def request_key(job: str) -> Key:
     """Where the request of a job is kept."""
     return Key(f"job#{job}", "request")
+
+
+def request_item(job: str, request: str) -> Item:
+    """The request of a job, as JSON, as it is kept."""
+    key = request_key(job)
+    return stamped({"pk": key.pk, "sk": key.sk, "jobDetails": request})
+
+
+def request_in(item: Item) -> dict[str, Any]:
+    """The request in an item."""
+    request: dict[str, Any] = json.loads(upgraded(item)["jobDetails"])
+    return request

@@ -23,6 +23,9 @@ class Settings:
     retention_s: int
     wake_queue_url: str = ""
     reconcile_after_s: int = 300
+    wake_dead_letters_url: str = ""
+    event_dead_letters_url: str = ""
+    observe_function: str = ""
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Settings:
@@ -38,6 +41,9 @@ class Settings:
                 retention_s=int(environment["HEADWAY_RETENTION_DAYS"]) * _DAY_S,
                 wake_queue_url=environment.get("HEADWAY_WAKE_QUEUE_URL", ""),
                 reconcile_after_s=int(environment.get("HEADWAY_RECONCILE_AFTER_S", "300")),
+                wake_dead_letters_url=environment.get("HEADWAY_WAKE_DEAD_LETTERS_URL", ""),
+                event_dead_letters_url=environment.get("HEADWAY_EVENT_DEAD_LETTERS_URL", ""),
+                observe_function=environment.get("HEADWAY_OBSERVE_FUNCTION", ""),
             )
         except (KeyError, ValueError) as error:
             raise MissingSetting(

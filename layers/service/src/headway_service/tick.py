@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from headway.capacity import free
 from headway.errors import InvalidTransition
 from headway.lifecycle import AttemptState
-from headway.model import Snapshot
+from headway.model import Demand, Snapshot
 from headway.plan import Action, Plan, Preempt, Release, Start
 from headway.policy import DEFAULT_POLICY
 from headway.schedule import schedule
@@ -85,6 +85,7 @@ class Ticker:
         while report.rounds < MAX_ROUNDS and self._has_time():
             report.rounds += 1
             ledger = read_ledger(self._table)
+            self._launcher.pauses.learn(ledger.pools)
             due = [
                 each
                 for each in ledger.attempts
@@ -130,6 +131,10 @@ class Ticker:
         for action in plan.actions:
             if not self._has_time():
                 return False
+            if not isinstance(action, Release) and self._launcher.pauses.hold(_for_launch(action), self._clock()):
+                # SageMaker stopped answering after this was decided.
+                as_decided = False
+                continue
             try:
                 attempt = self._write(action, ledger, report)
             except (Conflict, InvalidTransition):
@@ -229,6 +234,11 @@ class Ticker:
         if item is None:
             raise Conflict([0])
         return JobRecord.parse(item)
+
+
+def _for_launch(action: Start | Preempt) -> Demand:
+    """The instances that the action is about to launch on, or to free for a launch."""
+    return action.demand if isinstance(action, Start) else action.freed
 
 
 def _check_ledger(ledger: Ledger, snapshot: Snapshot) -> None:

@@ -35,17 +35,17 @@ from headway_service.records import (
     Step,
     StopCause,
     TeamRecord,
+    request_item,
     request_key,
 )
 
 
 def accept(job: JobRecord, request: str) -> list[Write]:
     """A new job enters the line. Fails if a job of that name is in the queue."""
-    key = request_key(job.job_name)
     stored = job.put()
     return [
         Put(item=stored.item, requires=Absent()),
-        Put(item={"pk": key.pk, "sk": key.sk, "jobDetails": request}),
+        Put(item=request_item(job.job_name, request)),
         *(entry.put() for entry in job.line_entries()),
     ]
 
@@ -284,6 +284,12 @@ def resize_pool(pool: PoolRecord, size: int) -> list[Write]:
     """A pool gets another size. What is in use stays in use, so ``free`` may become negative."""
     key = PoolRecord.key(pool.pool)
     return [Change(key=key, sets={"size": size}, adds={"free": size - pool.size}, requires=Equals("size", pool.size))]
+
+
+def pause_pool(pool: PoolRecord) -> list[Write]:
+    """Nothing is launched in a pool for a while. Fails if the pool was removed."""
+    sets = {"pausedUntilMs": pool.paused_until_ms, "pauses": pool.pauses, "pauseCause": pool.pause_cause}
+    return [Change(key=PoolRecord.key(pool.pool), sets=sets, requires=Equals("pool", pool.pool))]
 
 
 def remove_pool(pool: PoolRecord) -> list[Write]:

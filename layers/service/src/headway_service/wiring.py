@@ -15,9 +15,12 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from headway_service.configuration import Configuration
+from headway_service.dead_letters import DeadLetters
+from headway_service.delivery import AwsRecipients, SqsDeadLetterQueue
 from headway_service.desk import Desk
 from headway_service.dynamodb import DynamoDBTable
 from headway_service.launching import Launcher
+from headway_service.letters import LetterQueue
 from headway_service.log import logger
 from headway_service.observation import Observer
 from headway_service.parameter import ParameterStore
@@ -28,6 +31,7 @@ from headway_service.settings import Settings
 from headway_service.tick import Ticker, TickReport
 
 if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_sqs import SQSClient
 
 CALL_LIMITS = Config(connect_timeout=2, read_timeout=8, retries={"mode": "standard", "total_max_attempts": 3})
@@ -80,18 +84,25 @@ class Services:
     def _sqs(self) -> SQSClient:
         return boto3.client("sqs", config=CALL_LIMITS)
 
+    @cached_property
+    def _lambda(self) -> LambdaClient:
+        return boto3.client("lambda", config=CALL_LIMITS)
+
     def wake(self, why: str) -> None:
         """Ask for a tick. If that fails, the next reconcile run asks again, so nothing is lost but a minute."""
         try:
-            self._sqs.send_message(
-                QueueUrl=self.settings.wake_queue_url,
-                MessageBody=why,
-                MessageGroupId=WAKE_GROUP,
-                # SQS drops a message whose id it saw in the last five minutes, so each has its own.
-                MessageDeduplicationId=str(uuid.uuid4()),
-            )
+            self._send_wake_up(why)
         except (BotoCoreError, ClientError):
             logger.exception("nobody was woken; the next reconcile run makes it good", extra={"why": why})
+
+    def _send_wake_up(self, why: str) -> None:
+        self._sqs.send_message(
+            QueueUrl=self.settings.wake_queue_url,
+            MessageBody=why,
+            MessageGroupId=WAKE_GROUP,
+            # SQS drops a message whose id it saw in the last five minutes, so each has its own.
+            MessageDeduplicationId=str(uuid.uuid4()),
+        )
 
     @property
     def observer(self) -> Observer:
@@ -109,6 +120,18 @@ class Services:
             retention_s=self.settings.retention_s,
         )
 
+    @property
+    def dead_letters(self) -> DeadLetters:
+        """Shows and redrives what was put aside."""
+        return DeadLetters(
+            {
+                LetterQueue.WAKE: SqsDeadLetterQueue(self._sqs, self.settings.wake_dead_letters_url),
+                LetterQueue.EVENT: SqsDeadLetterQueue(self._sqs, self.settings.event_dead_letters_url),
+            },
+            AwsRecipients(self._lambda, self.settings.observe_function, self._send_wake_up),
+            self.clock,
+        )
+
     def tick(self, remaining_ms: int) -> TickReport:
         """Run a tick.
 
@@ -120,7 +143,12 @@ class Services:
             table=self.table,
             store=self.store,
             launcher=Launcher(
-                self.table, self.training_jobs, self.observer, holder=self._token(), deadline_ms=deadline_ms
+                self.table,
+                self.training_jobs,
+                self.observer,
+                holder=self._token(),
+                deadline_ms=deadline_ms,
+                jitter=self._random.random,
             ),
             clock=self.clock,
             token=self._token,

@@ -18,6 +18,8 @@ class Accident(StrEnum):
     REFUSED = "refused"
     #: The call has its effect, but the caller gets an error or nothing.
     ANSWER_LOST = "answer lost"
+    #: It takes seconds, in which others go on.
+    SLOW = "slow"
     #: The client library sent the call twice, as it got no answer to the first; the caller hears of the second.
     SENT_TWICE = "sent twice"
 
@@ -35,6 +37,7 @@ class Violence:
     crash: float = 0.0
     refusal: float = 0.0
     loss: float = 0.0
+    slowness: float = 0.0
     #: How often a second scheduler is begun while one runs.
     overlap: float = 0.0
     #: See :class:`headway_sandbox.soak.processes.Processes`.
@@ -47,6 +50,7 @@ class Violence:
             crash=random.choice([0.0, 0.02, 0.1]),
             refusal=random.choice([0.0, 0.05, 0.2]),
             loss=random.choice([0.0, 0.05, 0.2]),
+            slowness=random.choice([0.0, 0.05, 0.2]),
             overlap=random.choice([0.0, 0.05, 0.5]),
             switch=random.choice([None, 0.02, 0.1]),
         )
@@ -74,12 +78,17 @@ class Accidents:
             self.counted[operation, accident] += 1
         return accident
 
+    def delay_s(self) -> float:
+        """How long a slow call takes: less than a function may live, most of the time."""
+        return self._random.choice([2.0, 8.0, 20.0])
+
     def _draw(self, share_of_all: float) -> Accident:
         chance = self._random.random() / share_of_all
         for accident, share in (
             (Accident.CRASH_BEFORE, self.violence.crash / 2),
             (Accident.CRASH_AFTER, self.violence.crash / 2),
             (Accident.REFUSED, self.violence.refusal),
+            (Accident.SLOW, self.violence.slowness),
             (Accident.ANSWER_LOST, self.violence.loss / 2),
             (Accident.SENT_TWICE, self.violence.loss / 2),
         ):

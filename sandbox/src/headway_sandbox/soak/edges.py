@@ -31,11 +31,13 @@ class Edge:
     Args:
         accidents: says what that is.
         note: is told of each call that has an effect and of each accident: who called, and what.
+        clock_s: virtual time, s.
     """
 
-    def __init__(self, accidents: Accidents, note: Callable[[str, str], None]) -> None:
+    def __init__(self, accidents: Accidents, note: Callable[[str, str], None], clock_s: Callable[[], float]) -> None:
         self._accidents = accidents
         self._note = note
+        self._clock_s = clock_s
 
     def call(
         self,
@@ -67,6 +69,9 @@ class Edge:
             self._note(process.name, f"{operation} {about}{'' if accident is Accident.NONE else f': {accident}'}")
         if accident is Accident.CRASH_BEFORE:
             raise Killed
+        if accident is Accident.SLOW:
+            process.sleep_until_s = self._clock_s() + self._accidents.delay_s()
+            process.pause()
         if accident is Accident.REFUSED:
             raise refused()
         result = work()

@@ -5,18 +5,26 @@ The items of the table are read as they are stored, without the code that is tes
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any
 
 from headway_sandbox.fleet import Fleet
 from headway_service.admission import JOB_TAG
 from headway_service.memory import MemoryTable
+from headway_service.ports import Key
+from headway_service.schema import SCHEMA
 
 _WAITING = frozenset({"pending", "preempted"})
 _HOLDING = frozenset({"running", "stopping"})
 
 _Items = Mapping[str, Mapping[str, Any]]
+
+
+LONGEST_INVOCATION_S = 60
+"""No invocation lives longer."""
 
 
 class Violated(AssertionError):
@@ -40,6 +48,9 @@ class Invariants:
         self._fleet = fleet
         #: What each pool may hold: its size, or what it held when it was made smaller.
         self._bound: dict[str, int] = {}
+        #: The same for each team in each pool, and the limits that were in force lately, from when on.
+        self._team_bound: dict[tuple[str, str], int] = {}
+        self._limits: list[tuple[float, Mapping[tuple[str, str], int]]] = []
         self._ended: dict[str, str] = {}
         #: Jobs of which SageMaker has trained an attempt to its end.
         self._trained: set[str] = set()
@@ -58,6 +69,7 @@ class Invariants:
         reservations = {name: item for (kind, name), item in ledger.items() if kind == "reservation"}
         pools = {name: item for (kind, name), item in ledger.items() if kind == "pool"}
         self._check_capacity(pools, attempts, reservations)
+        self._check_limits(attempts, now_s)
         self._check_training_jobs(attempts, now_s)
         self._check_jobs(jobs, attempts, accepted)
         self._check_preemptions(jobs, attempts)
@@ -68,6 +80,7 @@ class Invariants:
     def _read(self) -> tuple[_Items, list[Mapping[str, Any]], Mapping[tuple[str, str], Mapping[str, Any]]]:
         jobs, lines, ledger = {}, [], {}
         for item in self._table.items():
+            _require(item.get("schema") == SCHEMA, f"{item['pk']} {item['sk']} does not say which shape it has")
             part, _, _ = item["pk"].partition("#")
             if part == "job" and item["sk"] == "job":
                 jobs[item["jobName"]] = item
@@ -89,6 +102,34 @@ class Invariants:
             _require(held + reserved <= most, f"{pool} holds {held} and reserves {reserved}, with {most}")
             self._bound[pool] = max(size, held + reserved)
             _require(running.get(pool, 0) <= held, f"SageMaker runs {running.get(pool, 0)} {pool}, and {held} are held")
+
+    def _check_limits(self, attempts: _Items, now_s: float) -> None:
+        """No team holds more than its limit, or than it held when that was lowered.
+
+        A decision that was made before a limit was lowered may still be carried out after it.
+        """
+        limits = self._read_limits()
+        if not self._limits or self._limits[-1][1] != limits:
+            self._limits.append((now_s, limits))
+        while len(self._limits) > 1 and self._limits[1][0] < now_s - LONGEST_INVOCATION_S:
+            self._limits.pop(0)
+        held: Counter[tuple[str, str]] = Counter()
+        for attempt in attempts.values():
+            for pool, count in attempt["demand"].items():
+                held[attempt.get("team", ""), pool] += count
+        for key in held.keys() | self._team_bound.keys():
+            known = [each.get(key) for _, each in self._limits]
+            if None in known:
+                self._team_bound[key] = held[key]
+                continue
+            limit = max(count for count in known if count is not None)
+            most = max(limit, self._team_bound.get(key, 0))
+            _require(held[key] <= most, f"the team {key[0]} holds {held[key]} {key[1]}, with {most}")
+            self._team_bound[key] = held[key]
+
+    def _read_limits(self) -> Mapping[tuple[str, str], int]:
+        item = self._table.get(Key("config", "config"))
+        return _limits_in(item["document"]) if item else {}
 
     def _check_jobs(self, jobs: _Items, attempts: _Items, accepted: Collection[str]) -> None:
         owners = [attempt["jobName"] for attempt in attempts.values()]
@@ -159,3 +200,9 @@ class Invariants:
     def _unended(self) -> list[str]:
         jobs, _, _ = self._read()
         return sorted(name for name, job in jobs.items() if job["jobState"] in _WAITING | _HOLDING)
+
+
+@lru_cache(maxsize=8)
+def _limits_in(document: str) -> Mapping[tuple[str, str], int]:
+    teams = json.loads(document).get("teams", {})
+    return {(name, pool): count for name, team in teams.items() for pool, count in team.get("limit", {}).items()}

@@ -16,14 +16,15 @@ from headway_sandbox.faults import Faults
 from headway_sandbox.soak.accidents import Accident, Violence
 from headway_sandbox.soak.invariants import Violated
 from headway_sandbox.soak.queue import START_S, Queue
+from headway_service.naming import attempt_name
 
 P5, G5 = "ml.p5.48xlarge", "ml.g5.xlarge"
 POOLS = {P5: 2, G5: 3}
 FOREIGN = "ml.c5.xlarge"
 """What somebody else's training jobs run on: not a pool of the queue's."""
 
-NAMES = [f"j{number}{attempt}" for number in range(10) for attempt in ("", "-2")]
-"""Half are what the queue would call the second attempts of the others."""
+NAMES = [attempt_name(f"j{number}", attempt) for number in range(10) for attempt in (1, 2)]
+"""Half are what the queue calls the second attempts of the others."""
 
 ACTS = 40
 """Things that people do in one life."""
@@ -110,8 +111,10 @@ def rest(queue: Queue) -> None:
 
 def _drain(queue: Queue) -> None:
     for _ in range(MAX_STEPS):
-        if queue.processes.live:
+        if queue.busy:
             queue.go_on()
+        elif queue.processes.live:
+            queue.pass_time(1)
         elif not queue.deliver():
             return
     raise Violated("the queue comes to no rest")
@@ -141,7 +144,7 @@ class _Life:
         for _ in range(MAX_STEPS):
             if self.acts.total() >= ACTS and not queue.processes.live and queue.now_s > START_S + VIOLENT_S:
                 return
-            busy = bool(queue.processes.live)
+            busy = queue.busy
             if busy and random.random() < 0.75:
                 queue.go_on()
             elif random.random() < 0.8 and queue.deliver():
@@ -152,7 +155,7 @@ class _Life:
                 self.acts[name] += 1
                 queue.note("people", name)
                 self._acts[name][1]()
-            elif busy:
+            elif queue.processes.live:
                 # Mostly so little that calls under way meet, now and then so much that they time out.
                 queue.pass_time(random.choices([0.05, 1, 5, 35], [40, 10, 3, 1])[0])
             else:
@@ -180,9 +183,11 @@ class _Life:
     def _some_job(self) -> str:
         """Mostly one that something is about to happen to, as of those only few are there at a time."""
         items = self.queue.table.items()
-        holding = sorted(str(item["jobName"]) for item in items if item["sk"].startswith("attempt#"))
+        attempts = [item for item in items if item["sk"].startswith("attempt#")]
+        launching = sorted(str(item["jobName"]) for item in attempts if item["attemptState"] == "launching")
+        holding = sorted(str(item["jobName"]) for item in attempts)
         first = sorted(str(item["jobName"]) for item in items if item["pk"].startswith("line#"))[:3]
-        return self.random.choice(self.random.choice([names for names in (holding, first, NAMES) if names]))
+        return self.random.choice(self.random.choice([names for names in (launching, holding, first, NAMES) if names]))
 
     def _stop(self) -> None:
         self.queue.ask("DELETE", f"/jobs/{self._some_job()}")
@@ -229,7 +234,7 @@ class _Life:
 
     def _take_name(self) -> None:
         """Somebody else creates a training job of that name, beside the queue."""
-        name = self.random.choice([*NAMES, *(f"{name}-2" for name in NAMES)])
+        name = self.random.choice([attempt_name(name, self.random.choice([1, 2])) for name in NAMES])
         with contextlib.suppress(AwsError):
             self.queue.fleet.create(training_request(name, [(FOREIGN, 1)], run_s=60), now=self.queue.now_s)
 

@@ -6,7 +6,7 @@ the random source alone, and a run can be repeated. Threads would do the same a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 from greenlet import getcurrent, greenlet
@@ -26,6 +26,7 @@ class Process:
         skew_s: how far its clock is off, s.
         about: the message that it handles, if any.
         error: what it failed with, if it did.
+        sleep_until_s: it waits for a slow answer until then, virtual s.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Process:
         self.about: object = None
         self.error: Exception | None = None
         self.killed = False
+        self.sleep_until_s = 0.0
         #: Who goes on before whom, where that is not left to chance at each step.
         self.precedence = 0.0
         self._work = work
@@ -110,24 +112,28 @@ class Processes:
         """Those that have not ended, in the order in which they began."""
         return tuple(self._live)
 
+    def awake(self, now_s: float) -> list[Process]:
+        """Those that can go on now."""
+        return [process for process in self._live if process.sleep_until_s <= now_s]
+
     def start(self, process: Process) -> None:
         """Add one."""
         process.precedence = self._random.random()
         self._live.append(process)
 
-    def step(self) -> Process | None:
-        """Let one go on. Returns it if it has ended with this."""
-        process = self._next()
+    def step(self, now_s: float) -> Process | None:
+        """Let one that can go on do so. Returns it if it has ended with this."""
+        process = self._next(self.awake(now_s))
         process.step()
         if not process.ended:
             return None
         self._live.remove(process)
         return process
 
-    def _next(self) -> Process:
+    def _next(self, awake: Sequence[Process]) -> Process:
         if self._switch is None:
-            return self._random.choice(self._live)
-        first = max(self._live, key=lambda process: process.precedence)
+            return self._random.choice(awake)
+        first = max(awake, key=lambda process: process.precedence)
         if self._random.random() < self._switch:
             first.precedence = self._random.random()
         return first

@@ -77,7 +77,7 @@ class Queue:
         self.fleet = Fleet(rng=random)
         self.table = MemoryTable()
         self.invariants = Invariants(self.table, self.fleet)
-        edge = Edge(self.accidents, self.note)
+        edge = Edge(self.accidents, self.note, lambda: self.now_s)
         self.store = EdgeConfiguration({"pools": {pool: {"size": size} for pool, size in pools.items()}}, edge)
         _current[:] = [EdgeSageMaker(self.fleet, edge, lambda: self.now_s)]
         self._services = SoakServices(
@@ -167,9 +167,14 @@ class Queue:
         """Add to the log."""
         self.log.append((self.now_s - START_S, who, what))
 
+    @property
+    def busy(self) -> bool:
+        """Whether any invocation can go on now."""
+        return bool(self.processes.awake(self.now_s))
+
     def go_on(self) -> None:
         """Let one invocation make one call, and check all promises."""
-        ended = self.processes.step()
+        ended = self.processes.step(self.now_s)
         if ended is not None:
             self._settle(ended)
         self.check()

@@ -1,0 +1,136 @@
+"""What nobody can handle is put aside, shown, and redriven; and it keeps nobody else from anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from headway_sandbox.handlers import event
+from headway_sandbox.sandbox import Sandbox
+from tests.e2e.queue_view import QueueView
+from tests.e2e.waiting import eventually
+
+pytestmark = pytest.mark.e2e
+
+
+class Morgue:
+    """The dead-letter queues, as somebody sees them who may do everything."""
+
+    def __init__(self, sandbox: Sandbox, queue: QueueView) -> None:
+        self._sqs = sandbox.client("sqs")
+        self._lambda = sandbox.client("lambda")
+        self._queue = queue
+
+    def url(self, queue: str) -> str:
+        """The URL of the queue whose name ends so."""
+        (url,) = [url for url in self._sqs.list_queues()["QueueUrls"] if url.endswith(queue)]
+        return str(url)
+
+    def deliver(self, event: Mapping[str, Any]) -> None:
+        """Have Lambda invoke the observer as EventBridge has it do: asynchronously."""
+        functions = self._lambda.get_paginator("list_functions").paginate().build_full_result()["Functions"]
+        (name,) = [each["FunctionName"] for each in functions if "Observe" in each["FunctionName"]]
+        self._lambda.invoke(FunctionName=name, InvocationType="Event", Payload=json.dumps(event).encode())
+
+    def bury(self, event: Mapping[str, Any], *, error: str) -> None:
+        """Put an event among the dead ones as EventBridge does if it reaches no function.
+
+        Source: EventBridge user guide, "Using dead-letter queues to process undelivered events".
+        """
+        self._sqs.send_message(
+            QueueUrl=self.url("event-dead-letters"),
+            MessageBody=json.dumps(event),
+            MessageAttributes={"ERROR_CODE": {"DataType": "String", "StringValue": error}},
+        )
+
+    def bury_wake_up(self, why: str) -> None:
+        """Put a wake-up among the dead ones, where SQS puts it after its last try."""
+        url = self.url("wake-dead-letters.fifo")
+        self._sqs.send_message(QueueUrl=url, MessageBody=why, MessageGroupId="schedule", MessageDeduplicationId=why)
+
+    def letters(self) -> list[dict[str, Any]]:
+        """The letters that the command line shows."""
+        return list(self._queue.cli("dlq", "show", "-o", "json").document["letters"])
+
+    def empty(self) -> None:
+        """Remove all letters."""
+        for queue in ("event-dead-letters", "wake-dead-letters.fifo"):
+            self._sqs.purge_queue(QueueUrl=self.url(queue))
+
+
+@pytest.fixture
+def morgue(sb: Sandbox, queue: QueueView) -> Iterator[Morgue]:
+    """No dead letters, and none left behind."""
+    morgue = Morgue(sb, queue)
+    morgue.empty()
+    yield morgue
+    morgue.empty()
+
+
+def state_change(queue: QueueView, name: str, **detail: Any) -> dict[str, Any]:
+    """An event of SageMaker's on a training job."""
+    return {**event("observe"), "detail": {"TrainingJobName": queue.prefix + name, **detail}}
+
+
+def test_a_poison_event_is_put_aside_and_comes_back_while_jobs_run_as_if_nothing_was(queue: QueueView, morgue: Morgue):
+    cli = queue.cli
+    assert cli("dlq", "show").out == "No dead letters.\n"
+    queue.submit("before")
+    # It lacks its status, which no retry mends. Lambda retries for three minutes, the emulator for three seconds.
+    morgue.deliver(state_change(queue, "before"))
+    (poison,) = eventually(morgue.letters, "the poison event is among the dead letters")
+
+    assert (poison["queue"], poison["about"]) == ("event", f"{queue.prefix}before")
+    # The emulator gives all errors of a handler one type.
+    assert (poison["errorMessage"], poison["problem"]) == ("'TrainingJobStatus'", None)
+    shown = cli("dlq", "show").out
+    assert f"{queue.prefix}before" in shown
+    assert "'TrainingJobStatus'" in shown
+    assert [letter["id"] for letter in morgue.letters()] == [poison["id"]], "looking takes nothing away"
+    queue.finish("before")
+    queue.wait_for(before="completed")
+
+    assert cli("dlq", "redrive").out == "1 redriven, 0 dropped, 0 failed, 0 left.\n"
+    queue.submit("after")
+    queue.finish("after")
+    queue.wait_for(after="completed")
+    (again,) = eventually(morgue.letters, "the poison event is back")
+    assert again["id"] != poison["id"]
+    assert (again["about"], again["errorMessage"]) == (poison["about"], poison["errorMessage"])
+    queue.check_books(size=2)
+
+
+def test_events_and_wake_ups_that_are_redriven_do_their_work(sb: Sandbox, queue: QueueView, morgue: Morgue):
+    # The event on the end of the job reaches nobody: it lies among the dead.
+    queue.submit("job")
+    queue.wait_until_training("job")
+    sb.set_faults(event_drop=1.0)
+    queue.finish("job")
+    ended = state_change(queue, "job", TrainingJobStatus="Completed", SecondaryStatus="Completed")
+    morgue.bury(ended, error="NO_PERMISSIONS")
+    morgue.bury_wake_up("submitted")
+    morgue.bury_wake_up("priority changed")
+    assert {(letter["queue"], letter["about"], letter["errorType"]) for letter in morgue.letters()} == {
+        ("event", f"{queue.prefix}job Completed", "NO_PERMISSIONS"),
+        ("wake", "submitted", None),
+        ("wake", "priority changed", None),
+    }
+
+    assert queue.cli("dlq", "redrive", "-o", "json").document == {
+        "redriven": 2, "dropped": 1, "failed": 0, "left": 0, "failures": [],
+    }  # fmt: skip
+    queue.wait_for(job="completed")
+    assert morgue.letters() == []
+
+
+def test_a_letter_that_nobody_understands_stays_and_is_told_by_the_exit_code(queue: QueueView, morgue: Morgue):
+    morgue.bury({"colour": "blue"}, error="NO_PERMISSIONS")
+
+    outcome = queue.cli("dlq", "redrive", expect=7)
+
+    assert outcome.out == "0 redriven, 0 dropped, 1 failed, 1 left.\n"
+    assert "no event that a function of the queue takes" in outcome.err
+    assert len(morgue.letters()) == 1

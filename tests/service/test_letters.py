@@ -1,0 +1,174 @@
+"""What dead letters say, on letters as AWS writes them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headway_sandbox.handlers import event
+from headway_service.letters import (
+    MAX_TEXT_CHARS,
+    Content,
+    Illegible,
+    LetterQueue,
+    Observe,
+    Tick,
+    content_of,
+)
+from headway_service.ports import DeadLetter
+
+STATE_CHANGE = event("observe")
+SCHEDULE = event("reconcile")
+
+
+def letter(body: object, **attributes: str) -> DeadLetter:
+    text = body if isinstance(body, str) else json.dumps(body)
+    return DeadLetter(
+        message_id="m1", receipt="r1", body=text, attributes=attributes, sent_ms=1_795_255_200_000, receive_count=1
+    )
+
+
+def record(payload: object, **changes: Any) -> dict[str, Any]:
+    """An invocation record.
+
+    Source: Lambda developer guide, "Capturing records of Lambda asynchronous invocations".
+    """
+    return {
+        "version": "1.0",
+        "timestamp": "2026-11-21T10:23:05.568Z",
+        "requestContext": {
+            "requestId": "e4b46cbf-b738-4880-8a18-cdf61200e000",
+            "functionArn": "arn:aws:lambda:eu-west-1:123456789012:function:headway-observe:$LATEST",
+            "condition": "RetriesExhausted",
+            "approximateInvokeCount": 3,
+        },
+        "requestPayload": payload,
+        "responseContext": {"statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled"},
+        "responsePayload": {"errorMessage": "'TrainingJobStatus'", "errorType": "KeyError", "stackTrace": []},
+        **changes,
+    }
+
+
+def undelivered(body: object) -> DeadLetter:
+    """An event that EventBridge could not deliver.
+
+    Source: EventBridge user guide, "Using dead-letter queues to process undelivered events".
+    """
+    return letter(
+        body,
+        RULE_ARN="arn:aws:events:eu-west-1:123456789012:rule/headway-observe",
+        TARGET_ARN="arn:aws:lambda:eu-west-1:123456789012:function:headway-observe",
+        ERROR_CODE="NO_PERMISSIONS",
+        ERROR_MESSAGE="not authorized to perform: lambda:InvokeFunction",
+        RETRY_ATTEMPTS="0",
+    )
+
+
+def poison(**detail: Any) -> dict[str, Any]:
+    return {**STATE_CHANGE, "detail": detail}
+
+
+AGED_OUT = record(
+    STATE_CHANGE,
+    requestContext={"condition": "EventAgeExceeded", "approximateInvokeCount": 1},
+    responseContext=None,
+    responsePayload=None,
+)
+
+EVENTS: list[tuple[str, DeadLetter, Content]] = [
+    (
+        "an event that the observer failed on",
+        letter(record(STATE_CHANGE)),
+        Content(
+            about="bert-large Failed",
+            remedy=Observe(STATE_CHANGE),
+            error_type="KeyError",
+            error_message="'TrainingJobStatus'",
+        ),
+    ),
+    (
+        "an event that grew too old while the observer was throttled",
+        letter(AGED_OUT),
+        Content(about="bert-large Failed", remedy=Observe(STATE_CHANGE), error_type="EventAgeExceeded"),
+    ),
+    (
+        "an event that never reached the observer",
+        undelivered(STATE_CHANGE),
+        Content(
+            about="bert-large Failed",
+            remedy=Observe(STATE_CHANGE),
+            error_type="NO_PERMISSIONS",
+            error_message="not authorized to perform: lambda:InvokeFunction",
+        ),
+    ),
+    (
+        "a poison event that lacks its status",
+        undelivered(poison(TrainingJobName="bert-large")),
+        Content(
+            about="bert-large",
+            remedy=Observe(poison(TrainingJobName="bert-large")),
+            error_type="NO_PERMISSIONS",
+            error_message="not authorized to perform: lambda:InvokeFunction",
+        ),
+    ),
+    (
+        "a poison event whose detail is something else",
+        letter(record({**STATE_CHANGE, "detail": ["x"]}, responsePayload="Task timed out")),
+        Content(
+            about="a training job without a name",
+            remedy=Observe({**STATE_CHANGE, "detail": ["x"]}),
+            error_type="RetriesExhausted",
+        ),
+    ),
+    (
+        "a minute that the reconciler failed in",
+        letter(record(SCHEDULE)),
+        Content(about="reconcile", remedy=Tick(), error_type="KeyError", error_message="'TrainingJobStatus'"),
+    ),
+    ("a minute that never reached the reconciler", letter(SCHEDULE), Content(about="reconcile", remedy=Tick())),
+]
+
+
+@pytest.mark.parametrize(("dead", "content"), [row[1:] for row in EVENTS], ids=[row[0] for row in EVENTS])
+def test_a_dead_event_tells_what_it_is_about_why_it_failed_and_who_has_to_see_it(
+    dead: DeadLetter, content: Content
+) -> None:
+    assert content_of(LetterQueue.EVENT, dead) == content
+
+
+ILLEGIBLE: list[tuple[str, object, str]] = [
+    ("no JSON", "{", "no JSON"),
+    ("nothing", "", "no JSON"),
+    ("brackets without end", "[" * 200_000, "no JSON"),
+    ("JSON that is no object", [STATE_CHANGE], "no event"),
+    ("an object that is no event", {}, "no event"),
+    ("a record of no event", record("x"), "no event"),
+    ("an event of another service", {**STATE_CHANGE, "source": "aws.ec2"}, "no event"),
+    ("an event of SageMaker's on something else", {**STATE_CHANGE, "detail-type": "Endpoint"}, "no event"),
+]
+
+
+@pytest.mark.parametrize(("body", "problem"), [row[1:] for row in ILLEGIBLE], ids=[row[0] for row in ILLEGIBLE])
+def test_a_letter_that_nobody_understands_says_so(body: object, problem: str) -> None:
+    content = content_of(LetterQueue.EVENT, letter(body))
+    assert content.about is None
+    assert isinstance(content.remedy, Illegible)
+    assert problem in content.remedy.problem
+
+
+@pytest.mark.parametrize("why", ["submitted", "bert-large Failed", "", "{"])
+def test_a_dead_wake_up_asks_for_a_tick_whatever_it_says(why: str) -> None:
+    assert content_of(LetterQueue.WAKE, letter(why)) == Content(about=why, remedy=Tick())
+
+
+def test_what_is_told_of_a_letter_is_short_and_what_is_handed_over_is_whole() -> None:
+    long = "x" * 10_000
+    content = content_of(
+        LetterQueue.EVENT, letter(record(poison(TrainingJobName=long), responsePayload={"errorMessage": long}))
+    )
+    assert content.remedy == Observe(poison(TrainingJobName=long))
+    for told in (content.about, content.error_message, content_of(LetterQueue.WAKE, letter(long)).about):
+        assert told is not None
+        assert (len(told), told[-1]) == (MAX_TEXT_CHARS, "…")

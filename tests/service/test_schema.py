@@ -1,0 +1,85 @@
+"""Every stored item says which shape it has, and code reads no shape that it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from headway_service import schema
+from headway_service.errors import NewerSchema
+from headway_service.memory import MemoryTable
+from headway_service.ports import Item, Key, Put
+from headway_service.records import JobRecord, PoolRecord, request_in, request_key
+from tests.service.world import P5, World, on
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def next_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code that calls the size of a pool ``size``, where the code before it said ``count``."""
+
+    def renamed(item: Item) -> Item:
+        if not str(item["sk"]).startswith("pool#"):
+            return item
+        return {**{name: value for name, value in item.items() if name != "count"}, "size": item["count"]}
+
+    monkeypatch.setattr(schema, "SCHEMA", 2)
+    monkeypatch.setattr(schema, "UPGRADES", {1: renamed})
+
+
+def test_every_item_carries_its_schema(world: World) -> None:
+    world.submit("low", 1, ResourceConfig=on(2))
+    world.tick()
+    world.submit("high", 5)
+    world.submit("last", 0)
+    world.tick()
+    world.pass_time(130)
+    assert isinstance(world.table, MemoryTable)
+    kinds = set()
+    for item in world.table.items():
+        assert item["schema"] == 1, f"{item['pk']} {item['sk']}"
+        kinds.add((item["pk"].split("#")[0], item["sk"].split("#")[0]))
+    assert {("job", "job"), ("job", "request"), ("ledger", "pool"), ("ledger", "attempt"), ("config", "config")} < kinds
+
+
+@pytest.mark.parametrize("number", [None, 1])
+def test_an_item_without_a_number_has_the_first_shape(number: int | None) -> None:
+    item = {"pk": "ledger", "sk": f"pool#{P5}", "pool": P5, "size": 2, "free": 1}
+    assert PoolRecord.parse(item if number is None else {**item, "schema": number}).size == 2
+
+
+def test_an_older_item_is_read_in_the_shape_of_today_and_written_so(next_shape: None) -> None:
+    old = {"pk": "ledger", "sk": f"pool#{P5}", "pool": P5, "count": 2, "free": 1, "schema": 1}
+    pool = PoolRecord.parse(old)
+    assert pool.size == 2
+    assert pool.put().item["schema"] == 2
+    assert request_in({**old, "sk": "request", "jobDetails": "{}"}) == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "meets_it"),
+    [
+        (PoolRecord.key(P5), "tick"),
+        (JobRecord.key("a"), "tick"),
+        (request_key("a"), "tick"),
+        (Key("config", "config"), "tick"),
+        (JobRecord.key("a"), "show"),
+        (request_key("a"), "show"),
+    ],
+    ids=str,
+)
+def test_what_newer_code_wrote_is_refused_and_left_alone(world: World, key: Key, meets_it: str) -> None:
+    world.submit("a")
+    item = world.table.get(key)
+    assert item is not None
+    world.table.write([Put(item={**item, "schema": 2})])
+    calls: dict[str, Callable[[], object]] = {"tick": world.tick, "show": lambda: world.desk.show("a")}
+    with pytest.raises(NewerSchema, match="has schema 2 and this code knows 1: deploy the version that wrote it"):
+        calls[meets_it]()
+    assert world.table.get(key) == {**item, "schema": 2}
+    assert world.fleet.jobs(now=world.now_s) == []
