@@ -76,6 +76,10 @@ sim: .venv/.made ## play real traces through the decisions and check the figures
 soak: .venv/.made ## live SEEDS lives of a queue in which everything goes wrong
 	$(VENV)/python -m headway_sandbox.soak --seeds $(or $(SEEDS),200)
 
+.PHONY: trials
+trials: .venv/.made ## crash beside each call of each function, and let others act between each two
+	$(VENV)/python -m headway_sandbox.soak --trials
+
 .PHONY: safeguards
 safeguards: .venv/.made ## remove one safeguard after the other, and see which of SEEDS lives notices
 	$(VENV)/python -m headway_sandbox.soak --safeguards --seeds $(or $(SEEDS),300)

@@ -13,17 +13,18 @@ import pytest
 from headway_sandbox.soak import __main__ as soak
 from headway_sandbox.soak.life import live
 from headway_sandbox.soak.processes import Process, Processes
-from headway_sandbox.soak.safeguards import SAFEGUARDS
+from headway_sandbox.soak.situations import DUELS, SITUATIONS
+from headway_sandbox.soak.trials import crash, duel
 from headway_service.log import logger
 
 SEEDS = 100
 
-NOTICED = {
-    "a new job needs its name to be unused": 0,
-    "the intent is written before SageMaker is called": 0,
-    "a lost wake-up is made good each minute": 0,
-}
-"""Safeguards whose removal one of the first lives notices. `make safeguards` tries all of them."""
+NOTICED = (
+    "a new job needs its name to be unused",
+    "the intent is written before SageMaker is called",
+    "a launch is settled by the holder of its lease only",
+)
+"""Safeguards whose removal a trial notices. `make safeguards` tries all of them, with lives too."""
 
 
 @pytest.fixture(autouse=True)
@@ -52,11 +53,30 @@ def test_a_seed_gives_the_same_life_again() -> None:
 
 
 @pytest.mark.parametrize("name", NOTICED)
-def test_without_a_safeguard_a_life_breaks_a_promise(name: str) -> None:
-    assert name in SAFEGUARDS
-    seed, how = soak.first_noticed(name, range(20))
-    assert seed is not None
+def test_without_a_safeguard_a_trial_breaks_a_promise(name: str) -> None:
+    _, _, _, trial, how = soak.first_noticed(name, [])
+    assert trial in DUELS
     assert how
+
+
+def test_without_the_ledger_the_first_life_breaks_a_promise() -> None:
+    _, seed, how, _, _ = soak.first_noticed("instances are taken from the ledger", [0])
+    assert (seed, how) == (0, "the ledger of ml.g5.xlarge is not the sum of its holds")
+
+
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_after_a_crash_beside_any_call_all_ends_well(name: str) -> None:
+    trial = crash(name)
+    assert trial.calls > 2
+    assert trial.ways == 2 * trial.calls
+    assert trial.violations == {}
+
+
+@pytest.mark.parametrize("name", [name for name, each in DUELS.items() if each.rival is None])
+def test_whoever_acts_between_two_calls_all_ends_well(name: str) -> None:
+    trial = duel(name)
+    assert trial.ways == trial.calls + 1
+    assert trial.violations == {}
 
 
 def test_one_of_several_goes_on_until_it_pauses_and_a_killed_one_never_does() -> None:

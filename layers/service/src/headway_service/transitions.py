@@ -246,12 +246,8 @@ def end(
         *(entry.put() for entry in moved.line_entries()),
     ]
     if preemptor and kept:
-        writes += [
-            _reserve(preemptor.job_name, kept, reservation),
-            # The version, not only the state: a preemptor that starts and is preempted again meanwhile would wait
-            # again, without this reservation in its books.
-            Check(key=JobRecord.key(preemptor.job_name), requires=Equals("version", preemptor.version)),
-        ]
+        # Should the preemptor leave the line meanwhile, the next decision gives back what is reserved for it.
+        writes.append(_reserve(preemptor.job_name, kept, reservation))
     if over:
         writes.append(_expire_request(job, expires_at))
     return writes

@@ -1,7 +1,8 @@
-"""`make soak`: many lives, and whether the removal of each safeguard is noticed.
+"""`make soak`, `make trials` and `make safeguards`: lives, trials, and whether they notice what is missing.
 
     python -m headway_sandbox.soak --seeds 2000 [--from 0] [--processes 2]
     python -m headway_sandbox.soak --seed 17            # one life, with its log
+    python -m headway_sandbox.soak --trials             # a crash beside each call, and others between each two
     python -m headway_sandbox.soak --safeguards --seeds 300
 
 Exit code 1 if a promise is broken, or a removed safeguard is not noticed.
@@ -16,9 +17,9 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext, redirect_stdout
+from contextlib import redirect_stdout
 from functools import partial
 from io import StringIO
 
@@ -27,6 +28,8 @@ from tabulate import tabulate
 from headway_sandbox.soak.accidents import Accident
 from headway_sandbox.soak.life import Outcome, live
 from headway_sandbox.soak.safeguards import SAFEGUARDS, switched_off
+from headway_sandbox.soak.situations import DUELS, SITUATIONS
+from headway_sandbox.soak.trials import Trial, crash, duel
 from headway_service.log import logger
 
 LOG_LINES = 60
@@ -39,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--from", dest="first", type=int, default=0, help="the first seed")
     parser.add_argument("--processes", type=int, default=2, help="lives at once")
     parser.add_argument("--seed", type=int, help="live one life only, and show all of its log")
+    parser.add_argument("--trials", action="store_true", help="try every situation in each of its ways")
     parser.add_argument("--safeguards", action="store_true", help="remove one safeguard after the other")
     args = parser.parse_args(argv)
     if args.seeds < 1 or args.processes < 1:
@@ -47,6 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _one(args.seed)
     seeds = range(args.first, args.first + args.seeds)
     with ProcessPoolExecutor(max_workers=args.processes, initializer=_quiet) as pool:
+        if args.trials:
+            return _trials(pool)
         return _safeguards(pool, seeds) if args.safeguards else _soak(pool, seeds)
 
 
@@ -111,25 +117,38 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
     return 1 if broken else 0
 
 
+def _trials(pool: ProcessPoolExecutor) -> int:
+    broken = 0
+    for title, kind, names in (("a crash beside each call", crash, SITUATIONS), ("others meanwhile", duel, DUELS)):
+        trials = list(pool.map(partial(tried, kind), names))
+        rows = [[trial.name, trial.calls, trial.ways, len(trial.violations)] for trial in trials]
+        print(tabulate(rows, headers=[title, "calls", "ways", "broken"]), end="\n\n")
+        for trial in trials:
+            for way, how in trial.violations.items():
+                print(f"{trial.name}, {way}: {how}")
+        broken += sum(len(trial.violations) for trial in trials)
+    return 1 if broken else 0
+
+
+def tried(kind: Callable[[str], Trial], name: str) -> Trial:
+    """A trial without what the handlers print."""
+    with redirect_stdout(StringIO()):
+        return kind(name)
+
+
 def _safeguards(pool: ProcessPoolExecutor, seeds: range) -> int:
-    names = list(SAFEGUARDS)
-    rows = []
-    unnoticed = 0
-    for name, (seed, how) in zip(names, pool.map(partial(first_noticed, seeds=seeds), names), strict=True):
-        rows.append([name, "never" if seed is None else seed, how])
-        unnoticed += seed is None
-    print(tabulate(rows, headers=["without", "seed", "what is broken"], maxcolwidths=[52, None, 70]))
-    return 1 if unnoticed else 0
+    rows = list(pool.map(partial(first_noticed, seeds=seeds), SAFEGUARDS))
+    headers = ["without", "seed", "what is broken", "a trial", "what is broken"]
+    print(tabulate(rows, headers=headers, missingval="-", maxcolwidths=[40, None, 44, 28, 44]))
+    return 1 if any(seed is None and not trial for _, seed, _, trial, _ in rows) else 0
 
 
-def first_noticed(name: str, seeds: Iterable[int]) -> tuple[int | None, str]:
-    """The first seed that notices that a safeguard is missing (none: nothing is removed), and what it says."""
-    with switched_off(name) if name else nullcontext():
-        for seed in seeds:
-            outcome = lived(seed)
-            if outcome.violation:
-                return seed, outcome.violation
-    return None, ""
+def first_noticed(name: str, seeds: Iterable[int]) -> tuple[str, int | None, str, str, str]:
+    """What notices that a safeguard is missing: the first seed, and the first duel; each with what it says."""
+    with switched_off(name):
+        trial = next(((each, found) for each in DUELS if (found := tried(duel, each).violations)), None)
+        seed = next(((seed, how) for seed in seeds if (how := lived(seed).violation)), None)
+    return (name, *(seed or (None, "")), *((trial[0], next(iter(trial[1].values()))) if trial else ("", "")))
 
 
 def _commit() -> str:

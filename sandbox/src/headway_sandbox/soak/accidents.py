@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
@@ -60,6 +61,7 @@ class Accidents:
     """Draws accidents.
 
     Attributes:
+        planned: says what happens to each call, if anything is planned; else chance does.
         calls: how many calls there were, by operation.
         counted: how many accidents there were, by operation and kind.
     """
@@ -67,13 +69,14 @@ class Accidents:
     def __init__(self, random: Random, violence: Violence | None = None) -> None:
         self._random = random
         self.violence = violence or Violence()
+        self.planned: Callable[[str], Accident] | None = None
         self.calls: Counter[str] = Counter()
         self.counted: Counter[tuple[str, Accident]] = Counter()
 
     def next(self, operation: str) -> Accident:
         """What happens to the next call."""
         self.calls[operation] += 1
-        accident = self._draw(READS_SHARE if operation in READS else 1.0)
+        accident = self.planned(operation) if self.planned is not None else self._draw(operation)
         if accident is not Accident.NONE:
             self.counted[operation, accident] += 1
         return accident
@@ -82,8 +85,8 @@ class Accidents:
         """How long a slow call takes: less than a function may live, most of the time."""
         return self._random.choice([2.0, 8.0, 20.0])
 
-    def _draw(self, share_of_all: float) -> Accident:
-        chance = self._random.random() / share_of_all
+    def _draw(self, operation: str) -> Accident:
+        chance = self._random.random() / (READS_SHARE if operation in READS else 1.0)
         for accident, share in (
             (Accident.CRASH_BEFORE, self.violence.crash / 2),
             (Accident.CRASH_AFTER, self.violence.crash / 2),

@@ -167,6 +167,12 @@ class EdgeConfiguration:
         self._version = 1
         self._edge = edge
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """The document as it is."""
+        document: dict[str, Any] = json.loads(self._text)
+        return document
+
     def read(self) -> ConfigurationText:
         """See :class:`headway_service.ports.ConfigurationStore`."""
         return self._edge.call(

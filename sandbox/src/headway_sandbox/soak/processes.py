@@ -123,7 +123,10 @@ class Processes:
 
     def step(self, now_s: float) -> Process | None:
         """Let one that can go on do so. Returns it if it has ended with this."""
-        process = self._next(self.awake(now_s))
+        return self.step_of(self._next(self.awake(now_s)))
+
+    def step_of(self, process: Process) -> Process | None:
+        """As :meth:`step`, for this one."""
         process.step()
         if not process.ended:
             return None

@@ -26,6 +26,9 @@ START_S = 1_800_000_000.0
 MAX_DELIVERIES = 3
 """How often an event is handed to its function before it goes to the dead-letter queue, as Lambda does."""
 
+ENDED = frozenset({"Completed", "Failed", "Stopped"})
+"""Final statuses of training jobs."""
+
 MAX_SKEW_S = 2.0
 """How far a function's clock may be off; leases allow for 5 s between two."""
 
@@ -152,6 +155,15 @@ class Queue:
         payload = http_event(method, path, None if body is None else json.dumps(body), query)
         return self.begin("api", payload, name=f"{method} {path}", then=answered)
 
+    def submit(self, request: Mapping[str, Any]) -> Process:
+        """Start a submission. What is answered with success is accepted, and has to reach its end."""
+
+        def answered(status: int, _: Any) -> None:
+            if status in {HTTPStatus.CREATED, HTTPStatus.OK}:
+                self.accepted.add(request["TrainingJobName"])
+
+        return self.ask("POST", "/jobs", request, then=answered)
+
     def minute(self) -> None:
         """What happens every minute."""
         self.begin("reconcile", event("reconcile"))
@@ -174,7 +186,25 @@ class Queue:
 
     def go_on(self) -> None:
         """Let one invocation make one call, and check all promises."""
-        ended = self.processes.step(self.now_s)
+        self._went_on(self.processes.step(self.now_s))
+
+    def advance(self, process: Process) -> None:
+        """As :meth:`go_on`, for this one."""
+        self._went_on(self.processes.step_of(process))
+
+    def advance_by(self, process: Process, calls: int) -> None:
+        """Let this one make so many calls, if it makes as many."""
+        # The first step leads up to the first call.
+        for _ in range(calls + 1):
+            if not process.ended:
+                self.advance(process)
+
+    def finish(self, process: Process) -> None:
+        """Let this one go on until it ends."""
+        while not process.ended:
+            self.advance(process)
+
+    def _went_on(self, ended: Process | None) -> None:
         if ended is not None:
             self._settle(ended)
         self.check()
@@ -198,6 +228,15 @@ class Queue:
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass; what is overdue is killed, as Lambda would, and events and the minute come due."""
+        self.let_pass(seconds)
+        if self.now_s >= self._minute_s + 60:
+            # Of several that were due, one does the work of all.
+            self._minute_s += (self.now_s - self._minute_s) // 60 * 60
+            self.minute()
+        self.check()
+
+    def let_pass(self, seconds: float) -> None:
+        """As :meth:`pass_time`, without what happens every minute."""
         self.now_s += seconds
         for process in self.processes.live:
             if process.deadline_s < self.now_s:
@@ -205,10 +244,6 @@ class Queue:
                 self._settle(process)
         for detail in self.fleet.advance(self.now_s):
             self._deliver_later(detail)
-        while self._minute_s + 60 <= self.now_s:
-            self._minute_s += 60
-            self.minute()
-        self.check()
 
     def poison(self) -> None:
         """An event that no handler understands."""
@@ -233,11 +268,18 @@ class Queue:
             self.begin("schedule", event("schedule"))
             return True
         if due:
-            delivery = heapq.heappop(self._events)
-            process = self.begin("observe", {**event("observe"), "detail": delivery.detail})
-            process.about = delivery
+            self.hand_out()
             return True
         return False
+
+    def hand_out(self, *, ended: bool = False) -> Process:
+        """Hand the next event to the observer, or the next that tells an end."""
+        delivery = next(each for each in sorted(self._events) if not ended or each.detail["TrainingJobStatus"] in ENDED)
+        self._events.remove(delivery)
+        heapq.heapify(self._events)
+        process = self.begin("observe", {**event("observe"), "detail": delivery.detail})
+        process.about = delivery
+        return process
 
     def _give_back(self, delivery: _Delivery) -> None:
         delivery.tries += 1

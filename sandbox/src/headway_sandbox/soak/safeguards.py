@@ -49,12 +49,6 @@ def _on(prefix: str, condition: type[object], attribute: str = "") -> Callable[[
     return drop
 
 
-def _checks(prefix: str, condition: type[object]) -> Callable[[Write], bool]:
-    """As :func:`_on`, where nothing is written to the item."""
-    on = _on(prefix, condition)
-    return lambda write: isinstance(write, Check) and on(write)
-
-
 def _patch(target: Any, name: str, value: Any) -> Switch:
     return lambda: mock.patch.object(target, name, value)
 
@@ -118,11 +112,9 @@ SAFEGUARDS: dict[str, Switch] = {
     "a preemption needs its preemptor to wait": _without(_on("job#job", OneOf)),
     "a grown reservation needs the version that was read": _without(_on("reservation#", Equals, "version")),
     "a first reservation needs that there is none": _without(_on("reservation#", Absent)),
-    "what is freed is reserved for who has not moved since": _without(_checks("job#job", Equals)),
     "a start of a limited team needs that it was the only one": _without(_on("team#", Equals, "starts")),
     "a team is removed only if it has not come back": _without(_on("team#", Equals, "leftMs")),
     "a pool is added only if it is not there": _without(_on("pool#", Absent)),
-    "instances are given back to a pool that is there": _without(_on("pool#", Equals, "pool")),
     "a resize needs the size that was read": _without(_on("pool#", Equals, "size")),
     "a pool is removed only if nothing uses it": _without(_on("pool#", Equals, "free")),
     "the intent is written before SageMaker is called": _launch_first(),

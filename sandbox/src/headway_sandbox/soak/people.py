@@ -1,0 +1,173 @@
+"""What people do while a queue lives: what they ask of it, and what they do behind its back."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any, TypeVar
+
+from headway_sandbox.errors import AwsError
+from headway_sandbox.faults import Faults
+from headway_sandbox.soak.queue import Queue
+from headway_sandbox.training_request import G5, P5, training_request
+from headway_service.naming import attempt_name
+
+T = TypeVar("T")
+
+FOREIGN = "ml.c5.xlarge"
+"""What somebody else's training jobs run on: not a pool of the queue's."""
+
+NAMES = [attempt_name(f"j{number}", attempt) for number in range(10) for attempt in (1, 2)]
+"""Half are what the queue calls the second attempts of the others."""
+
+SMALL = [[(P5, 1)], [(G5, 1)]]
+LARGE = [[(P5, 2)], [(G5, 2)], [(G5, 3)], [(P5, 1), (G5, 1)]]
+"""What jobs demand."""
+
+ACTS = 40
+"""Things that people do in one life."""
+
+TEAMS: list[dict[str, Any]] = [
+    {},
+    {"a": {}, "default": {"weight": 3}},
+    {"a": {"guaranteed": {P5: 1}, "limit": {G5: 2}}, "b": {"guaranteed": {G5: 1}, "maxPriority": 2}},
+]
+
+
+class People:
+    """Those who use the queue, and those who get in its way.
+
+    Attributes:
+        acts: what they have done, by kind.
+    """
+
+    def __init__(self, queue: Queue, random: Random) -> None:
+        self.queue = queue
+        self.random = random
+        self.acts: Counter[str] = Counter()
+        #: In some lives those who come later are more important and larger, so that many are preempted.
+        self._rises = random.random() < 0.5
+        self._acts: dict[str, tuple[int, Callable[[], None]]] = {
+            "submit": (12, self._submit),
+            "stop": (2, self._stop),
+            "priority": (2, self._prioritise),
+            "look": (2, self._look),
+            "configure": (2, self._configure),
+            "faults": (3, self._faults),
+            "take a name": (1, self._take_name),
+            "stop outside": (1, self._stop_outside),
+            "delete outside": (1, self._delete_outside),
+            "poison": (1, queue.poison),
+        }
+
+    def act(self) -> None:
+        """Somebody does something."""
+        weights = [weight for weight, _ in self._acts.values()]
+        name = self.random.choices(list(self._acts), weights)[0]
+        self.acts[name] += 1
+        self.queue.note("people", name)
+        self._acts[name][1]()
+
+    def _submit(self) -> None:
+        random, known = self.random, self.queue.store.document
+        done = self.acts.total() / ACTS
+        kinds = (LARGE if done > 0.3 else SMALL) if self._rises else [*SMALL, *LARGE]
+        sizes = {pool: each["size"] for pool, each in known["pools"].items()}
+        fitting = [kind for kind in kinds if all(count <= sizes.get(pool, 0) for pool, count in kind)]
+        teams = [{"team": team} for team in known.get("teams", {})]
+        name = self._new_name()
+        request = training_request(
+            name,
+            self._mostly(fitting, kinds),
+            run_s=random.choice([900, 1800] if self._rises else [30, 400, 900]),
+            outcome=random.choice(["complete", "complete", "complete", "AlgorithmError: x", "CapacityError"]),
+            tags={
+                "priority": str(int(done * 4) if self._rises else random.randint(0, 3)),
+                **self._mostly([{}, *teams], [{"team": "b"}]),
+            },
+        )
+
+        self.queue.submit(request)
+
+    def _mostly(self, likely: Sequence[T], others: Sequence[T]) -> T:
+        return self.random.choice(likely if likely and self.random.random() < 0.9 else others)
+
+    def _new_name(self) -> str:
+        """Mostly a name that nobody has used."""
+        used = {item["jobName"] for item in self.queue.table.items() if item["sk"] == "job"}
+        return self._mostly([name for name in NAMES if name not in used], NAMES)
+
+    def _some_job(self) -> str:
+        """Mostly one that something is about to happen to, as of those only few are there at a time."""
+        items = self.queue.table.items()
+        attempts = [item for item in items if item["sk"].startswith("attempt#")]
+        launching = sorted(str(item["jobName"]) for item in attempts if item["attemptState"] == "launching")
+        holding = sorted(str(item["jobName"]) for item in attempts)
+        first = sorted(str(item["jobName"]) for item in items if item["pk"].startswith("line#"))[:3]
+        return self.random.choice(self.random.choice([names for names in (launching, holding, first, NAMES) if names]))
+
+    def _stop(self) -> None:
+        self.queue.ask("DELETE", f"/jobs/{self._some_job()}")
+
+    def _prioritise(self) -> None:
+        self.queue.ask("PATCH", f"/jobs/{self._some_job()}", {"priority": self.random.randint(0, 3)})
+
+    def _look(self) -> None:
+        path, query = self.random.choice(
+            [
+                (f"/jobs/{self._some_job()}", None),
+                ("/jobs", None),
+                ("/jobs", {"state": ["preempted", "completed"], "limit": ["2"]}),
+                ("/capacity", None),
+                ("/config", None),
+            ]
+        )
+        self.queue.ask("GET", path, query=query)
+
+    def _configure(self) -> None:
+        random = self.random
+        self.queue.ask(
+            "PUT",
+            "/config",
+            document_of(
+                sizes := {P5: random.choice([1, 2, 2, 3]), **random.choice([{G5: 1}, {G5: 3}, {G5: 3}, {}])},
+                random.choice(TEAMS if G5 in sizes else TEAMS[:2]),
+                backfill={"enabled": random.random() < 0.7, "reservedHeads": random.choice([1, 2])},
+                preemption={"maxPerJob": random.choice([1, 10]), "minRunTimeSeconds": random.choice([0, 0, 200])},
+                ageing=random.choice([None, None, {"intervalSeconds": 60, "cap": 2}]),
+            ),
+        )
+
+    def _faults(self) -> None:
+        random = self.random
+        self.queue.fleet.faults = Faults(
+            event_drop=random.choice([0.0, 0.0, 0.3]),
+            event_duplicate=random.choice([0.0, 0.5]),
+            event_delay=random.choice([0.0, 0.5]),
+            event_shuffle=random.choice([0.0, 1.0]),
+            quotas=random.choice([{}, {}, {P5: 1}]),
+            capacity=random.choice([{}, {}, {G5: 1}]),
+        )
+
+    def _take_name(self) -> None:
+        """Somebody else creates a training job of that name, beside the queue."""
+        name = self.random.choice([attempt_name(name, self.random.choice([1, 2])) for name in NAMES])
+        with contextlib.suppress(AwsError):
+            self.queue.fleet.create(training_request(name, [(FOREIGN, 1)], run_s=60), now=self.queue.now_s)
+
+    def _stop_outside(self) -> None:
+        with contextlib.suppress(AwsError, IndexError):
+            name = self.random.choice(self.queue.fleet.jobs(now=self.queue.now_s)).name
+            self.queue.fleet.stop(name, now=self.queue.now_s)
+
+    def _delete_outside(self) -> None:
+        with contextlib.suppress(AwsError, IndexError):
+            name = self.random.choice(self.queue.fleet.jobs(now=self.queue.now_s)).name
+            self.queue.fleet.delete(name, now=self.queue.now_s)
+
+
+def document_of(sizes: Mapping[str, int], teams: Mapping[str, Any], **rules: Any) -> dict[str, Any]:
+    """A configuration document."""
+    return {"pools": {pool: {"size": size} for pool, size in sizes.items()}, "teams": teams, **rules}

@@ -1,0 +1,222 @@
+"""Situations in which something is about to happen, each with the invocation that makes it happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headway_sandbox.faults import Faults
+from headway_sandbox.handlers import event
+from headway_sandbox.soak.accidents import Accident
+from headway_sandbox.soak.people import document_of
+from headway_sandbox.soak.processes import Process
+from headway_sandbox.soak.queue import Queue
+from headway_sandbox.training_request import G5, P5, training_request
+
+P4 = "ml.p4d.24xlarge"
+POOLS = {P5: 2, G5: 2}
+
+Begin = Callable[[Queue], Process]
+"""Starts an invocation."""
+
+Step = Callable[[Queue], Process | None]
+"""Starts an invocation, or does something at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """Something that is about to happen.
+
+    Attributes:
+        prepare: brings a new queue there.
+        begin: makes it happen.
+    """
+
+    prepare: Callable[[Queue], None]
+    begin: Begin
+
+
+def tick(queue: Queue) -> Process:
+    """The scheduler."""
+    return queue.begin("schedule", event("schedule"))
+
+
+def minute(queue: Queue) -> Process:
+    """The reconciler."""
+    return queue.begin("reconcile", event("reconcile"))
+
+
+def submit(name: str, *demand: tuple[str, int], priority: int = 0, team: str = "", outcome: str = "complete") -> Begin:
+    """A submission of a job that trains for 30 s."""
+    tags = {"priority": str(priority), **({"team": team} if team else {})}
+    request = training_request(name, demand or [(P5, 1)], run_s=30, outcome=outcome, tags=tags)
+
+    return lambda queue: queue.submit(request)
+
+
+def ask(method: str, path: str, body: Any = None) -> Begin:
+    """A call of the API."""
+    return lambda queue: queue.ask(method, path, body)
+
+
+def configure(sizes: Mapping[str, int], teams: Mapping[str, Any] | None = None) -> Begin:
+    """A new configuration."""
+    return ask("PUT", "/config", document_of(sizes, teams or {}))
+
+
+def news(queue: Queue) -> Process:
+    """The observer, for the first event of an end that is there."""
+    return queue.hand_out(ended=True)
+
+
+def done(*steps: Step) -> Callable[[Queue], None]:
+    """Each happened, one after the other, undisturbed."""
+
+    def prepare(queue: Queue) -> None:
+        for step in steps:
+            process = step(queue)
+            if process is not None:
+                queue.finish(process)
+
+    return prepare
+
+
+def later(seconds: float) -> Step:
+    """Time passes, without what happens every minute."""
+    return lambda queue: queue.let_pass(seconds)
+
+
+def cut_off(queue: Queue) -> None:
+    """A tick that dies as soon as it has launched anything."""
+    queue.accidents.planned = lambda operation: (
+        Accident.CRASH_AFTER if operation == "CreateTrainingJob" else Accident.NONE
+    )
+    queue.finish(tick(queue))
+    queue.accidents.planned = None
+
+
+def deaf(queue: Queue) -> None:
+    """From now on no event arrives."""
+    queue.fleet.faults = Faults(event_drop=1.0)
+
+
+def taken(queue: Queue) -> None:
+    """Somebody else has a training job called ``j``."""
+    queue.fleet.create(training_request("j", [("ml.c5.xlarge", 1)], run_s=60), now=queue.now_s)
+
+
+def _training(*submissions: Begin) -> tuple[Step, ...]:
+    """These are submitted and started."""
+    return (*submissions, tick, later(5))
+
+
+_BOTH_RUN = _training(submit("low-1"), submit("low-2"))
+_STOPPING = (*_BOTH_RUN, submit("high", (P5, 2), priority=9), tick)
+_TEAMS = {"a": {"limit": {P5: 1}}, "b": {"guaranteed": {P5: 1}}}
+
+SITUATIONS: dict[str, Situation] = {
+    "a job is submitted": Situation(prepare=done(), begin=submit("j", (P5, 1), (G5, 1))),
+    "a waiting job is stopped": Situation(prepare=done(submit("j")), begin=ask("DELETE", "/jobs/j")),
+    "a running job is stopped": Situation(prepare=done(*_training(submit("j"))), begin=ask("DELETE", "/jobs/j")),
+    "a waiting job gets another priority": Situation(
+        prepare=done(submit("j", (P5, 1), (G5, 1))), begin=ask("PATCH", "/jobs/j", {"priority": 5})
+    ),
+    "a running job gets another priority": Situation(
+        prepare=done(*_training(submit("j"))), begin=ask("PATCH", "/jobs/j", {"priority": 5})
+    ),
+    "jobs are listed": Situation(prepare=done(*_BOTH_RUN, submit("j")), begin=ask("GET", "/jobs")),
+    "a job is shown": Situation(prepare=done(*_BOTH_RUN, submit("j")), begin=ask("GET", "/jobs/j")),
+    "pools and teams change": Situation(
+        prepare=done(configure(POOLS, {"a": {}, "c": {}}), submit("j", (G5, 1), team="c")),
+        begin=configure({P5: 1, P4: 1}, {"a": {}, "b": {}}),
+    ),
+    "jobs start": Situation(prepare=done(submit("a"), submit("b", (P5, 1), (G5, 2)), submit("c", (G5, 1))), begin=tick),
+    "two are preempted for one": Situation(prepare=done(*_BOTH_RUN, submit("high", (P5, 2), priority=9)), begin=tick),
+    "a job that was asked to stop is stopped": Situation(
+        prepare=done(*_training(submit("j")), ask("DELETE", "/jobs/j")), begin=tick
+    ),
+    "a launch without an answer is settled": Situation(prepare=done(submit("j"), cut_off, later(60)), begin=tick),
+    "a launch that has to stop is given up": Situation(
+        prepare=done(
+            submit("j"),
+            cut_off,
+            ask("DELETE", "/jobs/j"),
+            later(60),
+        ),
+        begin=tick,
+    ),
+    "a name is taken": Situation(prepare=done(submit("j"), taken), begin=tick),
+    "a preempted attempt has ended": Situation(prepare=done(*_STOPPING, later(200)), begin=news),
+    "a job starts on what was freed for it": Situation(prepare=done(*_STOPPING, later(200), news, news), begin=tick),
+    "what was freed for a job that left is released": Situation(
+        prepare=done(*_STOPPING, later(200), news, news, ask("DELETE", "/jobs/high")), begin=tick
+    ),
+    "a job has completed": Situation(prepare=done(*_training(submit("j")), later(900)), begin=news),
+    "a job has failed": Situation(
+        prepare=done(*_training(submit("j", outcome="AlgorithmError: x")), later(900)), begin=news
+    ),
+    "nothing was heard of jobs that have ended": Situation(prepare=done(deaf, *_BOTH_RUN, later(900)), begin=minute),
+}
+"""By what is about to happen."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duel:
+    """A situation, and others who act between two calls of its invocation.
+
+    Attributes:
+        situation: what is about to happen.
+        rival: an invocation that begins in the middle of it, and ends after it and after what happens meanwhile.
+        meanwhile: what others do: in the middle of it, or in the middle of the rival if there is one.
+    """
+
+    situation: Situation
+    meanwhile: Callable[[Queue], None]
+    rival: Begin | None = None
+
+
+def _duel(situation: str, *steps: Step) -> Duel:
+    return Duel(situation=SITUATIONS[situation], meanwhile=done(*steps))
+
+
+DUELS: dict[str, Duel] = {
+    "two schedulers": _duel("jobs start", tick),
+    "two schedulers, and one stops the other's victims": _duel("two are preempted for one", tick),
+    "a start of a team, and of its other job": Duel(
+        situation=Situation(
+            prepare=done(configure(POOLS, _TEAMS), submit("a1", team="a"), submit("a2", team="a")), begin=tick
+        ),
+        meanwhile=done(ask("PATCH", "/jobs/a2", {"priority": 9}), tick),
+    ),
+    "two submissions of one name": _duel("a job is submitted", submit("j", (P5, 2)), tick),
+    "a start and a stop": _duel("jobs start", ask("DELETE", "/jobs/b"), tick),
+    "a start and another priority": _duel("jobs start", ask("PATCH", "/jobs/b", {"priority": 7}), tick),
+    "another priority and a start": _duel("a waiting job gets another priority", tick),
+    "a stop and a start": _duel("a waiting job is stopped", tick),
+    "a preemption and its preemptor's stop": _duel("two are preempted for one", ask("DELETE", "/jobs/high")),
+    "the ends of two attempts for one job": _duel("a preempted attempt has ended", news),
+    "an end and the stop of whom it was for": _duel("a preempted attempt has ended", ask("DELETE", "/jobs/high"), tick),
+    "an end and a pool that shrinks": _duel("a preempted attempt has ended", news, configure({P5: 1, G5: 2}), tick),
+    "an end that is told twice": _duel("a job has completed", minute, tick),
+    "a launch and its stop": _duel("jobs start", ask("DELETE", "/jobs/a"), tick, tick),
+    "a launch that is settled twice": _duel("a launch without an answer is settled", tick),
+    "a resize and another": _duel("pools and teams change", configure({P5: 3, G5: 1}, {"a": {}, "c": {}})),
+    "a resize and a start": _duel("pools and teams change", tick),
+    "a start and a resize": _duel("jobs start", configure({P5: 1, G5: 2})),
+    "a pool that is added twice": _duel(
+        "pools and teams change",
+        configure({P5: 2, G5: 2, P4: 2}, {"a": {}, "c": {}}),
+        submit("x", (P4, 1)),
+        tick,
+    ),
+    "a team that comes back while it is forgotten": Duel(
+        situation=Situation(
+            prepare=done(configure(POOLS, {"b": {}}), configure(POOLS), later(100_000)),
+            begin=configure(POOLS, {"b": {}}),
+        ),
+        rival=configure({P5: 1, G5: 2}),
+        meanwhile=done(submit("j", team="b")),
+    ),
+}
+"""By who meets."""
