@@ -32,12 +32,16 @@ class Edge:
         accidents: says what that is.
         note: is told of each call that has an effect and of each accident: who called, and what.
         clock_s: virtual time, s.
+
+    Attributes:
+        changed: whether any call may have changed anything.
     """
 
     def __init__(self, accidents: Accidents, note: Callable[[str, str], None], clock_s: Callable[[], float]) -> None:
         self._accidents = accidents
         self._note = note
         self._clock_s = clock_s
+        self.changed = False
 
     def call(
         self,
@@ -74,6 +78,7 @@ class Edge:
             process.pause()
         if accident is Accident.REFUSED:
             raise refused()
+        self.changed = self.changed or operation not in READS
         result = work()
         if accident is Accident.SENT_TWICE and again is not None:
             result = again()

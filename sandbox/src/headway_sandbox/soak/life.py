@@ -23,8 +23,11 @@ VIOLENT_S = 2400
 MAX_STEPS = 20_000
 """Steps of one life; more mean that it comes to no rest."""
 
-MAX_CALM_MINUTES = 600
-"""Minutes after the last fault in which everything must have ended."""
+CALM_S = 240
+"""In the calm after the last fault so much time passes at once, virtual s ..."""
+
+MAX_CALM = 150
+"""... so often at most, until everything has ended."""
 
 
 @dataclass(kw_only=True)
@@ -103,8 +106,8 @@ def rest(queue: Queue, pools: Mapping[str, int] = POOLS) -> None:
     queue.fleet.faults = Faults()
     _drain(queue)
     queue.store.write(json.dumps(document_of(pools, {})))
-    for _ in range(MAX_CALM_MINUTES):
-        queue.pass_time(60)
+    for _ in range(MAX_CALM):
+        queue.pass_time(CALM_S)
         _drain(queue)
         if queue.invariants.is_at_rest():
             break

@@ -80,7 +80,7 @@ class Queue:
         self.fleet = Fleet(rng=random)
         self.table = MemoryTable()
         self.invariants = Invariants(self.table, self.fleet)
-        edge = Edge(self.accidents, self.note, lambda: self.now_s)
+        self._edge = edge = Edge(self.accidents, self.note, lambda: self.now_s)
         self.store = EdgeConfiguration({"pools": {pool: {"size": size} for pool, size in pools.items()}}, edge)
         _current[:] = [EdgeSageMaker(self.fleet, edge, lambda: self.now_s)]
         self._services = SoakServices(
@@ -223,8 +223,10 @@ class Queue:
             self._give_back(process.about)
 
     def check(self) -> None:
-        """All that holds at every moment."""
-        self.invariants.check(self.accepted, self.now_s)
+        """All that holds at every moment, if anything may have changed since it was looked at."""
+        if self._edge.changed:
+            self._edge.changed = False
+            self.invariants.check(self.accepted, self.now_s)
 
     def pass_time(self, seconds: float) -> None:
         """Let time pass; what is overdue is killed, as Lambda would, and events and the minute come due."""
@@ -238,6 +240,7 @@ class Queue:
     def let_pass(self, seconds: float) -> None:
         """As :meth:`pass_time`, without what happens every minute."""
         self.now_s += seconds
+        self._edge.changed = True
         for process in self.processes.live:
             if process.deadline_s < self.now_s:
                 self.processes.kill(process)
