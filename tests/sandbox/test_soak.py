@@ -13,6 +13,7 @@ import pytest
 from headway_sandbox.soak import __main__ as soak
 from headway_sandbox.soak.life import live
 from headway_sandbox.soak.processes import Process, Processes
+from headway_sandbox.soak.safeguards import switched_off
 from headway_sandbox.soak.situations import DUELS, SITUATIONS
 from headway_sandbox.soak.trials import crash, duel
 from headway_service.log import logger
@@ -62,6 +63,17 @@ def test_without_a_safeguard_a_trial_breaks_a_promise(name: str) -> None:
 def test_without_the_ledger_the_first_life_breaks_a_promise() -> None:
     _, seed, how, _, _ = soak.first_noticed("instances are taken from the ledger", [0])
     assert (seed, how) == (0, "the ledger of ml.g5.xlarge is not the sum of its holds")
+
+
+def test_of_a_life_that_breaks_a_promise_the_least_is_found_and_can_be_lived_again() -> None:
+    with switched_off("instances are taken from the ledger"):
+        broken = soak.lived(0)
+        assert broken.happenings > 40
+        shortest, kept = soak.shrunk(broken)
+        assert shortest.violation
+        assert 0 < len(kept) < 5
+        assert soak.lived(0, kept).log == shortest.log
+        assert not soak.lived(0, kept[1:]).violation
 
 
 @pytest.mark.parametrize("name", SITUATIONS)

@@ -2,6 +2,7 @@
 
     python -m headway_sandbox.soak --seeds 2000 [--from 0] [--processes 2]
     python -m headway_sandbox.soak --seed 17            # one life, with its log
+    python -m headway_sandbox.soak --seed 17 --only 3,8 # the same, where no more than these two things happen
     python -m headway_sandbox.soak --trials             # a crash beside each call, and others between each two
     python -m headway_sandbox.soak --safeguards --seeds 300
 
@@ -17,7 +18,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stdout
 from functools import partial
@@ -28,9 +29,13 @@ from tabulate import tabulate
 from headway_sandbox.soak.accidents import Accident
 from headway_sandbox.soak.life import Outcome, live
 from headway_sandbox.soak.safeguards import SAFEGUARDS, switched_off
+from headway_sandbox.soak.shrinking import shrink
 from headway_sandbox.soak.situations import DUELS, SITUATIONS
 from headway_sandbox.soak.trials import Trial, crash, duel
 from headway_service.log import logger
+
+MAX_SHRUNK = 5
+"""Lives that broke a promise of which the least is found and shown."""
 
 LOG_LINES = 60
 """Lines of the log that are shown of a life that broke a promise."""
@@ -42,13 +47,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--from", dest="first", type=int, default=0, help="the first seed")
     parser.add_argument("--processes", type=int, default=2, help="lives at once")
     parser.add_argument("--seed", type=int, help="live one life only, and show all of its log")
+    parser.add_argument("--only", type=_numbers, help="of what happens in that life only these, as a soak prints them")
     parser.add_argument("--trials", action="store_true", help="try every situation in each of its ways")
     parser.add_argument("--safeguards", action="store_true", help="remove one safeguard after the other")
     args = parser.parse_args(argv)
     if args.seeds < 1 or args.processes < 1:
         parser.error("--seeds and --processes take numbers from 1 on")
     if args.seed is not None:
-        return _one(args.seed)
+        return _one(args.seed, args.only)
     seeds = range(args.first, args.first + args.seeds)
     with ProcessPoolExecutor(max_workers=args.processes, initializer=_quiet) as pool:
         if args.trials:
@@ -61,15 +67,19 @@ def _quiet() -> None:
     warnings.filterwarnings("ignore", module="aws_lambda_powertools")
 
 
-def lived(seed: int) -> Outcome:
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",") if number]
+
+
+def lived(seed: int, only: Collection[int] | None = None) -> Outcome:
     """A life without what the handlers print, which is their metrics."""
     with redirect_stdout(StringIO()):
-        return live(seed)
+        return live(seed, only)
 
 
-def _one(seed: int) -> int:
+def _one(seed: int, only: Collection[int] | None) -> int:
     _quiet()
-    outcome = lived(seed)
+    outcome = lived(seed, only)
     _show(outcome, len(outcome.log))
     print(f"seed {seed}: {outcome.violation or 'all promises kept'}")
     return 1 if outcome.violation else 0
@@ -111,10 +121,17 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
         f"{len(seeds)} lives (seeds {seeds.start} to {seeds.stop - 1}) in {took_s:.1f} s, "
         f"{len(seeds) / took_s:.1f} a second; {accidents.total()} accidents; {len(broken)} broken promises"
     )
-    for outcome in broken[:5]:
+    for outcome, (shortest, kept) in zip(broken, pool.map(shrunk, broken[:MAX_SHRUNK]), strict=False):
         print(f"\nseed {outcome.seed} at {_commit()}: {outcome.violation}")
-        _show(outcome, LOG_LINES)
+        print(f"of {outcome.happenings} happenings these are enough: {shortest.violation}")
+        _show(shortest, LOG_LINES)
+        print(f"again: python -m headway_sandbox.soak --seed {outcome.seed} --only {','.join(map(str, kept))}")
     return 1 if broken else 0
+
+
+def shrunk(broken: Outcome) -> tuple[Outcome, list[int]]:
+    """The least of a life that breaks a promise."""
+    return shrink(partial(lived, broken.seed), broken)
 
 
 def _trials(pool: ProcessPoolExecutor) -> int:

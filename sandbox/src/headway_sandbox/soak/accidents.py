@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
@@ -62,12 +62,18 @@ class Accidents:
 
     Attributes:
         planned: says what happens to each call, if anything is planned; else chance does.
+        happened: how much has happened so far, with what was left out: accidents, and what people did.
         calls: how many calls there were, by operation.
         counted: how many accidents there were, by operation and kind.
     """
 
-    def __init__(self, random: Random, violence: Violence | None = None) -> None:
+    def __init__(
+        self, random: Random, violence: Violence | None = None, *, only: Collection[int] | None = None
+    ) -> None:
         self._random = random
+        #: All else that would happen is left out.
+        self._only = None if only is None else frozenset(only)
+        self.happened = 0
         self.violence = violence or Violence()
         self.planned: Callable[[str], Accident] | None = None
         self.calls: Counter[str] = Counter()
@@ -77,9 +83,15 @@ class Accidents:
         """What happens to the next call."""
         self.calls[operation] += 1
         accident = self.planned(operation) if self.planned is not None else self._draw(operation)
-        if accident is not Accident.NONE:
-            self.counted[operation, accident] += 1
+        if accident is Accident.NONE or not self.happens():
+            return Accident.NONE
+        self.counted[operation, accident] += 1
         return accident
+
+    def happens(self) -> bool:
+        """Whether the next thing that would happen does."""
+        self.happened += 1
+        return self._only is None or self.happened in self._only
 
     def delay_s(self) -> float:
         """How long a slow call takes: less than a function may live, most of the time."""

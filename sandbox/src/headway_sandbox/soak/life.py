@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
 from headway_sandbox.faults import Faults
-from headway_sandbox.soak.accidents import Accident, Violence
+from headway_sandbox.soak.accidents import Accident, Accidents, Violence
 from headway_sandbox.soak.invariants import Violated
 from headway_sandbox.soak.people import ACTS, People, document_of
 from headway_sandbox.soak.queue import START_S, Queue
@@ -35,6 +35,8 @@ class Outcome:
     """How a life went."""
 
     seed: int
+    #: How much happened: accidents, and what people did.
+    happenings: int = 0
     #: What promise was broken; None if all were kept.
     violation: str | None = None
     log: list[tuple[float, str, str]] = field(default_factory=list)
@@ -46,11 +48,18 @@ class Outcome:
     acts: Counter[str] = field(default_factory=Counter)
 
 
-def live(seed: int) -> Outcome:
-    """Live one life."""
+def live(seed: int, only: Collection[int] | None = None) -> Outcome:
+    """Live one life.
+
+    Args:
+        seed: decides everything.
+        only: the numbers of what happens; all else that would is left out. None for all.
+    """
     random = Random(seed)
-    queue = Queue(random, POOLS, Violence.draw(random))
-    people = People(queue, random)
+    # Sources of their own, so that one thing left out changes others as little as possible.
+    accidents = Accidents(Random(f"accidents {seed}"), Violence.draw(random), only=only)
+    queue = Queue(random, POOLS, accidents)
+    people = People(queue, Random(f"people {seed}"))
     violation = None
     try:
         _run(queue, people, random)
@@ -61,6 +70,7 @@ def live(seed: int) -> Outcome:
         queue.processes.kill_all()
     return Outcome(
         seed=seed,
+        happenings=accidents.happened,
         violation=violation,
         log=queue.log,
         accidents=queue.accidents.counted,

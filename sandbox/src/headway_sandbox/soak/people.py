@@ -67,8 +67,9 @@ class People:
         weights = [weight for weight, _ in self._acts.values()]
         name = self.random.choices(list(self._acts), weights)[0]
         self.acts[name] += 1
-        self.queue.note("people", name)
-        self._acts[name][1]()
+        if self.queue.accidents.happens():
+            self.queue.note("people", name)
+            self._acts[name][1]()
 
     def _submit(self) -> None:
         random, known = self.random, self.queue.store.document

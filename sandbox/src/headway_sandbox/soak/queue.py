@@ -13,7 +13,7 @@ from typing import Any
 
 from headway_sandbox.fleet import Fleet
 from headway_sandbox.handlers import event, http_event
-from headway_sandbox.soak.accidents import Accidents, Violence
+from headway_sandbox.soak.accidents import Accidents
 from headway_sandbox.soak.edges import Edge, EdgeConfiguration, EdgeSageMaker, EdgeSqs, EdgeTable, sagemaker_client
 from headway_sandbox.soak.functions import TIMEOUT_S, Functions, SoakServices
 from headway_sandbox.soak.invariants import Invariants, Violated
@@ -68,14 +68,14 @@ class Queue:
         answers: statuses that the API answered with.
     """
 
-    def __init__(self, random: Random, pools: Mapping[str, int], violence: Violence | None = None) -> None:
+    def __init__(self, random: Random, pools: Mapping[str, int], accidents: Accidents | None = None) -> None:
         self.random = random
         self.now_s = START_S
         self.log: list[tuple[float, str, str]] = []
         self.accepted: set[str] = set()
         self.failures: Counter[tuple[str, str]] = Counter()
         self.answers: Counter[int] = Counter()
-        self.accidents = Accidents(random, violence)
+        self.accidents = accidents or Accidents(random)
         self.processes = Processes(random, self.accidents.violence.switch)
         self.fleet = Fleet(rng=random)
         self.table = MemoryTable()
