@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from random import Random
 
 import pytest
 
 from headway_sandbox.soak import __main__ as soak
-from headway_sandbox.soak.life import live
+from headway_sandbox.soak.accidents import Accident
+from headway_sandbox.soak.life import Outcome, live
 from headway_sandbox.soak.processes import Process, Processes
 from headway_sandbox.soak.safeguards import switched_off
+from headway_sandbox.soak.shrinking import MAX_LIVES, shrink
 from headway_sandbox.soak.situations import DUELS, SITUATIONS
 from headway_sandbox.soak.trials import crash, duel
 from headway_service.log import logger
 
-SEEDS = 100
+SEEDS = 200
+PROCESSES = 2
 
 NOTICED = (
     "a new job needs its name to be unused",
@@ -29,7 +33,7 @@ NOTICED = (
 
 
 @pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
+def silence() -> Iterator[None]:
     before = logger.log_level
     logger.setLevel(logging.CRITICAL)
     yield
@@ -38,14 +42,15 @@ def quiet() -> Iterator[None]:
 
 def test_whatever_happens_no_promise_is_broken() -> None:
     states: set[str] = set()
-    accidents: Counter[str] = Counter()
-    for seed in range(SEEDS):
-        outcome = live(seed)
+    accidents: Counter[Accident] = Counter()
+    with ProcessPoolExecutor(PROCESSES, initializer=soak.quiet) as pool:
+        outcomes = list(pool.map(soak.lived, range(SEEDS), chunksize=8))
+    for seed, outcome in enumerate(outcomes):
         assert outcome.violation is None, f"seed {seed}: {outcome.violation}"
         states |= outcome.states
-        accidents.update(str(kind) for _, kind in outcome.accidents.elements())
+        accidents.update(kind for _, kind in outcome.accidents.elements())
     assert states == {"pending", "running", "stopping", "preempted", "completed", "failed", "stopped"}
-    assert min(accidents[kind] for kind in ("crash before", "crash after", "refused", "answer lost", "sent twice")) > 20
+    assert min(accidents[kind] for kind in Accident if kind is not Accident.NONE) > 20
 
 
 def test_a_seed_gives_the_same_life_again() -> None:
@@ -60,20 +65,42 @@ def test_without_a_safeguard_a_trial_breaks_a_promise(name: str) -> None:
     assert how
 
 
-def test_without_the_ledger_the_first_life_breaks_a_promise() -> None:
-    _, seed, how, _, _ = soak.first_noticed("instances are taken from the ledger", [0])
-    assert (seed, how) == (0, "the ledger of ml.g5.xlarge is not the sum of its holds")
-
-
-def test_of_a_life_that_breaks_a_promise_the_least_is_found_and_can_be_lived_again() -> None:
-    with switched_off("instances are taken from the ledger"):
-        broken = soak.lived(0)
-        assert broken.happenings > 40
-        shortest, kept = soak.shrunk(broken)
+def test_without_a_safeguard_a_life_breaks_a_promise_and_of_what_happens_in_it_little_is_enough() -> None:
+    without = "a launch without an answer stays an intent"
+    assert soak.first_noticed(without, [3])[1] == 3
+    with switched_off(without):
+        # What `shrink` leaves of the 45 things that happen in it.
+        shortest = soak.lived(3, [1, 7, 8, 9])
         assert shortest.violation
-        assert 0 < len(kept) < 5
-        assert soak.lived(0, kept).log == shortest.log
-        assert not soak.lived(0, kept[1:]).violation
+        assert sum(shortest.accidents.values()) + sum(who == "people" for _, who, _ in shortest.log) == 4
+        assert soak.lived(3, [1, 7, 8, 9]).log == shortest.log
+        assert not soak.lived(3, [1, 7, 8]).violation
+
+
+def breaks_with(needed: set[int], lives: list[Collection[int]]) -> Callable[[Collection[int]], Outcome]:
+    """Lives that break a promise if all that is needed happens, and a note of each."""
+
+    def live(kept: Collection[int]) -> Outcome:
+        lives.append(kept)
+        return Outcome(seed=0, violation="broken" if needed <= set(kept) else None)
+
+    return live
+
+
+@pytest.mark.parametrize("needed", [{1}, {30}, {3, 17}, {1, 2, 3, 28, 29, 30}])
+def test_shrinking_leaves_what_is_needed(needed: set[int]) -> None:
+    lives: list[Collection[int]] = []
+    shortest, kept = shrink(breaks_with(needed, lives), Outcome(seed=0, violation="broken", happenings=30))
+    assert (set(kept), shortest.violation) == (needed, "broken")
+    assert len(lives) < MAX_LIVES
+
+
+def test_shrinking_comes_to_an_end_where_everything_is_needed() -> None:
+    lives: list[Collection[int]] = []
+    everything = set(range(1, 1001))
+    _, kept = shrink(breaks_with(everything, lives), Outcome(seed=0, violation="broken", happenings=1000))
+    assert set(kept) == everything
+    assert len(lives) == MAX_LIVES
 
 
 @pytest.mark.parametrize("name", SITUATIONS)

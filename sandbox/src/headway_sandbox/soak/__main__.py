@@ -56,13 +56,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.seed is not None:
         return _one(args.seed, args.only)
     seeds = range(args.first, args.first + args.seeds)
-    with ProcessPoolExecutor(max_workers=args.processes, initializer=_quiet) as pool:
+    with ProcessPoolExecutor(max_workers=args.processes, initializer=quiet) as pool:
         if args.trials:
             return _trials(pool)
         return _safeguards(pool, seeds) if args.safeguards else _soak(pool, seeds)
 
 
-def _quiet() -> None:
+def quiet() -> None:
+    """Keep the handlers' logs and warnings to themselves."""
     logger.setLevel(logging.CRITICAL)
     warnings.filterwarnings("ignore", module="aws_lambda_powertools")
 
@@ -78,7 +79,7 @@ def lived(seed: int, only: Collection[int] | None = None) -> Outcome:
 
 
 def _one(seed: int, only: Collection[int] | None) -> int:
-    _quiet()
+    quiet()
     outcome = lived(seed, only)
     _show(outcome, len(outcome.log))
     print(f"seed {seed}: {outcome.violation or 'all promises kept'}")

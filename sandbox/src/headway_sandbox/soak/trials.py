@@ -25,7 +25,7 @@ class Trial:
 
     name: str
     #: External calls that its invocation makes if nothing goes wrong.
-    calls: int
+    calls: int = 0
     #: Ways in which it was tried.
     ways: int = 0
     #: What promise was broken, by way.
@@ -35,7 +35,7 @@ class Trial:
 def crash(name: str) -> Trial:
     """A situation with a crash just before and just after each call."""
     situation = SITUATIONS[name]
-    trial = Trial(name=name, calls=_calls(situation))
+    trial = _undisturbed(name, situation)
     for at in range(trial.calls):
         for accident in (Accident.CRASH_BEFORE, Accident.CRASH_AFTER):
 
@@ -52,7 +52,7 @@ def crash(name: str) -> Trial:
 def duel(name: str) -> Trial:
     """A situation in which others act before each call, and after the last one."""
     duel = DUELS[name]
-    trial = Trial(name=name, calls=_calls(duel.situation))
+    trial = _undisturbed(name, duel.situation)
     for at in range(trial.calls + 1):
         # A rival is stopped before each of its own calls too; it makes about as many.
         for rival_at in range(trial.calls + 1) if duel.rival else [0]:
@@ -85,9 +85,17 @@ def _try(trial: Trial, way: str, situation: Situation, happen: Callable[[Queue],
         queue.processes.kill_all()
 
 
-def _calls(situation: Situation) -> int:
+def _undisturbed(name: str, situation: Situation) -> Trial:
+    """The situation without any disturbance: how many calls its invocation makes."""
     queue = Queue(Random(0), POOLS)
-    situation.prepare(queue)
-    before = queue.accidents.calls.total()
-    queue.finish(situation.begin(queue))
-    return queue.accidents.calls.total() - before
+    trial = Trial(name=name)
+    try:
+        situation.prepare(queue)
+        before = queue.accidents.calls.total()
+        queue.finish(situation.begin(queue))
+        trial.calls = queue.accidents.calls.total() - before
+    except Violated as error:
+        trial.violations["undisturbed"] = str(error)
+    finally:
+        queue.processes.kill_all()
+    return trial
