@@ -111,10 +111,10 @@ def test_after_a_crash_beside_any_call_all_ends_well(name: str) -> None:
     assert trial.violations == {}
 
 
-@pytest.mark.parametrize("name", [name for name, each in DUELS.items() if each.rival is None])
+@pytest.mark.parametrize("name", DUELS)
 def test_whoever_acts_between_two_calls_all_ends_well(name: str) -> None:
     trial = duel(name)
-    assert trial.ways == trial.calls + 1
+    assert trial.ways > trial.calls > 2
     assert trial.violations == {}
 
 

@@ -185,7 +185,8 @@ DUELS: dict[str, Duel] = {
     "two schedulers, and one stops the other's victims": _duel("two are preempted for one", tick),
     "a start of a team, and of its other job": Duel(
         situation=Situation(
-            prepare=done(configure(POOLS, _TEAMS), submit("a1", team="a"), submit("a2", team="a")), begin=tick
+            prepare=done(configure(POOLS, _TEAMS), later(300), submit("a1", team="a"), submit("a2", team="a")),
+            begin=tick,
         ),
         meanwhile=done(ask("PATCH", "/jobs/a2", {"priority": 9}), tick),
     ),

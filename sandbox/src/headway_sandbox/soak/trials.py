@@ -6,7 +6,7 @@ A crash beside each external call of an invocation; and others that act between 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from headway_sandbox.soak.accidents import Accident
@@ -53,9 +53,9 @@ def duel(name: str) -> Trial:
     """A situation in which others act before each call, and after the last one."""
     duel = DUELS[name]
     trial = _undisturbed(name, duel.situation)
+    rival_calls = _undisturbed(name, replace(duel.situation, begin=duel.rival)).calls if duel.rival else 0
     for at in range(trial.calls + 1):
-        # A rival is stopped before each of its own calls too; it makes about as many.
-        for rival_at in range(trial.calls + 1) if duel.rival else [0]:
+        for rival_at in range(rival_calls + 1):
 
             def happen(queue: Queue, at: int = at, rival_at: int = rival_at) -> None:
                 process = duel.situation.begin(queue)
