@@ -16,6 +16,7 @@ from headway_service.errors import Conflict
 from headway_service.memory import MemoryTable
 from headway_service.ports import (
     Absent,
+    AllEqual,
     AtLeast,
     Change,
     Check,
@@ -115,6 +116,9 @@ CONDITIONS: list[tuple[str, Condition, bool, bool]] = [
     ("another text", Equals("state", "off"), False, False),
     ("an equal number", Equals("free", 2), True, False),
     ("a missing attribute", Equals("nothing", 2), False, False),
+    ("two equal attributes", AllEqual((("state", "on"), ("free", 2))), True, False),
+    ("one of two is another", AllEqual((("state", "on"), ("free", 1))), False, False),
+    ("one of two is missing", AllEqual((("state", "on"), ("nothing", 2))), False, False),
     ("at least what is there", AtLeast("free", 2), True, False),
     ("at least more", AtLeast("free", 3), False, False),
     ("at least a negative number", AtLeast("free", -1), True, False),

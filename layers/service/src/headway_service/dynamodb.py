@@ -15,6 +15,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from headway_service.errors import Busy, Conflict
 from headway_service.ports import (
     Absent,
+    AllEqual,
     AtLeast,
     Change,
     Check,
@@ -252,6 +253,8 @@ def _condition(condition: Condition, name: Any, value: Any) -> str:
             return f"attribute_not_exists({name('pk')})"
         case Equals():
             return f"{name(condition.attribute)} = {value(condition.value)}"
+        case AllEqual():
+            return " AND ".join(f"{name(attribute)} = {value(wanted)}" for attribute, wanted in condition.values)
         case AtLeast():
             return f"{name(condition.attribute)} >= {value(condition.value)}"
         case OneOf():

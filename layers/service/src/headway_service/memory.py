@@ -15,6 +15,7 @@ from headway_service.ports import (
     MAX_ITEM_BYTES,
     MAX_TRANSACTION_WRITES,
     Absent,
+    AllEqual,
     AtLeast,
     Change,
     Check,
@@ -203,6 +204,8 @@ def _holds(condition: Condition | None, item: Mapping[str, Any] | None) -> bool:
             return item is None
         case Equals():
             return item is not None and item.get(condition.attribute) == condition.value
+        case AllEqual():
+            return item is not None and all(item.get(attribute) == value for attribute, value in condition.values)
         case AtLeast():
             return item is not None and condition.attribute in item and item[condition.attribute] >= condition.value
         case OneOf():

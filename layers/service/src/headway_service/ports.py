@@ -41,6 +41,13 @@ class Equals:
 
 
 @dataclass(frozen=True, slots=True)
+class AllEqual:
+    """The item exists and each of these attributes has its value."""
+
+    values: tuple[tuple[str, str | int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AtLeast:
     """The item exists and its number is at least this."""
 
@@ -56,7 +63,7 @@ class OneOf:
     values: tuple[str, ...]
 
 
-Condition = Absent | Equals | AtLeast | OneOf
+Condition = Absent | Equals | AllEqual | AtLeast | OneOf
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -22,7 +22,7 @@ from headway.lifecycle import (
 )
 from headway.model import Demand
 from headway.reasons import Reason
-from headway_service.ports import Absent, AtLeast, Change, Check, Delete, Equals, OneOf, Put, Sighting, Write
+from headway_service.ports import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, OneOf, Put, Sighting, Write
 from headway_service.records import (
     MAX_ENDED_ATTEMPTS,
     MAX_HISTORY,
@@ -289,8 +289,11 @@ def pause_pool(pool: PoolRecord) -> list[Write]:
 
 
 def remove_pool(pool: PoolRecord) -> list[Write]:
-    """An empty pool of size 0 leaves the ledger. Fails if anybody uses it."""
-    return [Delete(key=PoolRecord.key(pool.pool), requires=Equals("free", 0))]
+    """An empty pool of size 0 leaves the ledger. Fails if anybody uses it.
+
+    Both numbers: where the pool has come back meanwhile, with as many instances as are still held, nothing is free.
+    """
+    return [Delete(key=PoolRecord.key(pool.pool), requires=AllEqual((("size", 0), ("free", 0))))]
 
 
 def add_team(team: str) -> list[Write]:

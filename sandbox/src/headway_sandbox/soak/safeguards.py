@@ -15,7 +15,7 @@ from headway_sandbox.soak import queue
 from headway_service import launching, observation, tick, transitions
 from headway_service.errors import Unclear
 from headway_service.memory import MemoryTable
-from headway_service.ports import Absent, AtLeast, Check, Equals, OneOf, Write
+from headway_service.ports import Absent, AllEqual, AtLeast, Check, Equals, OneOf, Write
 
 Switch = Callable[[], Any]
 
@@ -116,7 +116,8 @@ SAFEGUARDS: dict[str, Switch] = {
     "a team is removed only if it has not come back": _without(_on("team#", Equals, "leftMs")),
     "a pool is added only if it is not there": _without(_on("pool#", Absent)),
     "a resize needs the size that was read": _without(_on("pool#", Equals, "size")),
-    "a pool is removed only if nothing uses it": _without(_on("pool#", Equals, "free")),
+    "a pool is removed only if nothing uses it": _without(_on("pool#", AllEqual)),
+    "a pool is removed only if it has not come back": _patch(transitions, "AllEqual", lambda _: Equals("free", 0)),
     "the intent is written before SageMaker is called": _launch_first(),
     "a name in use is asked whose it is: always ours": _patch(launching.Launcher, "_is_ours", lambda *_: True),
     "a name in use is asked whose it is: never ours": _patch(launching.Launcher, "_is_ours", lambda *_: False),

@@ -211,6 +211,12 @@ DUELS: dict[str, Duel] = {
         submit("x", (P4, 1)),
         tick,
     ),
+    "a pool that comes back while it is taken out": Duel(
+        situation=Situation(
+            prepare=done(configure({P5: 2, G5: 1}), submit("j", (G5, 1)), tick), begin=configure({P5: 2})
+        ),
+        meanwhile=done(configure({P5: 2, G5: 1})),
+    ),
     "a team that comes back while it is forgotten": Duel(
         situation=Situation(
             prepare=done(configure(POOLS, {"b": {}}), configure(POOLS), later(100_000)),
