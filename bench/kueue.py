@@ -216,7 +216,7 @@ class Replay:
         self._table = MemoryTable()
         self._store = Document(configuration(teams=teams))
         self._training_jobs = TimedTrainingJobs(dict.fromkeys(POOLS, POOL_SIZE), self._since_ms)
-        self._observer = Observer(self._table, retention_s=86_400)
+        self._observer = Observer(self._table, retention_s=86_400, retries=dict)
         self._tokens = 0
         self._began = 0.0
         self.accepted = 0

@@ -486,7 +486,7 @@ def test_the_help_lists_every_command_and_exit_code(run: Run):
     code, out, _ = run("--help")
 
     assert code == 0
-    for command in ("submit", "queue", "show", "stop", "priority", "capacity", "config", "dlq", "sandbox"):
+    for command in ("submit", "queue", "show", "stop", "priority", "capacity", "config", "policy", "dlq", "sandbox"):
         assert f"    {command} " in out
     assert "6 not reachable or not allowed" in out
     assert run("queue", "--help")[0] == 0

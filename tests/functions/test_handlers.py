@@ -180,6 +180,35 @@ def test_teams_are_configured_checked_and_told_over_http(functions: Functions) -
     assert (status, refusal["error"]["fields"][0]["field"]) == (400, "pools.ml.p5.48xlarge.size")
 
 
+def test_rules_are_set_and_shown_and_who_breaks_them_is_refused_before_anything_is_stored(functions: Functions) -> None:
+    rules = {"traced": {"require": {"tags": {"project": ["*"]}, "vpc": True}, "message": "ask Ada"}}
+    document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, "rules": rules}
+    assert functions.http("PUT", "/config", document)[0] == 200
+    assert functions.http("GET", "/config")[1]["document"]["rules"] == {
+        "traced": {**rules["traced"], "when": {}, "onStart": "report"}
+    }
+    functions.wakes()
+
+    status, refusal = functions.http("POST", "/jobs", request("a"))
+
+    assert (status, refusal["error"]["code"]) == (422, "RuleViolation")
+    assert refusal["error"]["fields"] == [
+        {"field": "Tags", "message": "has no 'project': add it (rule `traced`: ask Ada)"},
+        {"field": "VpcConfig", "message": "is missing: add it (rule `traced`: ask Ada)"},
+    ]
+    assert functions.http("GET", "/jobs/a")[0] == 404
+    assert functions.wakes() == []
+
+
+def test_a_document_may_outgrow_what_a_standard_parameter_holds(functions: Functions) -> None:
+    rules = {f"rule-{i}": {"require": {"images": [f"{i}.dkr.ecr.*/" + "x" * 150]}} for i in range(30)}
+    document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, "rules": rules}
+    assert functions.http("PUT", "/config", document)[0] == 200
+    (parameter,) = functions.ssm.describe_parameters()["Parameters"]
+    assert parameter["Tier"] == "Intelligent-Tiering"
+    assert len(functions.ssm.get_parameter(Name="/headway/config")["Parameter"]["Value"]) > 4096
+
+
 def test_a_document_broken_by_hand_is_told_and_not_used(functions: Functions) -> None:
     functions.invoke("schedule", event("schedule"))
     functions.ssm.put_parameter(Name="/headway/config", Value="{", Type="String", Overwrite=True)

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from headway_service.admission import MAX_REQUEST_BYTES, admit
+from headway.rules import tags_in, violations
+from headway_service.admission import MAX_REQUEST_BYTES, admit, as_ruled
 from headway_service.configuration import Configuration, validate
-from headway_service.errors import ImpossibleDemand, InvalidRequest, RequestTooLarge
+from headway_service.errors import ImpossibleDemand, InvalidRequest, RequestError, RequestTooLarge, RuleViolation
 from tests.service.world import P5, on, request
 
 CONFIGURATION = validate(
@@ -303,6 +304,82 @@ def test_a_demand_has_to_fit_every_pool_and_the_limit_of_the_team(
     found = {error.field: error.message for error in raised.value.fields}
     assert found.keys() == told.keys()
     assert all(message in found[field] for field, message in told.items())
+
+
+RULES = validate(
+    {
+        "pools": {P5: {"size": 2}, "ml.g5.xlarge": {"size": 8}},
+        "teams": {"a": {}, "b": {}, "default": {}},
+        "preemption": {"optOut": True},
+        "rules": {
+            "small": {"when": {"teams": ["a"]}, "require": {"maxInstances": 1}, "message": "ask Ada"},
+            "tags": {"require": {"tags": {"project": ["*"]}}},
+            "spot": {"when": {"spot": True, "preemptible": True}, "require": {"checkpoints": True}},
+        },
+    }
+)
+SPOT: dict[str, Any] = {
+    "EnableManagedSpotTraining": True,
+    "StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 60},
+}
+
+
+def told_by(refusal: pytest.ExceptionInfo[RequestError]) -> list[tuple[str, str]]:
+    return [(error.field, error.message) for error in refusal.value.fields]
+
+
+def test_a_request_that_breaks_rules_is_refused_with_every_violation() -> None:
+    wrong = request("x", ResourceConfig=on(2), **SPOT, **tagged(("headway:team", "a")))
+    with pytest.raises(RuleViolation, match=r"use at most 1 \(rule `small`: ask Ada\) \(and 2 more\)") as raised:
+        admit(wrong, RULES)
+    assert told_by(raised) == [
+        ("ResourceConfig.InstanceCount", "asks for 2 instances; use at most 1 (rule `small`: ask Ada)"),
+        ("CheckpointConfig", "is missing: add it (rule `spot`)"),
+        ("Tags", "has no 'project': add it (rule `tags`)"),
+    ]
+
+
+KEPT: list[tuple[str, dict[str, Any]]] = [
+    ("another team", {"ResourceConfig": on(2), **tagged(("team", "b"), ("project", "x"))}),
+    ("the team that takes who names none", {"ResourceConfig": on(2), **tagged(("project", "x"))}),
+    ("spot with checkpoints", {**SPOT, "CheckpointConfig": {"S3Uri": "s3://b/c"}, **tagged(("project", "x"))}),
+    ("spot without preemption", {**SPOT, **tagged(("project", "x"), ("headway:preemptible", "false"))}),
+]
+
+
+@pytest.mark.parametrize("changes", [row[1] for row in KEPT], ids=[row[0] for row in KEPT])
+def test_a_request_that_keeps_the_rules_that_are_for_it_is_admitted(changes: dict[str, Any]) -> None:
+    assert admit(request("x", **changes), RULES).name == "x"
+
+
+def test_rules_are_told_beside_whatever_else_is_wrong() -> None:
+    with pytest.raises(InvalidRequest, match=r"^RoleArn is required: add it \(and 1 more\)") as raised:
+        admit(request("x", RoleArn=None), RULES)
+    assert [field for field, _ in told_by(raised)] == ["RoleArn", "Tags"]
+    with pytest.raises(RuleViolation) as raised_by_rule:
+        admit(request("x", ResourceConfig=on(3)), RULES)
+    assert [field for field, _ in told_by(raised_by_rule)] == ["Tags", "ResourceConfig.InstanceCount"]
+
+
+def test_a_request_of_the_wrong_shape_is_refused_for_that_and_fails_no_rule_by_accident() -> None:
+    with pytest.raises(InvalidRequest) as raised:
+        admit({"TrainingJobName": 1, "Tags": "no", "ResourceConfig": [], "StoppingCondition": 5}, RULES)
+    assert {"TrainingJobName", "Tags", "ResourceConfig", "StoppingCondition"} <= {each for each, _ in told_by(raised)}
+
+
+def test_no_secret_of_a_request_is_told_with_a_violation() -> None:
+    secret: dict[str, Any] = {"HyperParameters": {"token": "hunter2"}, "Environment": {"TOKEN": "hunter2"}}
+    with pytest.raises(RuleViolation) as raised:
+        admit(request("x", **secret), RULES)
+    assert "hunter2" not in f"{raised.value} {told_by(raised)}"
+
+
+def test_a_running_training_job_is_judged_like_the_request_for_it() -> None:
+    asked = request("x", ResourceConfig=on(2), **tagged(("team", "a")))
+    tags = tags_in(asked.pop("Tags"))
+    described = {**asked, "TrainingJobStatus": "InProgress", "TrainingJobArn": "arn:aws:sagemaker:::training-job/x"}
+    found = violations(RULES.job_rules(), as_ruled(described, tags, RULES))
+    assert [(each.rule, each.field) for each in found] == [("small", "ResourceConfig.InstanceCount"), ("tags", "Tags")]
 
 
 LIMITS: list[tuple[str, dict[str, Any], int]] = [

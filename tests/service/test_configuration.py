@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from headway import rules
 from headway.policy import Ageing, Policy, Team
-from headway_service.configuration import parse, text_of, validate
+from headway_service.configuration import parse, text_of, text_to_keep, validate
 from headway_service.errors import InvalidConfiguration
+from headway_service.rule_notation import MAX_RULES
 from tests.service.world import P5
 
 GOOD: dict[str, Any] = {"pools": {"ml.p5.48xlarge": {"size": 2}}}
@@ -59,6 +61,90 @@ def test_every_rule_of_the_document_reaches_the_policy() -> None:
 
 def test_a_document_is_kept_without_what_nobody_said() -> None:
     assert json.loads(text_of(validate(GOOD))) == GOOD
+
+
+def test_every_requirement_and_condition_of_the_document_reaches_the_rules() -> None:
+    document = {
+        **GOOD,
+        "teams": {"a": {}},
+        "rules": {
+            "all": {
+                "when": {"teams": ["a"], "tags": {"env": ["prod"]}, "spot": True, "preemptible": False},
+                "require": {
+                    "tags": {"project": ["*"], "cost": ["cc-*", "x"]},
+                    "forbiddenTags": ["legacy-*"],
+                    "instanceTypes": ["ml.g5.*"],
+                    "maxInstances": 2,
+                    "maxRunTimeSeconds": 3600,
+                    "checkpoints": True,
+                    "roles": ["arn:aws:iam::*:role/t-*"],
+                    "images": ["*.amazonaws.com/*"],
+                    "outputPaths": ["s3://b/*"],
+                    "outputKeys": ["*"],
+                    "vpc": True,
+                    "subnets": ["subnet-1"],
+                    "securityGroups": ["sg-1"],
+                    "networkIsolation": True,
+                    "trafficEncryption": True,
+                },
+                "onStart": "stop",
+                "message": "ask Ada",
+            },
+            "always": {"require": {"vpc": True}},
+        },
+    }
+    configuration = parse(json.dumps(document))
+    everything, always = configuration.job_rules()
+    assert everything == rules.Rule(
+        name="all",
+        when=rules.When(teams=("a",), tags={"env": ("prod",)}, spot=True, preemptible=False),
+        requirements=(
+            rules.Tagged("project", ("*",)),
+            rules.Tagged("cost", ("cc-*", "x")),
+            rules.Untagged(("legacy-*",)),
+            rules.Allowed(rules.INSTANCE_TYPE, ("ml.g5.*",)),
+            rules.Allowed("RoleArn", ("arn:aws:iam::*:role/t-*",)),
+            rules.Allowed("AlgorithmSpecification.TrainingImage", ("*.amazonaws.com/*",)),
+            rules.Allowed("OutputDataConfig.S3OutputPath", ("s3://b/*",)),
+            rules.Allowed("OutputDataConfig.KmsKeyId", ("*",)),
+            rules.Allowed("VpcConfig.Subnets", ("subnet-1",)),
+            rules.Allowed("VpcConfig.SecurityGroupIds", ("sg-1",)),
+            rules.Given("CheckpointConfig"),
+            rules.Given("VpcConfig"),
+            rules.Switched("EnableNetworkIsolation"),
+            rules.Switched("EnableInterContainerTrafficEncryption"),
+            rules.MaxInstances(2),
+            rules.MaxRunTime(3600),
+        ),
+        on_start=rules.OnStart.STOP,
+        note="ask Ada",
+    )
+    assert always == rules.Rule(name="always", requirements=(rules.Given("VpcConfig"),))
+    assert parse(text_of(configuration)) == configuration
+
+
+def test_rules_are_shown_without_what_nobody_said_and_what_is_shown_can_be_set_again() -> None:
+    document = {**GOOD, "rules": {"a": {"when": {"spot": True}, "require": {"checkpoints": True}}}}
+    shown = validate(document).model_dump(mode="json")
+    assert shown["rules"] == {
+        "a": {"when": {"spot": True}, "require": {"checkpoints": True}, "onStart": "report"},
+    }
+    assert validate(shown).job_rules() == validate(document).job_rules()
+
+
+def test_fifty_usual_rules_fit_beside_ten_teams() -> None:
+    teams = {f"team-{i}": {"guaranteed": {P5: 1}, "limit": {P5: 2}, "maxPriority": 100} for i in range(10)}
+    usual = [
+        {"when": {"teams": ["team-1"]}, "require": {"instanceTypes": ["ml.g5.*"], "maxInstances": 4}},
+        {"require": {"tags": {"cost-center": ["cc-*"], "project": ["*"]}}, "message": "see the wiki on cost centres"},
+        {"require": {"roles": ["arn:aws:iam::123456789012:role/training-*"]}, "onStart": "stop"},
+    ]
+    named = {f"rule-name-{i}": usual[i % len(usual)] for i in range(MAX_RULES)}
+    text_to_keep({"pools": {P5: {"size": 10}}, "teams": teams, "rules": named})
+
+
+def ruled(**parts: Any) -> dict[str, Any]:
+    return {**GOOD, "rules": {"a": {"require": {"vpc": True}, **parts}}}
 
 
 BAD: list[tuple[str, Any, str, str]] = [
@@ -143,6 +229,43 @@ BAD: list[tuple[str, Any, str, str]] = [
     ("ageing without time", {**GOOD, "ageing": {"intervalSeconds": 0, "cap": 1}}, "ageing.intervalSeconds", "greater"),
     ("a negative overhead", {**GOOD, "overheadSeconds": -1}, "overheadSeconds", "greater than or equal"),
     ("a list", [], "(the document)", "valid dictionary"),
+    ("a rule that asks for nothing", ruled(require={}), "rules.a.require", "asks for nothing"),
+    ("a rule of a condition alone", {**GOOD, "rules": {"a": {"when": {}}}}, "rules.a.require", "required"),
+    ("a requirement that nobody knows", ruled(require={"role": ["*"]}), "rules.a.require.role", "not permitted"),
+    ("an empty list of what is allowed", ruled(require={"roles": []}), "rules.a.require.roles", "at least 1"),
+    ("an empty list of a tag's values", ruled(require={"tags": {"x": []}}), "rules.a.require.tags.x", "at least 1"),
+    ("no tag among those required", ruled(require={"tags": {}}), "rules.a.require.tags", "at least 1"),
+    ("a pattern as a tag's key", ruled(require={"tags": {"x*": ["a"]}}), "rules.a.require.tags.x*", "match pattern"),
+    (
+        "a regular expression for a tag's value",
+        ruled(require={"tags": {"x": ["^cc-\\d+$"]}}),
+        "rules.a.require.tags.x.0",
+        "no pattern of a tag's value; * stands for any text",
+    ),
+    (
+        "an instance type without ml",
+        ruled(require={"instanceTypes": ["ml.g5.*", "p5.*"]}),
+        "rules.a.require.instanceTypes.1",
+        "'p5.*' is no pattern of an instance type",
+    ),
+    ("a role by its name", ruled(require={"roles": ["training"]}), "rules.a.require.roles.0", "a role's ARN"),
+    ("an output elsewhere", ruled(require={"outputPaths": ["/tmp"]}), "rules.a.require.outputPaths.0", "s3://"),
+    ("a subnet by its name", ruled(require={"subnets": ["a"]}), "rules.a.require.subnets.0", "subnet's id"),
+    ("a pattern of 257", ruled(require={"images": ["x" * 257]}), "rules.a.require.images.0", "at most 256"),
+    ("51 patterns", ruled(require={"images": ["x"] * 51}), "rules.a.require.images", "at most 50"),
+    ("no instance", ruled(require={"maxInstances": 0}), "rules.a.require.maxInstances", "greater than or equal to 1"),
+    ("a requirement that is off", ruled(require={"vpc": False}), "rules.a.require.vpc", "should be True"),
+    ("a team that is not configured", ruled(when={"teams": ["x"]}), "rules.a.when.teams", "there is no team x"),
+    ("a condition on no team", ruled(when={"teams": []}), "rules.a.when.teams", "at least 1"),
+    ("another thing to do", ruled(onStart="kill"), "rules.a.onStart", "'report' or 'stop'"),
+    ("a long message", ruled(message="x" * 201), "rules.a.message", "at most 200"),
+    ("a rule with a space", {**GOOD, "rules": {"a b": {"require": {"vpc": True}}}}, "rules.a b", "match pattern"),
+    (
+        "51 rules",
+        {**GOOD, "rules": {f"r{i}": {"require": {"vpc": True}} for i in range(51)}},
+        "rules",
+        "at most 50",
+    ),
 ]
 
 
@@ -155,7 +278,7 @@ def test_a_bad_document_is_refused_with_the_field_and_the_reason(document: Any, 
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [("{", "is no JSON"), (" " * 5000, "at most 4096")], ids=["no JSON", "too long"]
+    ("text", "message"), [("{", "is no JSON"), (" " * 9000, "at most 8192")], ids=["no JSON", "too long"]
 )
 def test_a_text_that_cannot_be_a_document_is_refused(text: str, message: str) -> None:
     with pytest.raises(InvalidConfiguration, match=message):

@@ -58,7 +58,7 @@ class World:
         )
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.training_jobs = SageMakerTrainingJobs(sagemaker_client(self._call_sagemaker))
-        self.observer = Observer(self.table, retention_s=30 * DAY_S)
+        self.observer = Observer(self.table, retention_s=30 * DAY_S, retries=lambda: self._in_force().retry_rules())
         self.wakes: list[str] = []
         self._tokens = 0
         self.desk = Desk(

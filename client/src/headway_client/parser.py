@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypeAlias
 
 from headway_client import __version__
-from headway_client.commands import dlq, jobs, pools, sandbox, simulate
+from headway_client.commands import dlq, jobs, policy, pools, sandbox, simulate
 from headway_client.documents import JOB_STATES
 from headway_client.errors import UsageError
 
@@ -54,6 +54,7 @@ def build() -> argparse.ArgumentParser:
     common = _common(default=argparse.SUPPRESS)
     _add_job_commands(commands, common)
     _add_pool_commands(commands, common)
+    _add_policy_commands(commands, common)
     _add_dead_letter_commands(commands, common)
     _add_sandbox_commands(commands, common)
     _add_simulate_command(commands, common)
@@ -126,6 +127,19 @@ def _add_pool_commands(commands: _Commands, common: argparse.ArgumentParser) -> 
     _command(actions, common, "show", pools.config_show, "show the configuration document")
     put = _command(actions, common, "set", pools.config_set, "put a configuration document, if it is valid")
     put.add_argument("file", metavar="FILE", help="the document as JSON; - reads standard input")
+
+
+def _add_policy_commands(commands: _Commands, common: argparse.ArgumentParser) -> None:
+    group = commands.add_parser("policy", help="try out pools and rules before they are set", allow_abbrev=False)
+    actions = group.add_subparsers(metavar="ACTION", required=True)
+    lint = _command(actions, common, "lint", policy.lint, "check a configuration document on this machine")
+    test = _command(
+        actions, common, "test", policy.test, "show what a document's rules say to a request; exit code 3 if refused"
+    )
+    for command in (lint, test):
+        command.add_argument("file", metavar="FILE", help="the document as JSON; - reads standard input")
+    test.add_argument("--request", required=True, metavar="JOB.json", help="the CreateTrainingJob request")
+    test.add_argument("--team", metavar="NAME", help="replaces the team that the request names")
 
 
 def _add_dead_letter_commands(commands: _Commands, common: argparse.ArgumentParser) -> None:

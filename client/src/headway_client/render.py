@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from headway_client.documents import Attempt, Capacity, DeadLetter, HistoryEntry, Job, JobDetails, Redrive
 from headway_client.text import neutralise, shorten
@@ -89,6 +90,16 @@ def redrive_sentence(done: Redrive) -> str:
     return f"{done.redriven} redriven, {dropped}, {done.failed} failed, {done.left} left."
 
 
+def rehearsal_sheet(rehearsal: Mapping[str, Any], *, width: int | None = None) -> str:
+    """Return what a policy would say to a request, rule by rule, and in sum."""
+    rows = [row for verdict in rehearsal["rules"] for row in _verdict_rows(verdict)]
+    rows += [[_NONE, "invalid", problem["field"], problem["message"]] for problem in rehearsal["problems"]]
+    table = _table(rows, ["Rule", "Result", "Field", "What to change"], width=width) + "\n" if rows else ""
+    team = f" of team {rehearsal['team']}" if rehearsal["team"] else ""
+    verb = "refuse" if rehearsal["refused"] else "take"
+    return table + neutralise(f"The queue would {verb} this job{team}.")
+
+
 def job_sentence(job: Job) -> str:
     """Return one line on where a job stands."""
     place = f", place {job.place} in line" if job.place is not None else ""
@@ -141,6 +152,11 @@ def _letter_row(letter: DeadLetter, *, wide: bool) -> list[str]:
     stuck = f"can't be redriven: {letter.problem}" if letter.problem else None
     told = [text for text in (stuck, letter.error_type, letter.error_message) if text]
     return [*row, ": ".join(told) or _NONE]
+
+
+def _verdict_rows(verdict: Mapping[str, Any]) -> list[list[str]]:
+    broken = [[verdict["rule"], "broken", each["field"], each["message"]] for each in verdict["violations"]]
+    return broken or [[verdict["rule"], "kept" if verdict["applies"] else "doesn't apply", _NONE, _NONE]]
 
 
 def _demand(demand: Mapping[str, int]) -> str:

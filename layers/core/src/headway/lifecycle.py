@@ -46,6 +46,8 @@ class JobTrigger(StrEnum):
     YIELD = "yield"
     COMPLETE = "complete"
     FAIL = "fail"
+    #: The attempt failed, and the policy lets the job try again.
+    RETRY = "retry"
     #: The attempt ended as stopped, on request or outside the queue.
     END_STOPPED = "end as stopped"
 
@@ -58,6 +60,7 @@ JOB_TRANSITIONS: Mapping[tuple[JobState, JobTrigger], JobState] = {
     (JobState.RUNNING, JobTrigger.STOP): JobState.STOPPING,
     (JobState.RUNNING, JobTrigger.COMPLETE): JobState.COMPLETED,
     (JobState.RUNNING, JobTrigger.FAIL): JobState.FAILED,
+    (JobState.RUNNING, JobTrigger.RETRY): JobState.PENDING,
     (JobState.RUNNING, JobTrigger.END_STOPPED): JobState.STOPPED,
     (JobState.STOPPING, JobTrigger.STOP): JobState.STOPPING,
     (JobState.STOPPING, JobTrigger.YIELD): JobState.PREEMPTED,

@@ -44,6 +44,7 @@ class ReasonCode(StrEnum):
     # How a job or an attempt ended.
     COMPLETED = "Completed"
     FAILED = "Failed"
+    RETRIED = "Retried"
     STOPPED = "Stopped"
     STOPPED_OUTSIDE = "StoppedOutsideTheQueue"
     LAUNCH_POSTPONED = "LaunchPostponed"

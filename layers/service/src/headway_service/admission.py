@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.capacity import describe
+from headway.rules import DEFAULT_RUN_TIME_S, TrainingJob, tags_in, violations
 from headway_service import shapes
 from headway_service.configuration import DEFAULT_TEAM, Configuration
-from headway_service.errors import FieldError, ImpossibleDemand, InvalidRequest, RequestTooLarge
+from headway_service.errors import FieldError, ImpossibleDemand, InvalidRequest, RequestTooLarge, RuleViolation
 
 MAX_REQUEST_BYTES = 400_000
 """The largest request, as canonical JSON: what fits into one DynamoDB item (400 KiB) beside its keys."""
@@ -33,9 +34,6 @@ ATTEMPT_TAG = "headway:attempt"
 
 MAX_TAGS = 48
 """SageMaker takes 50 tags on a training job; two are the queue's own."""
-
-_DEFAULT_MAX_RUNTIME_S = 86_400
-"""MaxRuntimeInSeconds of a request without it (API reference, StoppingCondition: "The default value is 1 day")."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,16 +65,29 @@ class _Wanted:
     count: int
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Review:
+    """All that is wrong with a request. One that nothing is wrong with may enter."""
+
+    #: SageMaker would not take it, or the queue cannot run it.
+    invalid: Sequence[FieldError]
+    #: It breaks rules of the configuration.
+    violations: Sequence[FieldError]
+    #: The pools could never give what it demands. Not looked at if it is invalid.
+    impossible: Sequence[FieldError]
+
+
 def admit(request: Any, configuration: Configuration) -> Admitted:
-    """Check a CreateTrainingJob request.
+    """Check a CreateTrainingJob request. A refusal names each field that is wrong, for whatever reason.
 
     Args:
         request: the request as decoded from JSON.
         configuration: the pools and the rules in force.
 
     Raises:
-        InvalidRequest: it is not a request that SageMaker would take, or the queue cannot run it; names each field.
+        InvalidRequest: it is not a request that SageMaker would take, or the queue cannot run it.
         RequestTooLarge: it is larger than :data:`MAX_REQUEST_BYTES`.
+        RuleViolation: it breaks rules of the configuration.
         ImpossibleDemand: the pools, or the limit of its team, could never give what it demands.
     """
     if not isinstance(request, dict):
@@ -88,6 +99,24 @@ def admit(request: Any, configuration: Configuration) -> Admitted:
             f"the request has {size_bytes} bytes, the queue takes {MAX_REQUEST_BYTES}: "
             "move large hyperparameters or environment values to S3 and pass their location"
         )
+    _refuse(review(request, configuration))
+    tags = tags_in(request.get("Tags"))
+    team = _team(tags, configuration)
+    return Admitted(
+        name=request["TrainingJobName"],
+        request=canonical,
+        digest=hashlib.sha256(canonical.encode()).hexdigest(),
+        demand=_demand(_wanted(request)),
+        priority=_priority(request, team, configuration),
+        checkpoints="CheckpointConfig" in request,
+        team=team,
+        limit_ms=_limit_ms(request, configuration),
+        preemptible=_preemptible(tags),
+    )
+
+
+def review(request: Mapping[str, Any], configuration: Configuration) -> Review:
+    """All that is wrong with a request."""
     errors = shapes.check(request)
     # The queue's own rules look only at parts that have the right shape.
     if _sound("Tags", errors):
@@ -96,23 +125,39 @@ def admit(request: Any, configuration: Configuration) -> Admitted:
         errors += _resource_errors(request)
     if _sound("EnableManagedSpotTraining", errors) and _sound("StoppingCondition", errors):
         errors += _spot_errors(request)
-    if errors:
-        first = errors[0]
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise InvalidRequest(f"{first.field} {first.message}{more}", errors)
-    team = _team(request, configuration) or ""
-    demand = _demand(_wanted(request), team, configuration)
-    return Admitted(
-        name=request["TrainingJobName"],
-        request=canonical,
-        digest=hashlib.sha256(canonical.encode()).hexdigest(),
-        demand=demand,
-        priority=_priority(request, team, configuration),
-        checkpoints="CheckpointConfig" in request,
-        team=team,
-        limit_ms=_limit_ms(request, configuration),
-        preemptible=_tag(request, PREEMPTIBLE_TAG) != "false",
+    job = as_ruled(request, tags_in(request.get("Tags")), configuration)
+    broken = violations(configuration.job_rules(), job)
+    return Review(
+        invalid=errors,
+        violations=[FieldError(field=each.field, message=each.message) for each in broken],
+        impossible=[] if errors else list(_impossible(_wanted(request), job.team, configuration)),
     )
+
+
+def as_ruled(description: Mapping[str, Any], tags: Mapping[str, str], configuration: Configuration) -> TrainingJob:
+    """A training job as the rules see it.
+
+    Args:
+        description: a CreateTrainingJob request, or DescribeTrainingJob's answer.
+        tags: its tags; they come apart, as DescribeTrainingJob does not tell them.
+        configuration: names the teams.
+    """
+    return TrainingJob(
+        description=description, tags=tags, team=_team(tags, configuration), preemptible=_preemptible(tags)
+    )
+
+
+def _refuse(found: Review) -> None:
+    fields = [*found.invalid, *found.violations, *found.impossible]
+    if not fields:
+        return
+    first = fields[0]
+    more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
+    if found.invalid:
+        raise InvalidRequest(f"{first.field} {first.message}{more}", fields)
+    if found.violations:
+        raise RuleViolation(f"{first.field} {first.message}{more}", fields)
+    raise ImpossibleDemand(f"{first.message}{more}", fields)
 
 
 def _sound(part: str, errors: Sequence[FieldError]) -> bool:
@@ -139,7 +184,7 @@ def _tag_errors(request: Mapping[str, Any], configuration: Configuration) -> Ite
 
 def _priority_errors(request: Mapping[str, Any], configuration: Configuration) -> Iterator[FieldError]:
     found = _tagged(request, PRIORITY_TAGS)
-    team = _team(request, configuration) or ""
+    team = _team(tags_in(request.get("Tags")), configuration)
     most = configuration.max_priority(team)
     of_team = f" for the team {team}" if most < configuration.priority.maximum else ""
     for i, value in found:
@@ -257,13 +302,18 @@ def _wanted(request: Mapping[str, Any]) -> list[_Wanted]:
     ]
 
 
-def _demand(wanted: Sequence[_Wanted], team: str, configuration: Configuration) -> dict[str, int]:
+def _demand(wanted: Sequence[_Wanted]) -> dict[str, int]:
     """Instances per pool. Two groups of one type come from one pool, so their counts add up."""
     demand: dict[str, int] = {}
     for each in wanted:
         demand[each.pool] = demand.get(each.pool, 0) + each.count
+    return demand
+
+
+def _impossible(wanted: Sequence[_Wanted], team: str, configuration: Configuration) -> Iterator[FieldError]:
+    """What the pools, or the limit of a team, could never give."""
     problems: dict[str, tuple[str, str]] = {}
-    for pool, count in demand.items():
+    for pool, count in _demand(wanted).items():
         known, most = configuration.pools.get(pool), configuration.most(pool, team)
         if known is None:
             problems[pool] = ("InstanceType", f"there is no pool {pool}")
@@ -272,18 +322,13 @@ def _demand(wanted: Sequence[_Wanted], team: str, configuration: Configuration) 
         elif count > most:
             message = f"the team {team} may use {most} instances of the pool {pool}, not {count}"
             problems[pool] = ("InstanceCount", message)
-    if problems:
-        sizes = {pool: most for pool in configuration.pools if (most := configuration.most(pool, team))}
-        all_of = describe(sizes).replace(" and ", " or ")
-        possible = f"a job may have up to {all_of}" if sizes else "all pools are empty now"
-        fields = []
-        for each in wanted:
-            if each.pool in problems:
-                member, problem = problems.pop(each.pool)
-                fields.append(FieldError(field=f"{each.part}.{member}", message=f"{problem}; {possible}"))
-        more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
-        raise ImpossibleDemand(f"{fields[0].message}{more}", fields)
-    return demand
+    sizes = {pool: most for pool in configuration.pools if (most := configuration.most(pool, team))}
+    all_of = describe(sizes).replace(" and ", " or ")
+    possible = f"a job may have up to {all_of}" if sizes else "all pools are empty now"
+    for each in wanted:
+        if each.pool in problems:
+            member, problem = problems.pop(each.pool)
+            yield FieldError(field=f"{each.part}.{member}", message=f"{problem}; {possible}")
 
 
 def _limit_ms(request: Mapping[str, Any], configuration: Configuration) -> int:
@@ -294,7 +339,7 @@ def _limit_ms(request: Mapping[str, Any], configuration: Configuration) -> int:
     SageMaker may look for instances comes on top, and the overhead: providing, stopping and uploading.
     """
     stopping = request.get("StoppingCondition", {})
-    limit_s = stopping.get("MaxWaitTimeInSeconds") or stopping.get("MaxRuntimeInSeconds", _DEFAULT_MAX_RUNTIME_S)
+    limit_s = stopping.get("MaxWaitTimeInSeconds") or stopping.get("MaxRuntimeInSeconds", DEFAULT_RUN_TIME_S)
     limit_s += stopping.get("MaxPendingTimeInSeconds", 0) + configuration.overhead_seconds
     return int(limit_s) * 1000
 
@@ -304,16 +349,16 @@ def _priority(request: Mapping[str, Any], team: str, configuration: Configuratio
     return int(given[0][1]) if given else min(configuration.priority.default, configuration.max_priority(team))
 
 
-def _team(request: Mapping[str, Any], configuration: Configuration) -> str | None:
-    """The configured team that a request names; None if it names none that is configured."""
-    named = [value for _, value in _tagged(request, TEAM_TAGS)] or [DEFAULT_TEAM]
-    return named[0] if named[0] in configuration.teams else None
+def _team(tags: Mapping[str, str], configuration: Configuration) -> str:
+    """The configured team that tags name; empty if they name none that is configured."""
+    named = next((tags[key] for key in TEAM_TAGS if key in tags), DEFAULT_TEAM)
+    return named if named in configuration.teams else ""
+
+
+def _preemptible(tags: Mapping[str, str]) -> bool:
+    return tags.get(PREEMPTIBLE_TAG) != "false"
 
 
 def _tagged(request: Mapping[str, Any], keys: Collection[str]) -> list[tuple[int, str]]:
     """Place and value of each tag of a request that has one of these keys."""
     return [(i, tag["Value"]) for i, tag in enumerate(request.get("Tags", [])) if tag["Key"] in keys]
-
-
-def _tag(request: Mapping[str, Any], key: str) -> str | None:
-    return next((value for _, value in _tagged(request, (key,))), None)

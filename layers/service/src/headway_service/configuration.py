@@ -6,16 +6,23 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic import Field, Strict, StringConstraints, ValidationError, model_validator
 
 from headway import policy
+from headway.failures import FailureKind
 from headway.ordering import MAX_PRIORITY
 from headway.policy import MAX_BACKFILL_WINDOW, MAX_LIMIT_WEIGHT, MAX_RESERVED_HEADS, Policy
+from headway.retries import Retry as RetryRule
+from headway.rules import Rule
+from headway_service import rule_notation
 from headway_service.errors import FieldError, InvalidConfiguration
+from headway_service.notation import Document, TeamName
 
-MAX_DOCUMENT_CHARS = 4096
-"""The largest document: what a standard SSM parameter holds (API reference, PutParameter)."""
+MAX_DOCUMENT_CHARS = 8192
+"""The largest document: what an advanced SSM parameter holds (API reference, PutParameter).
+
+A standard one holds 4096: some twenty rules on jobs beside ten teams, which is too few.
+"""
 
 MAX_POOLS = 50
 """Each pool costs a tick one query for each team."""
@@ -34,24 +41,17 @@ _LONGEST_S = 30 * 86_400
 """No training job lasts longer (API reference, StoppingCondition), so no rule need look further."""
 
 InstanceType = Annotated[str, StringConstraints(pattern=r"^ml\.[a-z0-9-]{1,40}\.[a-z0-9-]{1,20}$")]
-TeamName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$")]
 Instances = Annotated[int, Field(ge=0, le=MAX_POOL_SIZE)]
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, alias_generator=to_camel, serialize_by_alias=True
-    )
-
-
-class Pool(_Document):
+class Pool(Document):
     """One pool."""
 
     #: Instances in the pool. 0 lets what runs finish and starts nothing.
     size: int = Field(ge=0, le=MAX_POOL_SIZE)
 
 
-class Priorities(_Document):
+class Priorities(Document):
     """Rules on priorities."""
 
     #: Priority of a job whose request carries none.
@@ -68,7 +68,7 @@ class Priorities(_Document):
         return self
 
 
-class Team(_Document):
+class Team(Document):
     """What a team is entitled to."""
 
     #: Instances per pool that it gets back whenever it needs them.
@@ -81,7 +81,7 @@ class Team(_Document):
     max_priority: int | None = Field(default=None, ge=0, le=MAX_PRIORITY)
 
 
-class Preemption(_Document):
+class Preemption(Document):
     """Rules on preemption."""
 
     enabled: bool = True
@@ -95,7 +95,7 @@ class Preemption(_Document):
     opt_out: bool = False
 
 
-class Backfill(_Document):
+class Backfill(Document):
     """Rules on starting jobs past a blocked one."""
 
     enabled: bool = True
@@ -105,14 +105,32 @@ class Backfill(_Document):
     window: int = Field(default=1000, ge=0, le=MAX_BACKFILL_WINDOW)
 
 
-class Ageing(_Document):
+class Retry(Document):
+    """When a job that failed is tried again: one rule for each kind of failure."""
+
+    #: How often, for one job.
+    max_per_job: int = Field(ge=0, le=100)
+    #: It waits this long the first time, twice as long each further time, an hour at most.
+    backoff_seconds: int = Field(default=60, ge=0, le=3600)
+    #: Only if the attempt held its instances at least this long.
+    min_run_time_seconds: int = Field(default=0, ge=0, le=_LONGEST_S)
+
+
+_RETRIES = {
+    # Nobody's fault, so it is not the job that pays for it.
+    FailureKind.SERVICE: Retry.model_validate({"maxPerJob": 3}),
+    FailureKind.CAPACITY: Retry.model_validate({"maxPerJob": 10, "backoffSeconds": 300}),
+}
+
+
+class Ageing(Document):
     """A waiting job gains one priority for each interval that it has waited, up to a cap."""
 
     interval_seconds: int = Field(ge=1, le=_LONGEST_S)
     cap: int = Field(ge=0, le=MAX_PRIORITY)
 
 
-class Configuration(_Document):
+class Configuration(Document):
     """The whole document, e.g. ``{"pools": {"ml.p5.48xlarge": {"size": 2}}}``."""
 
     pools: dict[InstanceType, Pool] = Field(min_length=1, max_length=MAX_POOLS)
@@ -121,8 +139,14 @@ class Configuration(_Document):
     preemption: Preemption = Preemption()
     backfill: Backfill = Backfill()
     ageing: Ageing | None = None
+    #: By kind of failure. What is named replaces the default for that kind; the others keep theirs.
+    retries: dict[Annotated[FailureKind, Strict(strict=False)], Retry] = Field(default_factory=dict)
     #: How long a job may hold instances beyond its own limit: while they are provided, while it stops and uploads.
     overhead_seconds: int = Field(default=1800, ge=0, le=_LONGEST_S)
+    #: What training jobs have to keep, by name.
+    rules: dict[rule_notation.RuleName, rule_notation.Rule] = Field(
+        default_factory=dict, max_length=rule_notation.MAX_RULES
+    )
 
     def policy(self) -> Policy:
         """The rules that decisions are made under."""
@@ -146,6 +170,21 @@ class Configuration(_Document):
                 for name, team in self.teams.items()
             },
         )
+
+    def retry_rules(self) -> dict[FailureKind, RetryRule]:
+        """The kinds of failure after which a job is tried again."""
+        return {
+            kind: RetryRule(
+                max_per_job=rule.max_per_job,
+                backoff_ms=rule.backoff_seconds * 1000,
+                min_run_ms=rule.min_run_time_seconds * 1000,
+            )
+            for kind, rule in {**_RETRIES, **self.retries}.items()
+        }
+
+    def job_rules(self) -> list[Rule]:
+        """What training jobs have to keep."""
+        return [rule.rule(name) for name, rule in sorted(self.rules.items())]
 
     def max_priority(self, team: str) -> int:
         """The highest priority that a request of a team may carry."""
@@ -192,10 +231,21 @@ def validate(document: Any) -> Configuration:
             for problem in error.errors(include_url=False)
         ]
         raise _invalid(fields) from None
-    fields = [*_team_errors(configuration)]
+    fields = [*_team_errors(configuration), *_rule_errors(configuration)]
     if fields:
         raise _invalid(fields)
     return configuration
+
+
+def text_to_keep(document: Any) -> str:
+    """Check a decoded document, and give it as it is kept.
+
+    Raises:
+        InvalidConfiguration: as :func:`parse`.
+    """
+    text = text_of(validate(document))
+    parse(text)
+    return text
 
 
 def text_of(configuration: Configuration) -> str:
@@ -235,3 +285,11 @@ def _team_errors(configuration: Configuration) -> Iterator[FieldError]:
             told = ", ".join(f"{name} {count}" for name, count in guaranteed.items())
             message = f"{known.size} is less than the {sum(guaranteed.values())} that teams are guaranteed ({told})"
             yield FieldError(field=f"pools.{pool}.size", message=message)
+
+
+def _rule_errors(configuration: Configuration) -> Iterator[FieldError]:
+    """What is wrong with the rules beyond the shape of the document."""
+    for name, rule in configuration.rules.items():
+        for team in rule.when.teams or ():
+            if team not in configuration.teams:
+                yield FieldError(field=f"rules.{name}.when.teams", message=f"there is no team {team}")

@@ -82,7 +82,8 @@ class Desk:
             The job, and whether it is new: the same request under the same name is the same job.
 
         Raises:
-            InvalidRequest, RequestTooLarge, ImpossibleDemand: see :func:`headway_service.admission.admit`.
+            InvalidRequest, RequestTooLarge, RuleViolation, ImpossibleDemand: see
+                :func:`headway_service.admission.admit`.
             NameInUse: another request of that name is in the queue.
         """
         configuration = self._configuration()

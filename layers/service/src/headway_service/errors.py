@@ -60,6 +60,13 @@ class ImpossibleDemand(RequestError):
     code = "ImpossibleDemand"
 
 
+class RuleViolation(RequestError):
+    """The request breaks rules of the configuration; names every field, and the rule that it breaks."""
+
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    code = "RuleViolation"
+
+
 class JobNotFound(RequestError):
     """No job of that name is in the queue."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from headway.failures import FailureKind, failure_kind
 from headway.lifecycle import WAITING, AttemptState, JobTrigger
 from headway.reasons import Reason, ReasonCode
+from headway.retries import Failure, Retry, judge
 from headway_service import transitions
 from headway_service.errors import Busy, Conflict
 from headway_service.log import logger
@@ -26,11 +28,13 @@ class Observer:
     Args:
         table: the table.
         retention_s: how long an ended job is kept, s.
+        retries: after which failures a job is tried again.
     """
 
-    def __init__(self, table: Table, retention_s: int) -> None:
+    def __init__(self, table: Table, retention_s: int, retries: Callable[[], Mapping[FailureKind, Retry]]) -> None:
         self._table = table
         self._retention_s = retention_s
+        self._retries = retries
 
     def take(self, sighting: Sighting, now_ms: int, *, asked: bool = False) -> bool:
         """Apply what was seen of a training job.
@@ -58,7 +62,8 @@ class Observer:
                 return False
             try:
                 if sighting.ended:
-                    self.end(attempt, *self._outcome(attempt, sighting), sighting, now_ms)
+                    trigger, reason, retry = self._outcome(attempt, sighting, now_ms)
+                    self.end(attempt, trigger, reason, sighting, now_ms, retry=retry)
                 else:
                     self._table.write(transitions.sighted(attempt, sighting, now_ms))
             except Conflict:
@@ -87,7 +92,14 @@ class Observer:
         return True
 
     def end(
-        self, attempt: AttemptRecord, trigger: JobTrigger, reason: Reason, sighting: Sighting | None, now_ms: int
+        self,
+        attempt: AttemptRecord,
+        trigger: JobTrigger,
+        reason: Reason,
+        sighting: Sighting | None,
+        now_ms: int,
+        *,
+        retry: transitions.Retrial | None = None,
     ) -> None:
         """End an attempt: its instances become free, and its job moves on.
 
@@ -114,6 +126,7 @@ class Observer:
             reservation=reservation,
             now_ms=now_ms,
             expires_at=now_ms // 1000 + self._retention_s,
+            retry=retry,
         )
         self._table.write(writes)
         logger.info(
@@ -121,27 +134,35 @@ class Observer:
             extra={"job": job.job_name, "attempt": attempt.attempt_name, "trigger": trigger, "reason": reason.code},
         )
 
-    def _outcome(self, attempt: AttemptRecord, sighting: Sighting) -> tuple[JobTrigger, Reason]:
-        """What a final status means for the job."""
-        told = f": {sighting.failure_reason}" if sighting.failure_reason else ""
-        if sighting.status == "Completed":
-            return JobTrigger.COMPLETE, Reason(code=ReasonCode.COMPLETED, message="completed")
-        limit = _LIMITS.get(sighting.secondary_status)
-        if limit is not None:
-            message = f"SageMaker stopped it at its {limit}; submit it again with a higher limit if it needs more"
-            return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED, message=message)
-        if attempt.stop_cause is StopCause.PREEMPTION:
-            # Also after a failure: a job that does not take SIGTERM well has failed because the queue stopped it.
-            message = f"gave way to `{attempt.freed_for}` and waits again, in its old place in line"
-            return JobTrigger.YIELD, Reason(
-                code=ReasonCode.RETURNED_TO_LINE, message=message, jobs=(attempt.freed_for or "",)
-            )
-        if sighting.status == "Failed":
-            return JobTrigger.FAIL, Reason(code=ReasonCode.FAILED, message=f"failed{told}")
-        if attempt.stop_cause is StopCause.REQUEST:
-            return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED, message="stopped on request")
-        message = f"stopped outside the queue (status {sighting.status}){told}"
-        return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED_OUTSIDE, message=message)
+    def _outcome(
+        self, attempt: AttemptRecord, sighting: Sighting, now_ms: int
+    ) -> tuple[JobTrigger, Reason, transitions.Retrial | None]:
+        """What a final status means for the job, and how it is tried again, if it is."""
+        if attempt.stop_cause is None and sighting.status == "Failed":
+            return self._failed(attempt, sighting, now_ms)
+        return (*_end(attempt, sighting), None)
+
+    def _failed(
+        self, attempt: AttemptRecord, sighting: Sighting, now_ms: int
+    ) -> tuple[JobTrigger, Reason, transitions.Retrial | None]:
+        """An attempt that nobody asked to stop has failed."""
+        job = self._job(attempt.job_name)
+        if job is None:
+            raise Conflict([0])
+        before = job.attempts[-1].failure_reason if job.attempts else None
+        kind = failure_kind(sighting.secondary_status, sighting.failure_reason)
+        failure = Failure(
+            kind=kind,
+            ran_ms=now_ms - attempt.since_ms,
+            retried=job.retried.get(kind, 0),
+            repeated=before is not None and before == sighting.failure_reason,
+        )
+        verdict = judge(failure, self._retries())
+        message = f"failed{_told(sighting)}; {verdict.sentence}"
+        if verdict.wait_ms is None:
+            return JobTrigger.FAIL, Reason(code=ReasonCode.FAILED, message=message), None
+        retry = transitions.Retrial(kind=kind, not_before_ms=now_ms + verdict.wait_ms)
+        return JobTrigger.RETRY, Reason(code=ReasonCode.RETRIED, message=message), retry
 
     def _attempt(self, name: str) -> AttemptRecord | None:
         item = self._table.get(AttemptRecord.key(name))
@@ -150,6 +171,32 @@ class Observer:
     def _job(self, name: str) -> JobRecord | None:
         item = self._table.get(JobRecord.key(name))
         return JobRecord.parse(item) if item else None
+
+
+def _end(attempt: AttemptRecord, sighting: Sighting) -> tuple[JobTrigger, Reason]:
+    """What a final status means, unless it is a failure that nobody else has to do with."""
+    if sighting.status == "Completed":
+        return JobTrigger.COMPLETE, Reason(code=ReasonCode.COMPLETED, message="completed")
+    limit = _LIMITS.get(sighting.secondary_status)
+    if limit is not None:
+        message = f"SageMaker stopped it at its {limit}; submit it again with a higher limit if it needs more"
+        return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED, message=message)
+    if attempt.stop_cause is StopCause.PREEMPTION:
+        # Also after a failure: a job that does not take SIGTERM well has failed because the queue stopped it.
+        message = f"gave way to `{attempt.freed_for}` and waits again, in its old place in line"
+        return JobTrigger.YIELD, Reason(
+            code=ReasonCode.RETURNED_TO_LINE, message=message, jobs=(attempt.freed_for or "",)
+        )
+    if sighting.status == "Failed":
+        return JobTrigger.FAIL, Reason(code=ReasonCode.FAILED, message=f"failed{_told(sighting)}")
+    if attempt.stop_cause is StopCause.REQUEST:
+        return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED, message="stopped on request")
+    message = f"stopped outside the queue (status {sighting.status}){_told(sighting)}"
+    return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED_OUTSIDE, message=message)
+
+
+def _told(sighting: Sighting) -> str:
+    return f": {sighting.failure_reason}" if sighting.failure_reason else ""
 
 
 def sighting_of_event(detail: Mapping[str, Any]) -> Sighting:

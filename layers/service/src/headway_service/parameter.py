@@ -36,7 +36,10 @@ class ParameterStore:
     def write(self, text: str) -> int:
         """See :class:`headway_service.ports.ConfigurationStore`."""
         with _answering():
-            return self._client.put_parameter(Name=self._name, Value=text, Type="String", Overwrite=True)["Version"]
+            # A standard parameter, until the document outgrows its 4096 characters.
+            return self._client.put_parameter(
+                Name=self._name, Value=text, Type="String", Overwrite=True, Tier="Intelligent-Tiering"
+            )["Version"]
 
 
 @contextmanager

@@ -97,9 +97,7 @@ def configure(table: Table, store: ConfigurationStore, document: Any, clock: Cal
     Raises:
         InvalidConfiguration: the document is not valid; nothing was changed.
     """
-    text = configuration.text_of(configuration.validate(document))
-    configuration.parse(text)
-    store.write(text)
+    store.write(configuration.text_to_keep(document))
     return apply_configuration(table, store, clock)
 
 

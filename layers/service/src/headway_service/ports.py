@@ -110,7 +110,7 @@ Write = Put | Change | Delete | Check
 
 LISTED = (
     *("jobName", "jobState", "priority", "entryTime", "handicapMs", "demand", "team", "limitMs", "owner"),
-    *("requestDigest", "attemptCount", "liveAttempt", "notBeforeMs", "reason", "endedMs", "schema"),
+    *("requestDigest", "attemptCount", "liveAttempt", "notBeforeMs", "heldBy", "reason", "endedMs", "schema"),
 )
 """Attributes of a job that a listing holds beside its keys; not its history and ended attempts, which may be large."""
 

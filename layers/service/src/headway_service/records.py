@@ -122,6 +122,10 @@ class JobRecord(_Record):
     attempt_count: int = 0
     live_attempt: str | None = None
     not_before_ms: int = 0
+    #: What keeps it until then, unless it is that its launch was postponed.
+    held_by: str = ""
+    #: How often it was tried again after a failure, by the kind of that.
+    retried: dict[str, int] = Field(default_factory=dict)
     reason: ReasonRecord
     history: tuple[Step, ...] = ()
     attempts: tuple[EndedAttempt, ...] = ()
@@ -165,6 +169,7 @@ class JobRecord(_Record):
                 entry_time=self.entry_time,
                 handicap_ms=self.handicap_ms,
                 not_before_ms=self.not_before_ms,
+                held_by=self.held_by,
                 team=self.team,
                 limit_ms=self.limit_ms,
             )
@@ -186,6 +191,7 @@ class LineEntry(_Record):
     entry_time: int
     handicap_ms: int = 0
     not_before_ms: int = 0
+    held_by: str = ""
     team: str = ""
     limit_ms: int | None = None
 
@@ -216,6 +222,7 @@ class LineEntry(_Record):
             entry_time_ms=self.entry_time,
             handicap_ms=self.handicap_ms,
             not_before_ms=self.not_before_ms,
+            held_by=self.held_by,
             team=self.team,
             limit_ms=self.limit_ms,
         )

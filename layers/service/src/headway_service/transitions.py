@@ -8,9 +8,11 @@ ledgers together. All are conditional on what was read, so that whoever comes se
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from headway.capacity import minus, plus
+from headway.failures import FailureKind
 from headway.lifecycle import (
     TERMINAL,
     WAITING,
@@ -38,6 +40,27 @@ from headway_service.records import (
     request_item,
     request_key,
 )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Retrial:
+    """How a job whose attempt failed is tried again.
+
+    Attributes:
+        kind: of the failure.
+        not_before_ms: when, at the earliest.
+    """
+
+    kind: FailureKind
+    not_before_ms: int
+
+    def changes(self, job: JobRecord) -> dict[str, Any]:
+        """What that changes about the job."""
+        return {
+            "not_before_ms": self.not_before_ms,
+            "held_by": f"its last attempt failed ({self.kind})",
+            "retried": {**job.retried, self.kind: job.retried.get(self.kind, 0) + 1},
+        }
 
 
 def accept(job: JobRecord, request: str) -> list[Write]:
@@ -73,6 +96,7 @@ def start(
         attempt_count=attempt.number,
         live_attempt=attempt.attempt_name,
         not_before_ms=0,
+        held_by="",
     )
     own = reservation.demand if reservation else {}
     return [
@@ -128,6 +152,7 @@ def postpone(
         attempt_count=attempt.number - 1 if name_is_free else attempt.number,
         live_attempt=None,
         not_before_ms=not_before_ms,
+        held_by="",
     )
     return [
         moved.put(was=job.version),
@@ -201,6 +226,7 @@ def end(
     reservation: ReservationRecord | None,
     now_ms: int,
     expires_at: int,
+    retry: Retrial | None = None,
 ) -> list[Write]:
     """The attempt has ended (or was never launched), and its instances are free, or reserved for the preemptor.
 
@@ -214,6 +240,7 @@ def end(
         reservation: what is already reserved for the preemptor.
         now_ms: now.
         expires_at: when the table may forget the job if it has ended, s since the epoch.
+        retry: how the job is tried again, if it is.
     """
     ended = EndedAttempt(
         attempt_name=attempt.attempt_name,
@@ -235,6 +262,7 @@ def end(
         live_attempt=None,
         attempts=(*job.attempts, ended)[-MAX_ENDED_ATTEMPTS:],
         preemption_count=job.preemption_count + (trigger is JobTrigger.YIELD),
+        **(retry.changes(job) if retry else {}),
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
     )

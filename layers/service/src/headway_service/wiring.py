@@ -107,7 +107,7 @@ class Services:
     @property
     def observer(self) -> Observer:
         """Takes in what SageMaker says."""
-        return Observer(self.table, self.settings.retention_s)
+        return Observer(self.table, self.settings.retention_s, lambda: self._configuration().retry_rules())
 
     @property
     def desk(self) -> Desk:

@@ -1,0 +1,300 @@
+"""The rules that a training job has to keep, whether it is asked for or runs already, and where it breaks them.
+
+Patterns are globs, not regular expressions: ``*`` stands for any text, ``?`` for one character, ``[ab]`` for one of
+these. Nobody can write one that takes long to match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Any
+
+DEFAULT_RUN_TIME_S = 86_400
+"""MaxRuntimeInSeconds of a job without it (API reference, StoppingCondition: "The default value is 1 day")."""
+
+INSTANCE_TYPE = "ResourceConfig.InstanceType"
+"""Stands for the instance type of each part of a job that asks for instances."""
+
+_SPOT = "EnableManagedSpotTraining"
+_RUN_TIME = "StoppingCondition.MaxRuntimeInSeconds"
+_WAIT_TIME = "StoppingCondition.MaxWaitTimeInSeconds"
+
+_MAX_NAMED_PATTERNS = 10
+
+# SageMaker has no numbers beyond it; sums of longer ones could not even be printed.
+_HUGE = 10**12
+
+Finding = tuple[str, str]
+"""Path of a field, and a sentence that says what to change there."""
+
+
+class OnStart(StrEnum):
+    """What is done about a job that has started against a rule."""
+
+    REPORT = "report"
+    STOP = "stop"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingJob:
+    """A training job as rules see it.
+
+    What is not of the shape that SageMaker gives it counts as missing: shapes are checked elsewhere.
+    """
+
+    #: A CreateTrainingJob request, or DescribeTrainingJob's answer: both name their fields alike.
+    description: Mapping[str, Any]
+    #: They come apart from the description, as DescribeTrainingJob does not tell them.
+    tags: Mapping[str, str] = field(default_factory=dict)
+    #: Who is charged; empty if nobody is.
+    team: str = ""
+    preemptible: bool = True
+
+    def at(self, path: str) -> Any:
+        """What stands at a path such as ``VpcConfig.Subnets``; None if nothing does."""
+        return _at(self.description, path)
+
+    @property
+    def spot(self) -> bool:
+        """Whether it runs on spot instances."""
+        return self.at(_SPOT) is True
+
+    def texts(self, path: str) -> list[tuple[str, str | None]]:
+        """The texts at a path, each with its own path; None for what is missing. A list has one for each entry."""
+        if path == INSTANCE_TYPE:
+            return [(f"{part}.InstanceType", _text(_at(asked, "InstanceType"))) for part, asked in self._parts()]
+        found = self.at(path)
+        if isinstance(found, list) and found:
+            return [(f"{path}[{i}]", _text(entry)) for i, entry in enumerate(found)]
+        return [(path, _text(found))]
+
+    def instances(self) -> tuple[str, int]:
+        """How many instances it asks for in all, and where it says so."""
+        parts = self._parts()
+        counts = [_whole(_at(asked, "InstanceCount")) or 0 for _, asked in parts]
+        listed, several, _ = parts[0][0].partition("[")
+        if not several:
+            return f"{listed}.InstanceCount", counts[0]
+        # Groups run side by side; of preferences SageMaker takes one.
+        return listed, sum(counts) if listed.endswith("Groups") else max(counts)
+
+    def _parts(self) -> list[tuple[str, Any]]:
+        """Path and content of each part that asks for instances."""
+        for name in ("InstanceGroups", "InstancePreferences"):
+            listed = self.at(f"ResourceConfig.{name}")
+            if isinstance(listed, list) and listed:
+                return [(f"ResourceConfig.{name}[{i}]", asked) for i, asked in enumerate(listed)]
+        return [("ResourceConfig", self.at("ResourceConfig"))]
+
+
+def tags_in(listed: Any) -> dict[str, str]:
+    """Tags as requests and ListTags give them, ``[{"Key": …, "Value": …}]``, as a mapping."""
+    found = {}
+    for tag in listed if isinstance(listed, list) else []:
+        key, value = _text(_at(tag, "Key")), _text(_at(tag, "Value"))
+        if key is not None and value is not None:
+            found[key] = value
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """The job carries a tag with one of these values."""
+
+    key: str
+    patterns: tuple[str, ...]
+
+    def findings(self, job: TrainingJob) -> Iterator[Finding]:
+        """Where a job breaks it."""
+        value = job.tags.get(self.key)
+        if value is None:
+            yield "Tags", f"has no {self.key!r}: add it{_with(self.patterns)}"
+        elif not matches(value, self.patterns):
+            yield "Tags", f"has {self.key!r} with {value!r:.80}; use {_one_of(self.patterns)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Untagged:
+    """The job carries no tag of these keys."""
+
+    patterns: tuple[str, ...]
+
+    def findings(self, job: TrainingJob) -> Iterator[Finding]:
+        """Where a job breaks it."""
+        for key in sorted(job.tags):
+            if matches(key, self.patterns):
+                yield "Tags", f"has {key!r:.140}, which is not allowed: remove it"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The text at a path, or each text of a list there, is one of these."""
+
+    path: str
+    patterns: tuple[str, ...]
+
+    def findings(self, job: TrainingJob) -> Iterator[Finding]:
+        """Where a job breaks it."""
+        for path, text in job.texts(self.path):
+            if text is None:
+                yield path, f"is missing: add it{_with(self.patterns)}"
+            elif not matches(text, self.patterns):
+                yield path, f"is {text!r:.120}; use {_one_of(self.patterns)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The job has this part."""
+
+    path: str
+
+    def findings(self, job: TrainingJob) -> Iterator[Finding]:
+        """Where a job breaks it."""
+        part = job.at(self.path)
+        if not (isinstance(part, Mapping) and part):
+            yield self.path, "is missing: add it"
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """The job has this switched on."""
+
+    path: str
+
+    def findings(self, job: TrainingJob) -> Iterator[Finding]:
+        """Where a job breaks it."""
+        if job.at(self.path) is not True:
+            yield self.path, "is not on: set it to true"
+
+
+@dataclass(frozen=True, slots=True)
+class MaxInstances:
+    """The job asks for no more instances than this, its groups taken together."""
+
+    most: int
+
+    def findings(self, job: TrainingJob) -> Iterator[Finding]:
+        """Where a job breaks it."""
+        path, count = job.instances()
+        if count > self.most:
+            yield path, f"asks for {count} instances; use at most {self.most}"
+
+
+@dataclass(frozen=True, slots=True)
+class MaxRunTime:
+    """The job runs no longer than this; on spot instances, with the waiting for them."""
+
+    most_s: int
+
+    def findings(self, job: TrainingJob) -> Iterator[Finding]:
+        """Where a job breaks it."""
+        run_time_s, wait_time_s = _whole(job.at(_RUN_TIME)), _whole(job.at(_WAIT_TIME))
+        remedy = f"set it to at most {self.most_s}"
+        if run_time_s is None and self.most_s < DEFAULT_RUN_TIME_S:
+            yield _RUN_TIME, f"is missing, which means {DEFAULT_RUN_TIME_S}; {remedy}"
+        if run_time_s is not None and run_time_s > self.most_s:
+            yield _RUN_TIME, f"is {run_time_s}; {remedy}"
+        # Only jobs on spot instances have one, and it takes in the run time (API reference, StoppingCondition).
+        if wait_time_s is not None and wait_time_s > self.most_s:
+            yield _WAIT_TIME, f"is {wait_time_s}; {remedy}"
+
+
+Requirement = Tagged | Untagged | Allowed | Given | Switched | MaxInstances | MaxRunTime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class When:
+    """Which jobs a rule is for: those that all of this holds for. Without a word it is for all."""
+
+    #: Any of them; empty for all, also for jobs without a team.
+    teams: tuple[str, ...] = ()
+    #: Each key, with one of its patterns.
+    tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: On spot instances, or on demand; None for both.
+    spot: bool | None = None
+    #: May be preempted, or may not; None for both.
+    preemptible: bool | None = None
+
+    def holds(self, job: TrainingJob) -> bool:
+        """Whether it holds for a job."""
+        return (
+            (not self.teams or job.team in self.teams)
+            and self.spot in {None, job.spot}
+            and self.preemptible in {None, job.preemptible}
+            and all(key in job.tags and matches(job.tags[key], patterns) for key, patterns in self.tags.items())
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Violation:
+    """Where a job breaks a rule."""
+
+    #: Name of the rule.
+    rule: str
+    #: Path of the field, e.g. ``ResourceConfig.InstanceCount``.
+    field: str
+    #: A sentence that says what to change, and which rule wants it.
+    message: str
+    #: What is done about it if the job has started.
+    on_start: OnStart
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """Requirements on the jobs that a condition holds for."""
+
+    name: str
+    requirements: tuple[Requirement, ...]
+    when: When = field(default_factory=When)
+    on_start: OnStart = OnStart.REPORT
+    #: Said to people who break it, such as whom to ask; may be empty.
+    note: str = ""
+
+    def violations(self, job: TrainingJob) -> tuple[Violation, ...]:
+        """Where a job breaks it; nowhere, if it is not for this job."""
+        if not self.when.holds(job):
+            return ()
+        by = f"(rule `{self.name}`: {self.note})" if self.note else f"(rule `{self.name}`)"
+        return tuple(
+            Violation(rule=self.name, field=path, message=f"{sentence} {by}", on_start=self.on_start)
+            for requirement in self.requirements
+            for path, sentence in requirement.findings(job)
+        )
+
+
+def violations(rules: Iterable[Rule], job: TrainingJob) -> tuple[Violation, ...]:
+    """Everything by which a job breaks these rules, rule by rule."""
+    return tuple(violation for rule in rules for violation in rule.violations(job))
+
+
+def matches(text: str, patterns: Iterable[str]) -> bool:
+    """Whether a text is what one of some patterns says, in upper and lower case as written."""
+    return any(fnmatchcase(text, pattern) for pattern in patterns)
+
+
+def _one_of(patterns: Sequence[str]) -> str:
+    named = ", ".join(patterns[:_MAX_NAMED_PATTERNS])
+    rest = len(patterns) - _MAX_NAMED_PATTERNS
+    more = f" and {rest} more" if rest > 0 else ""
+    return f"one of {named}{more}" if len(patterns) > 1 else named
+
+
+def _with(patterns: Sequence[str]) -> str:
+    return "" if "*" in patterns else f" with {_one_of(patterns)}"
+
+
+def _at(part: Any, path: str) -> Any:
+    for name in path.split("."):
+        part = part.get(name) if isinstance(part, Mapping) else None
+    return part
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _whole(value: Any) -> int | None:
+    return min(value, _HUGE) if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,18 @@
+"""How all of the configuration document is written: in camel case, with nothing that is not known."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic.alias_generators import to_camel
+
+TeamName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$")]
+
+
+class Document(BaseModel):
+    """A part of the document."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, alias_generator=to_camel, serialize_by_alias=True
+    )

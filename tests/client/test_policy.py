@@ -1,0 +1,186 @@
+"""headway policy lint, headway policy test: with the service's code, and without a queue."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.client.contract import request
+from tests.client.server import ContractServer
+
+Run = Callable[..., tuple[int, str, str]]
+Write = Callable[[str, Any], str]
+
+ROOT = Path(__file__).resolve().parents[2]
+P5 = "ml.p5.48xlarge"
+POLICY: dict[str, Any] = {
+    "pools": {P5: {"size": 2}},
+    "teams": {"a": {}, "b": {}},
+    "rules": {
+        "small": {"when": {"teams": ["a"]}, "require": {"maxRunTimeSeconds": 60}, "message": "ask Ada"},
+        "vpc": {"require": {"vpc": True}},
+    },
+}
+IN_VPC: dict[str, Any] = {"VpcConfig": {"Subnets": ["subnet-1"], "SecurityGroupIds": ["sg-1"]}}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write(name: str, document: Any) -> str:
+        path = tmp_path / name
+        path.write_text(json.dumps(document))
+        return str(path)
+
+    return write
+
+
+def job(team: str = "a", **changes: Any) -> dict[str, Any]:
+    return request("job1", Tags=[{"Key": "team", "Value": team}], **changes)
+
+
+def test_a_document_is_checked_without_a_queue(run: Run, write: Write, server: ContractServer):
+    assert run("policy", "lint", write("p.json", POLICY)) == (
+        0,
+        "The queue would take this document; 0 warnings.\n",
+        "",
+    )
+    assert server.received == []
+
+
+def test_every_problem_of_a_document_is_told_with_its_field(run: Run, write: Write):
+    rules = {"a": {"require": {}}, "b": {"require": {"roles": []}}, "c": {"when": {"teams": ["x"]}}}
+    code, out, err = run("policy", "lint", write("p.json", {**POLICY, "rules": rules}))
+
+    assert (code, out) == (3, "")
+    for told in ("rules.a.require: asks for nothing", "rules.b.require.roles: ", "rules.c.require: "):
+        assert told in err
+    code, _, err = run("policy", "lint", write("p.json", {}), "-o", "json")
+    assert (code, json.loads(err)["error"]["code"]) == (3, "InvalidConfiguration")
+
+
+def test_what_is_hardly_meant_is_told_and_is_no_error(run: Run, write: Write):
+    rules = {"a": {"require": {"instanceTypes": ["ml.g5.*"]}}}
+    path = write("p.json", {**POLICY, "rules": rules})
+    code, out, err = run("policy", "lint", path)
+
+    assert (code, err) == (0, "")
+    assert out.startswith("rules.a.require.instanceTypes: allows none of the pools")
+    assert out.endswith("\nThe queue would take this document; 1 warning.\n")
+    assert json.loads(run("policy", "lint", path, "-o", "json")[1])["warnings"][0]["field"].startswith("rules.a.")
+
+
+def test_a_request_that_would_be_refused_is_told_what_to_change(run: Run, write: Write, server: ContractServer):
+    code, out, err = run("policy", "test", write("p.json", POLICY), "--request", write("job.json", job()))
+
+    assert (code, err) == (3, "")
+    lines = [line.split(maxsplit=3) for line in out.splitlines()]
+    assert lines[2][:3] == ["small", "broken", "StoppingCondition.MaxRuntimeInSeconds"]
+    assert lines[2][3] == "is 3600; set it to at most 60 (rule `small`: ask Ada)"
+    assert lines[3] == ["vpc", "broken", "VpcConfig", "is missing: add it (rule `vpc`)"]
+    assert out.endswith("The queue would refuse this job of team a.\n")
+    assert server.received == []
+
+
+def test_a_request_that_would_be_taken_is_exit_code_0_for_the_team_that_is_asked_for(run: Run, write: Write):
+    files = [write("p.json", POLICY), "--request", write("job.json", job(**IN_VPC))]
+    code, out, _ = run("policy", "test", *files, "--team", "b")
+
+    assert code == 0
+    assert out.splitlines()[2].split() == ["small", "doesn't", "apply", "-", "-"]
+    assert out.splitlines()[3].split() == ["vpc", "kept", "-", "-"]
+    assert out.endswith("The queue would take this job of team b.\n")
+    assert run("policy", "test", *files)[0] == 3
+
+
+def test_a_request_is_told_what_is_wrong_beside_the_rules(run: Run, write: Write):
+    wrong = job("c", RoleArn=1, **IN_VPC)
+    code, out, _ = run("policy", "test", write("p.json", POLICY), "--request", write("job.json", wrong))
+
+    assert code == 3
+    told = [line.split()[:3] for line in out.splitlines()]
+    assert ["-", "invalid", "RoleArn"] in told
+    assert ["-", "invalid", "Tags[0].Value"] in told
+    assert out.endswith("The queue would refuse this job.\n")
+
+
+def test_a_verdict_comes_as_json(run: Run, write: Write):
+    code, out, _ = run(
+        "policy", "test", write("p.json", POLICY), "--request", write("job.json", job(**IN_VPC)), "-o", "json"
+    )
+
+    assert code == 3
+    assert json.loads(out) == {
+        "refused": True,
+        "team": "a",
+        "rules": [
+            {
+                "rule": "small",
+                "applies": True,
+                "violations": [
+                    {
+                        "field": "StoppingCondition.MaxRuntimeInSeconds",
+                        "message": "is 3600; set it to at most 60 (rule `small`: ask Ada)",
+                    }
+                ],
+            },
+            {"rule": "vpc", "applies": True, "violations": []},
+        ],
+        "problems": [],
+    }
+
+
+def test_a_document_that_cannot_be_tried_is_no_refusal_of_the_request(run: Run, write: Write):
+    code, out, err = run("policy", "test", write("p.json", {}), "--request", write("job.json", job()))
+
+    assert (code, out) == (2, "")
+    assert "pools: Field required" in err
+
+
+def test_without_rules_only_the_verdict_is_shown(run: Run, write: Write):
+    policy = {"pools": {P5: {"size": 2}}}
+    assert run("policy", "test", write("p.json", policy), "--request", write("job.json", request("job1"))) == (
+        0,
+        "The queue would take this job.\n",
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["policy"], "ACTION"),
+        (["policy", "lint"], "FILE"),
+        (["policy", "test", "p.json"], "--request"),
+        (["policy", "lint", "/nowhere/p.json"], "can't be read"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(run: Run, arguments: list[str], words: str):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+
+
+def test_what_a_document_says_can_not_move_the_cursor(run: Run, write: Write):
+    rules = {"vpc": {"require": {"vpc": True}, "message": "a\x1b[2Jb"}}
+    files = [write("p.json", {**POLICY, "rules": rules}), "--request", write("job.json", job())]
+    assert "a\\x1b[2Jb" in run("policy", "test", *files)[1]
+
+
+def test_where_the_service_is_not_installed_it_says_what_to_install(write: Write):
+    path = os.pathsep.join(str(ROOT / folder) for folder in ("client/src", "layers/core/src"))
+    # -S leaves out the environment's packages, among them the checkout.
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "headway_client.cli", "policy", "lint", write("p.json", POLICY)],
+        env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=30, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 2
+    assert "headway_service is missing" in done.stderr
+    assert "extra `policy`" in done.stderr

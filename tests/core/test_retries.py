@@ -1,0 +1,72 @@
+"""Whether a failed job is tried again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.errors import InvalidPolicy
+from headway.failures import FailureKind
+from headway.retries import MAX_BACKOFF_MS, Failure, Retry, judge
+
+MINUTE = 60_000
+RULES = {
+    FailureKind.SERVICE: Retry(max_per_job=3, backoff_ms=MINUTE),
+    FailureKind.CODE: Retry(max_per_job=2, backoff_ms=MINUTE, min_run_ms=120 * MINUTE),
+    FailureKind.SPOT: Retry(max_per_job=0, backoff_ms=MINUTE),
+}
+FAILED = Failure(kind=FailureKind.SERVICE, ran_ms=5 * MINUTE, retried=0, repeated=False)
+CODE = replace(FAILED, kind=FailureKind.CODE, ran_ms=120 * MINUTE)
+
+
+@pytest.mark.parametrize(
+    ("failure", "wait_ms", "sentence"),
+    [
+        (FAILED, MINUTE, "tried again in 60 s (retry 1 of 3)"),
+        (replace(FAILED, retried=2), 4 * MINUTE, "tried again in 240 s (retry 3 of 3)"),
+        (replace(FAILED, retried=3), None, "a failure of the kind `service` is tried again 3 times at most"),
+        (replace(FAILED, repeated=True), MINUTE, "tried again in 60 s (retry 1 of 3)"),
+        (CODE, MINUTE, "tried again in 60 s (retry 1 of 2)"),
+        (replace(CODE, repeated=True), None, "it failed in the same way before"),
+        (
+            replace(CODE, ran_ms=120 * MINUTE - 1000),
+            None,
+            "a failure of the kind `code` is tried again only if it comes after 7200 s, and it came after 7199 s",
+        ),
+        (replace(FAILED, kind=FailureKind.REQUEST), None, "a failure of the kind `request` is not tried again"),
+        (replace(FAILED, kind=FailureKind.SPOT), None, "a failure of the kind `spot` is not tried again"),
+    ],
+)
+def test_a_failed_job_is_tried_again_as_the_policy_says(failure: Failure, wait_ms: int | None, sentence: str) -> None:
+    verdict = judge(failure, RULES)
+    assert (verdict.wait_ms, verdict.sentence) == (wait_ms, sentence)
+
+
+retries = st.builds(
+    Retry, max_per_job=st.integers(0, 1000), backoff_ms=st.integers(0, 10**9), min_run_ms=st.integers(0, 10**9)
+)
+failures = st.builds(
+    Failure,
+    kind=st.sampled_from(FailureKind),
+    ran_ms=st.integers(0, 10**10),
+    retried=st.integers(0, 10_000),
+    repeated=st.booleans(),
+)
+
+
+@given(failures, st.dictionaries(st.sampled_from(FailureKind), retries))
+def test_retries_come_to_an_end_and_waits_are_bounded(failure: Failure, rules: dict[FailureKind, Retry]) -> None:
+    wait_ms = judge(failure, rules).wait_ms
+    if wait_ms is not None:
+        assert failure.retried < rules[failure.kind].max_per_job
+        assert 0 <= wait_ms <= MAX_BACKOFF_MS
+
+
+@pytest.mark.parametrize("wrong", [{"max_per_job": -1}, {"backoff_ms": -1}, {"min_run_ms": -1}])
+def test_negative_numbers_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidPolicy, match="negative"):
+        Retry(**{"max_per_job": 1, "backoff_ms": 1, **wrong})

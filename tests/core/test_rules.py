@@ -1,0 +1,361 @@
+"""What each requirement and each condition of a rule says to a job, one that keeps it and one that does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.rules import (
+    INSTANCE_TYPE,
+    Allowed,
+    Given,
+    MaxInstances,
+    MaxRunTime,
+    OnStart,
+    Requirement,
+    Rule,
+    Switched,
+    Tagged,
+    TrainingJob,
+    Untagged,
+    When,
+    matches,
+    tags_in,
+    violations,
+)
+
+P5, G5 = "ml.p5.48xlarge", "ml.g5.xlarge"
+ROLE = "arn:aws:iam::123456789012:role/training-a"
+ROLES = Allowed("RoleArn", ("arn:aws:iam::*:role/training-*", "arn:aws:iam::*:role/eval"))
+TYPES = Allowed(INSTANCE_TYPE, ("ml.g5.*",))
+SUBNETS = Allowed("VpcConfig.Subnets", ("subnet-1", "subnet-2"))
+CHECKPOINTS = Given("CheckpointConfig")
+HOUR = MaxRunTime(3600)
+RUN_TIME, WAIT_TIME = "StoppingCondition.MaxRuntimeInSeconds", "StoppingCondition.MaxWaitTimeInSeconds"
+
+
+def on(count: int, kind: str = G5) -> dict[str, Any]:
+    return {"ResourceConfig": {"InstanceType": kind, "InstanceCount": count}}
+
+
+def listed(name: str, *asked: tuple[str, int]) -> dict[str, Any]:
+    return {"ResourceConfig": {name: [{"InstanceType": kind, "InstanceCount": count} for kind, count in asked]}}
+
+
+def runs(run_time_s: int | None = None, wait_time_s: int | None = None, *, spot: bool = False) -> dict[str, Any]:
+    given = {"MaxRuntimeInSeconds": run_time_s, "MaxWaitTimeInSeconds": wait_time_s}
+    stopping = {name: value for name, value in given.items() if value is not None}
+    return {"StoppingCondition": stopping, "EnableManagedSpotTraining": spot}
+
+
+def broken(requirement: Requirement, description: Any, tags: dict[str, str] | None = None) -> list[tuple[str, str]]:
+    job = TrainingJob(description=description, tags=tags or {})
+    return list(requirement.findings(job))
+
+
+KEPT: list[tuple[str, Requirement, dict[str, Any], dict[str, str]]] = [
+    ("a required tag with any value", Tagged("project", ("*",)), {}, {"project": ""}),
+    ("a required tag with one of its values", Tagged("env", ("dev", "prod")), {}, {"env": "prod"}),
+    ("a required tag that matches a pattern", Tagged("cost", ("cc-??", "x")), {}, {"cost": "cc-42"}),
+    ("other tags than those forbidden", Untagged(("legacy-*",)), {}, {"legacy": "x"}),
+    ("an allowed instance type", TYPES, on(1), {}),
+    ("groups of allowed instance types", TYPES, listed("InstanceGroups", (G5, 1), ("ml.g5.2xlarge", 1)), {}),
+    ("as many instances as allowed", MaxInstances(2), on(2), {}),
+    ("groups with as many instances together", MaxInstances(3), listed("InstanceGroups", (G5, 1), (P5, 2)), {}),
+    ("preferences, of which one is taken", MaxInstances(2), listed("InstancePreferences", (G5, 1), (P5, 2)), {}),
+    ("no instances at all", MaxInstances(1), {}, {}),
+    ("the longest run time", HOUR, runs(3600), {}),
+    ("the longest wait for spot", HOUR, runs(1800, 3600, spot=True), {}),
+    ("SageMaker's default run time where a day is allowed", MaxRunTime(86_400), {}, {}),
+    ("a checkpoint configuration", CHECKPOINTS, {"CheckpointConfig": {"S3Uri": "s3://b/c"}}, {}),
+    ("an allowed role", ROLES, {"RoleArn": ROLE}, {}),
+    ("allowed subnets", SUBNETS, {"VpcConfig": {"Subnets": ["subnet-2", "subnet-1"]}}, {}),
+    ("a switch that is on", Switched("EnableNetworkIsolation"), {"EnableNetworkIsolation": True}, {}),
+]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "description", "tags"), [row[1:] for row in KEPT], ids=[row[0] for row in KEPT]
+)
+def test_a_job_keeps(requirement: Requirement, description: dict[str, Any], tags: dict[str, str]) -> None:
+    assert broken(requirement, description, tags) == []
+
+
+BROKEN: list[tuple[str, Requirement, dict[str, Any], dict[str, str], list[tuple[str, str]]]] = [
+    (
+        "a missing tag of any value",
+        Tagged("project", ("*",)),
+        {},
+        {"Project": "x"},
+        [("Tags", "has no 'project': add it")],
+    ),
+    (
+        "a missing tag of some values",
+        Tagged("env", ("dev", "prod")),
+        {},
+        {},
+        [("Tags", "has no 'env': add it with one of dev, prod")],
+    ),
+    (
+        "a tag with another value",
+        Tagged("cost", ("cc-??",)),
+        {},
+        {"cost": "CC-42"},
+        [("Tags", "has 'cost' with 'CC-42'; use cc-??")],
+    ),
+    (
+        "forbidden tags",
+        Untagged(("legacy-*",)),
+        {},
+        {"legacy-b": "x", "legacy-a": "x"},
+        [
+            ("Tags", "has 'legacy-a', which is not allowed: remove it"),
+            ("Tags", "has 'legacy-b', which is not allowed: remove it"),
+        ],
+    ),
+    (
+        "another instance type",
+        TYPES,
+        on(1, P5),
+        {},
+        [(INSTANCE_TYPE, "is 'ml.p5.48xlarge'; use ml.g5.*")],
+    ),
+    (
+        "each group of another instance type",
+        TYPES,
+        listed("InstanceGroups", (P5, 1), (G5, 1), ("ml.c5.large", 1)),
+        {},
+        [
+            ("ResourceConfig.InstanceGroups[0].InstanceType", "is 'ml.p5.48xlarge'; use ml.g5.*"),
+            ("ResourceConfig.InstanceGroups[2].InstanceType", "is 'ml.c5.large'; use ml.g5.*"),
+        ],
+    ),
+    (
+        "no instance type, as SageMaker picks one",
+        TYPES,
+        {},
+        {},
+        [(INSTANCE_TYPE, "is missing: add it with ml.g5.*")],
+    ),
+    (
+        "one instance too many",
+        MaxInstances(2),
+        on(3),
+        {},
+        [("ResourceConfig.InstanceCount", "asks for 3 instances; use at most 2")],
+    ),
+    (
+        "groups with too many instances together",
+        MaxInstances(2),
+        listed("InstanceGroups", (G5, 1), (P5, 2)),
+        {},
+        [("ResourceConfig.InstanceGroups", "asks for 3 instances; use at most 2")],
+    ),
+    (
+        "a preference with too many instances",
+        MaxInstances(2),
+        listed("InstancePreferences", (G5, 3), (P5, 1)),
+        {},
+        [("ResourceConfig.InstancePreferences", "asks for 3 instances; use at most 2")],
+    ),
+    (
+        "counts that add up to more digits than Python prints",
+        MaxInstances(2),
+        listed("InstanceGroups", *[(G5, 10**4300 - 1)] * 2),
+        {},
+        [("ResourceConfig.InstanceGroups", "asks for 2000000000000 instances; use at most 2")],
+    ),
+    ("a longer run time", HOUR, runs(3601), {}, [(RUN_TIME, "is 3601; set it to at most 3600")]),
+    (
+        "no run time, which means a day",
+        HOUR,
+        {},
+        {},
+        [(RUN_TIME, "is missing, which means 86400; set it to at most 3600")],
+    ),
+    (
+        "a longer wait for spot",
+        HOUR,
+        runs(1800, 3601, spot=True),
+        {},
+        [(WAIT_TIME, "is 3601; set it to at most 3600")],
+    ),
+    ("no checkpoint configuration", CHECKPOINTS, {}, {}, [("CheckpointConfig", "is missing: add it")]),
+    (
+        "an empty checkpoint configuration",
+        CHECKPOINTS,
+        {"CheckpointConfig": {}},
+        {},
+        [("CheckpointConfig", "is missing: add it")],
+    ),
+    (
+        "another role",
+        ROLES,
+        {"RoleArn": "arn:aws:iam::1:role/admin"},
+        {},
+        [
+            (
+                "RoleArn",
+                "is 'arn:aws:iam::1:role/admin'; use one of arn:aws:iam::*:role/training-*, arn:aws:iam::*:role/eval",
+            )
+        ],
+    ),
+    (
+        "one subnet of another kind",
+        SUBNETS,
+        {"VpcConfig": {"Subnets": ["subnet-1", "subnet-3"]}},
+        {},
+        [("VpcConfig.Subnets[1]", "is 'subnet-3'; use one of subnet-1, subnet-2")],
+    ),
+    (
+        "no VPC where subnets are named",
+        SUBNETS,
+        {},
+        {},
+        [("VpcConfig.Subnets", "is missing: add it with one of subnet-1, subnet-2")],
+    ),
+    (
+        "a switch that is off",
+        Switched("EnableNetworkIsolation"),
+        {"EnableNetworkIsolation": False},
+        {},
+        [("EnableNetworkIsolation", "is not on: set it to true")],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("requirement", "description", "tags", "told"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN]
+)
+def test_a_job_breaks_a_requirement_and_is_told_what_to_change(
+    requirement: Requirement, description: dict[str, Any], tags: dict[str, str], told: list[tuple[str, str]]
+) -> None:
+    assert broken(requirement, description, tags) == told
+
+
+def test_of_many_patterns_the_first_are_named() -> None:
+    (told,) = broken(Allowed("RoleArn", tuple(f"arn:{i}" for i in range(12))), {"RoleArn": "x"})
+    assert told[1].endswith("arn:8, arn:9 and 2 more")
+
+
+SPOT, ON_DEMAND = {"EnableManagedSpotTraining": True}, {"EnableManagedSpotTraining": False}
+CONDITIONS: list[tuple[str, When, TrainingJob, bool]] = [
+    ("no condition", When(), TrainingJob(description={}), True),
+    ("its team", When(teams=("a", "b")), TrainingJob(description={}, team="b"), True),
+    ("another team", When(teams=("a",)), TrainingJob(description={}, team="b"), False),
+    ("no team", When(teams=("a",)), TrainingJob(description={}), False),
+    ("a tag's value", When(tags={"env": ("prod*",)}), TrainingJob(description={}, tags={"env": "prod-eu"}), True),
+    ("another value", When(tags={"env": ("prod*",)}), TrainingJob(description={}, tags={"env": "dev"}), False),
+    ("no such tag", When(tags={"env": ("*",)}), TrainingJob(description={}, tags={"Env": "dev"}), False),
+    (
+        "one tag of two",
+        When(tags={"a": ("*",), "b": ("*",)}),
+        TrainingJob(description={}, tags={"a": "1", "c": "1"}),
+        False,
+    ),
+    ("spot", When(spot=True), TrainingJob(description=SPOT), True),
+    ("on demand where spot is meant", When(spot=True), TrainingJob(description={}), False),
+    ("on demand", When(spot=False), TrainingJob(description=ON_DEMAND), True),
+    ("preemptible", When(preemptible=True), TrainingJob(description={}), True),
+    ("not preemptible", When(preemptible=False), TrainingJob(description={}, preemptible=False), True),
+    (
+        "all but one part of a condition",
+        When(teams=("a",), spot=True, preemptible=True),
+        TrainingJob(description=SPOT, team="a", preemptible=False),
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(("when", "job", "holds"), [row[1:] for row in CONDITIONS], ids=[row[0] for row in CONDITIONS])
+def test_a_rule_is_for_the_jobs_that_all_of_its_condition_holds_for(when: When, job: TrainingJob, holds: bool) -> None:
+    rule = Rule(name="r", when=when, requirements=(CHECKPOINTS,))
+    assert bool(rule.violations(job)) is holds
+
+
+def test_a_violation_says_which_rule_wants_it_whom_to_ask_and_what_is_done_about_a_job_that_started() -> None:
+    rule = Rule(name="vpc", requirements=(Given("VpcConfig"),), on_start=OnStart.STOP, note="ask Ada")
+    (violation,) = rule.violations(TrainingJob(description={}))
+    assert (violation.rule, violation.field, violation.on_start) == ("vpc", "VpcConfig", "stop")
+    assert violation.message == "is missing: add it (rule `vpc`: ask Ada)"
+
+
+def test_every_violation_of_every_rule_is_told_rule_by_rule() -> None:
+    rules = [Rule(name="b", requirements=(CHECKPOINTS, ROLES)), Rule(name="a", requirements=(TYPES,))]
+    found = violations(rules, TrainingJob(description={}))
+    assert [(each.rule, each.field) for each in found] == [
+        ("b", "CheckpointConfig"),
+        ("b", "RoleArn"),
+        ("a", INSTANCE_TYPE),
+    ]
+
+
+def test_what_a_request_says_in_tags_and_describe_says_apart_is_judged_alike() -> None:
+    rule = Rule(name="r", when=When(tags={"env": ("prod",)}), requirements=(Tagged("owner", ("*",)), ROLES))
+    listed_tags = [{"Key": "env", "Value": "prod"}]
+    request = {"RoleArn": "x", "Tags": listed_tags}
+    answer = {"RoleArn": "x", "TrainingJobStatus": "InProgress"}
+    tags = tags_in(listed_tags)
+    assert rule.violations(TrainingJob(description=request, tags=tags)) == rule.violations(
+        TrainingJob(description=answer, tags=tags)
+    )
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+NAMES = (
+    "RoleArn", "Tags", "ResourceConfig", "InstanceType", "InstanceCount", "InstanceGroups", "InstancePreferences",
+    "StoppingCondition", "MaxRuntimeInSeconds", "MaxWaitTimeInSeconds", "EnableManagedSpotTraining", "VpcConfig",
+    "Subnets", "CheckpointConfig", "EnableNetworkIsolation", "Key", "Value",
+)  # fmt: skip
+# JSON that looks like a request in places, and is anything at all in others.
+requests = st.dictionaries(
+    st.sampled_from(NAMES),
+    st.recursive(
+        json_values,
+        lambda inner: st.dictionaries(st.sampled_from(NAMES), inner, max_size=4) | st.lists(inner, max_size=3),
+        max_leaves=10,
+    ),
+)
+patterns = st.lists(st.text(alphabet="ab*?[]!-^\\&|~#", max_size=10), min_size=1, max_size=3).map(tuple)
+requirements = st.one_of(
+    st.builds(Tagged, st.sampled_from(["a", "b"]), patterns),
+    st.builds(Untagged, patterns),
+    st.builds(Allowed, st.sampled_from(["RoleArn", INSTANCE_TYPE, "VpcConfig.Subnets"]), patterns),
+    st.builds(Given, st.sampled_from(["CheckpointConfig", "VpcConfig"])),
+    st.just(Switched("EnableNetworkIsolation")),
+    st.builds(MaxInstances, st.integers(1, 10)),
+    st.builds(MaxRunTime, st.integers(1, 100_000)),
+)
+conditions = st.builds(
+    When,
+    teams=st.lists(st.sampled_from(["x", "y"]), max_size=1).map(tuple),
+    tags=st.dictionaries(st.sampled_from(["a", "b"]), patterns, max_size=1),
+    spot=st.sampled_from([None, True, False]),
+    preemptible=st.sampled_from([None, True, False]),
+)
+rules = st.builds(Rule, name=st.just("r"), requirements=st.lists(requirements, max_size=3).map(tuple), when=conditions)
+
+
+@given(st.lists(rules, max_size=3), rules, requests, st.sampled_from(["", "x"]), st.booleans())
+def test_nothing_that_looks_like_a_request_makes_rules_fail_and_more_rules_find_no_less(
+    some: list[Rule], one: Rule, request: dict[str, Any], team: str, preemptible: bool
+) -> None:
+    job = TrainingJob(description=request, tags=tags_in(request.get("Tags")), team=team, preemptible=preemptible)
+    assert violations([*some, one], job) == violations(some, job) + violations([one], job)
+
+
+@given(st.text(alphabet="ab", max_size=20), patterns)
+def test_a_pattern_never_fails_and_a_text_matches_itself(text: str, some: tuple[str, ...]) -> None:
+    matches(text, some)
+    assert matches(text, (*some, text))
+
+
+def test_a_pattern_made_to_take_long_does_not() -> None:
+    assert not matches("a" * 5_000 + "b", ("*a" * 100 + "c",))

@@ -1,0 +1,123 @@
+"""A configuration document tried out: what it would say to a request, and what about it is hardly meant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headway_service.errors import InvalidConfiguration
+from headway_service.rehearsal import lint, rehearse
+from tests.service.world import P5, on, request
+
+POOLS = {"pools": {P5: {"size": 2}, "ml.g5.xlarge": {"size": 8}}}
+SMALL = {"when": {"teams": ["a"]}, "require": {"maxInstances": 1}}
+TRACED = {"require": {"tags": {"project": ["*"]}}}
+DOCUMENT = {**POOLS, "teams": {"a": {}, "b": {}}, "rules": {"small": SMALL, "traced": TRACED}}
+
+
+def tags(**named: str) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": value} for key, value in named.items()]
+
+
+def test_each_rule_says_whether_it_is_for_a_request_and_what_it_finds() -> None:
+    found = rehearse(DOCUMENT, request("x", ResourceConfig=on(2), Tags=tags(team="a", project="p")))
+    assert (found.team, found.refused, found.problems) == ("a", True, [])
+    assert [(each.rule, each.applies, [v.field for v in each.violations]) for each in found.verdicts] == [
+        ("small", True, ["ResourceConfig.InstanceCount"]),
+        ("traced", True, []),
+    ]
+
+
+def test_a_request_can_be_tried_for_another_team() -> None:
+    asked = request("x", ResourceConfig=on(2), Tags=[*tags(project="p"), {"Key": "headway:team", "Value": "a"}])
+    found = rehearse(DOCUMENT, asked, "b")
+    assert (found.team, found.refused) == ("b", False)
+    assert [each.applies for each in found.verdicts] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("changes", "team", "field"),
+    [
+        ({"RoleArn": None}, "a", "RoleArn"),
+        ({"ResourceConfig": on(3)}, "b", "ResourceConfig.InstanceCount"),
+        ({}, "c", "Tags[1].Value"),
+        ({"Tags": "none"}, "b", "Tags"),
+    ],
+    ids=["not valid", "more than the pool has", "an unknown team", "tags of the wrong shape"],
+)
+def test_whatever_else_is_wrong_with_a_request_is_told_too(changes: dict[str, Any], team: str, field: str) -> None:
+    found = rehearse(DOCUMENT, request("x", **{"Tags": tags(project="p"), **changes}), team)
+    assert found.refused
+    assert field in [problem.field for problem in found.problems]
+
+
+@pytest.mark.parametrize("document", [{}, {**POOLS, "rules": {"a": {"require": {}}}}], ids=["no pools", "a bad rule"])
+def test_a_document_that_the_queue_would_refuse_is_not_tried(document: dict[str, Any]) -> None:
+    with pytest.raises(InvalidConfiguration):
+        rehearse(document, request("x"))
+    with pytest.raises(InvalidConfiguration):
+        lint(document)
+
+
+def test_a_document_too_long_to_be_kept_is_refused() -> None:
+    named = {f"rule-{i}": {"require": {"images": ["x" * 250]}} for i in range(50)}
+    with pytest.raises(InvalidConfiguration, match="at most 8192"):
+        lint({**POOLS, "rules": named})
+
+
+WARNINGS: list[tuple[str, dict[str, Any], list[tuple[str, str]]]] = [
+    ("nothing", DOCUMENT, []),
+    (
+        "a rule for jobs that nobody may submit",
+        {**POOLS, "rules": {"a": {"when": {"preemptible": False}, "require": {"vpc": True}}}},
+        [("rules.a.when.preemptible", "is for no request")],
+    ),
+    (
+        "the same where jobs may opt out",
+        {
+            **POOLS,
+            "preemption": {"optOut": True},
+            "rules": {"a": {"when": {"preemptible": False}, "require": {"vpc": True}}},
+        },
+        [],
+    ),
+    (
+        "rules for tags that no request carries",
+        {
+            **POOLS,
+            "rules": {
+                "a": {"when": {"tags": {"headway:job": ["*"]}}, "require": {"vpc": True}},
+                "b": {"when": {"tags": {"aws:createdBy": ["*"]}}, "require": {"vpc": True}},
+            },
+        },
+        [("rules.a.when.tags.headway:job", "is for no request"), ("rules.b.when.tags.aws:createdBy", "no request")],
+    ),
+    (
+        "instance types of which there is no pool",
+        {**POOLS, "rules": {"a": {"require": {"instanceTypes": ["ml.g6.*", "ml.p4d.24xlarge"]}}}},
+        [("rules.a.require.instanceTypes", "allows none of the pools")],
+    ),
+    (
+        "rules that contradict each other",
+        {
+            **POOLS,
+            "rules": {
+                "a": {"require": {"instanceTypes": ["ml.g5.*"]}},
+                "b": {"require": {"instanceTypes": [P5]}},
+                "c": {"require": {"tags": {"x": ["*"]}, "forbiddenTags": ["x"]}},
+            },
+        },
+        [
+            ("rules.a.require", "contradicts the rule b about ResourceConfig.InstanceType, so that every job under bo"),
+            ("rules.c.require", "contradicts itself about the tag 'x', so that every job under it is refused"),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("document", "expected"), [row[1:] for row in WARNINGS], ids=[row[0] for row in WARNINGS])
+def test_a_valid_document_is_warned_of(document: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+    found = lint(document)
+    assert [each.field for each in found] == [field for field, _ in expected]
+    assert all(words in each.message for each, (_, words) in zip(found, expected, strict=True))
