@@ -186,7 +186,9 @@ def test_numbers_that_make_no_sense_are_refused(
 
 
 def test_a_policy_that_does_not_exist_is_refused_with_those_that_do() -> None:
-    with pytest.raises(UnknownPolicy, match="no policy 'lifo'; choose from headway, fifo, easy, sjf, article"):
+    with pytest.raises(
+        UnknownPolicy, match="no policy 'lifo'; choose from headway, headway-short, fifo, easy, sjf, article"
+    ):
         contender("lifo")
 
 

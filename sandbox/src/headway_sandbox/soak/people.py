@@ -26,6 +26,9 @@ SMALL = [[(P5, 1)], [(G5, 1)]]
 LARGE = [[(P5, 2)], [(G5, 2)], [(G5, 3)], [(P5, 1), (G5, 1)]]
 """What jobs demand."""
 
+RETRIES = {"capacity": {"maxPerJob": 2}, "code": {"maxPerJob": 1, "backoffSeconds": 0}}
+"""Fewer and sooner than usual, so that they come to an end within a life."""
+
 ACTS = 40
 """Things that people do in one life."""
 
@@ -171,4 +174,5 @@ class People:
 
 def document_of(sizes: Mapping[str, int], teams: Mapping[str, Any], **rules: Any) -> dict[str, Any]:
     """A configuration document."""
-    return {"pools": {pool: {"size": size} for pool, size in sizes.items()}, "teams": teams, **rules}
+    pools = {pool: {"size": size} for pool, size in sizes.items()}
+    return {"pools": pools, "teams": teams, "retries": RETRIES, **rules}
