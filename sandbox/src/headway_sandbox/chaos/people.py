@@ -26,6 +26,9 @@ PAUSE_S = 0.25
 WHIM_S = 0.8
 """Between two stops or changes of a priority, on average; twice as long at most."""
 
+RETRIES = {kind: {"maxPerJob": 1, "backoffSeconds": 1} for kind in ("service", "capacity")}
+"""After which failures jobs are tried again: sooner than usual, as these waits pass at no greater speed."""
+
 _RETRY_S = 0.5
 _DEMANDS = [[(P5, 1)], [(P5, 1)], [(P5, 3)], [(G5, 1)], [(G5, 1)], [(G5, 4)], [(P5, 1), (G5, 2)]]
 _OUTCOMES = [*["complete"] * 12, "AlgorithmError: exit code 1", "InternalServerError: We are sorry.", "CapacityError"]
@@ -61,7 +64,8 @@ class People:
 
     def set_pools(self, sizes: Mapping[str, int]) -> None:
         """Configure the pools."""
-        self._api().put_config({"pools": {pool: {"size": size} for pool, size in sizes.items()}})
+        pools = {pool: {"size": size} for pool, size in sizes.items()}
+        self._api().put_config({"pools": pools, "retries": RETRIES})
 
     def go_home(self) -> None:
         """Have everybody stop asking."""
