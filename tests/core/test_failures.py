@@ -22,7 +22,6 @@ from headway.failures import SIGNS, FailureKind, failure_kind
         ("Failed", None, "unknown"),
         ("MaxRuntimeExceeded", None, "time"),
         ("MaxWaitTimeExceeded", "ClientError: it had waited too long", "time"),
-        ("Interrupted", None, "spot"),
     ],
 )
 def test_a_failure_is_of_the_kind_that_its_text_tells(status: str, reason: str | None, kind: str) -> None:

@@ -17,7 +17,7 @@ MINUTE = 60_000
 RULES = {
     FailureKind.SERVICE: Retry(max_per_job=3, backoff_ms=MINUTE),
     FailureKind.CODE: Retry(max_per_job=2, backoff_ms=MINUTE, min_run_ms=120 * MINUTE),
-    FailureKind.SPOT: Retry(max_per_job=0, backoff_ms=MINUTE),
+    FailureKind.TIME: Retry(max_per_job=0, backoff_ms=MINUTE),
 }
 FAILED = Failure(kind=FailureKind.SERVICE, ran_ms=5 * MINUTE, retried=0, repeated=False)
 CODE = replace(FAILED, kind=FailureKind.CODE, ran_ms=120 * MINUTE)
@@ -38,7 +38,7 @@ CODE = replace(FAILED, kind=FailureKind.CODE, ran_ms=120 * MINUTE)
             "a failure of the kind `code` is tried again only if it comes after 7200 s, and it came after 7199 s",
         ),
         (replace(FAILED, kind=FailureKind.REQUEST), None, "a failure of the kind `request` is not tried again"),
-        (replace(FAILED, kind=FailureKind.SPOT), None, "a failure of the kind `spot` is not tried again"),
+        (replace(FAILED, kind=FailureKind.TIME), None, "a failure of the kind `time` is not tried again"),
     ],
 )
 def test_a_failed_job_is_tried_again_as_the_policy_says(failure: Failure, wait_ms: int | None, sentence: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -11,6 +11,7 @@ from botocore.credentials import Credentials
 from headway_client.api import HeadwayApi
 from headway_client.documents import JOB_STATES, Job, JobDetails
 from headway_client.errors import ConflictError
+from headway_sandbox.chaos.invariants import most_at_once
 from headway_sandbox.errors import SandboxError
 from headway_sandbox.sandbox import Sandbox
 from tests.e2e.command_line import CommandLine
@@ -19,8 +20,6 @@ from tests.service.world import P5, request
 
 ENDLESS = {"SANDBOX_RUN_SECONDS": "86400"}
 """Environment of a training job that ends when a test says so."""
-
-ENDED = {"Completed", "Failed", "Stopped"}
 
 
 class QueueView:
@@ -157,17 +156,3 @@ class QueueView:
         for name in {each["Tags"]["headway:job"] for each in jobs}:
             live = most_at_once((each, 1) for each in jobs if each["Tags"]["headway:job"] == name)
             assert live == 1, f"{name} had {live} live attempts at once: {jobs}"
-
-
-def most_at_once(weighted: Iterable[tuple[Mapping[str, Any], int]]) -> int:
-    """The most that training jobs held together at one time, each with its weight from creation to end."""
-    changes: list[tuple[float, int]] = []
-    for job, weight in weighted:
-        changes.append((job["CreationTime"], weight))
-        if job["TrainingJobStatus"] in ENDED:
-            changes.append((job["LastModifiedTime"], -weight))
-    held = most = 0
-    for _, change in sorted(changes):  # an end at the same millisecond comes first: its change is negative
-        held += change
-        most = max(most, held)
-    return most

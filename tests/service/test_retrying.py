@@ -166,3 +166,15 @@ def test_bad_rules_of_retries_are_refused_with_their_field(retries: Any, field: 
     with pytest.raises(InvalidConfiguration) as refused:
         validate({"pools": {P5: {"size": 1}}, "retries": retries})
     assert [each.field for each in refused.value.fields] == [field]
+
+
+def test_a_job_that_ran_into_its_limit_is_stopped_unless_the_policy_tries_that_again() -> None:
+    short: dict[str, Any] = {"StoppingCondition": {"MaxRuntimeInSeconds": 1800}, "Environment": LONG}
+    for retries, state in (({}, "stopped"), ({"time": {"maxPerJob": 1}}, "pending")):
+        world = world_of(**retries)
+        world.submit("a", **short)
+        world.tick()
+        world.pass_time(3000)
+        world.check()
+        assert world.states("a") == {"a": state}
+        assert "SageMaker stopped it at its MaxRuntimeInSeconds" in world.seen("a").job.history[-1].reason.message

@@ -23,8 +23,6 @@ class FailureKind(StrEnum):
     REQUEST = "request"
     #: It ran into a limit of its own.
     TIME = "time"
-    #: Spot instances were taken away, and it did not recover.
-    SPOT = "spot"
     #: Nothing that is known. It is treated as the user's, as a retry might burn instances for nothing.
     UNKNOWN = "unknown"
 
@@ -68,8 +66,8 @@ SIGNS = (
 )
 """The failures that SageMaker tells by the beginning of FailureReason."""
 
-TIMES = {"MaxRuntimeExceeded", "MaxWaitTimeExceeded"}
-"""Secondary statuses of training jobs that ran into a limit of theirs (service model, SecondaryStatus)."""
+LIMITS = {"MaxRuntimeExceeded": "MaxRuntimeInSeconds", "MaxWaitTimeExceeded": "MaxWaitTimeInSeconds"}
+"""Secondary statuses of training jobs that SageMaker ended by itself, and the limit they ran into (service model)."""
 
 
 def failure_kind(secondary_status: str, failure_reason: str | None) -> FailureKind:
@@ -79,9 +77,7 @@ def failure_kind(secondary_status: str, failure_reason: str | None) -> FailureKi
         secondary_status: SecondaryStatus at the end.
         failure_reason: FailureReason, if there is one.
     """
-    if secondary_status in TIMES:
+    if secondary_status in LIMITS:
         return FailureKind.TIME
-    if secondary_status == "Interrupted":
-        return FailureKind.SPOT
     text = (failure_reason or "").lstrip()
     return next((sign.kind for sign in SIGNS if text.startswith(sign.reason)), FailureKind.UNKNOWN)

@@ -58,7 +58,7 @@ class Priorities(Document):
     default: int = Field(default=0, ge=0, le=MAX_PRIORITY)
     #: The highest priority that a request may carry.
     maximum: int = Field(default=MAX_PRIORITY, ge=0, le=MAX_PRIORITY)
-    #: Among jobs of one priority a job's turn is its entry time plus so many times its limit..
+    #: Among jobs of one priority a job's turn is its entry time plus so many times its limit.
     limit_weight: int = Field(default=0, ge=0, le=MAX_LIMIT_WEIGHT)
 
     @model_validator(mode="after")

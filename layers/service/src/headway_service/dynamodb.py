@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
-from botocore.exceptions import ClientError, HTTPClientError
-from botocore.exceptions import ConnectionError as BotoConnectionError
+from botocore.exceptions import ClientError
 
+from headway_service.answering import answering
 from headway_service.errors import Busy, Conflict
 from headway_service.ports import (
     Absent,
@@ -48,6 +48,8 @@ _PASSES = {
     "InternalServerError",
     "ServiceUnavailable",
 }
+
+_answering = partial(answering, "the queue's table", _PASSES)
 
 _serialize = TypeSerializer().serialize
 _deserialize = TypeDeserializer().deserialize
@@ -232,19 +234,6 @@ class DynamoDBTable:
             if "LastEvaluatedKey" not in page:
                 return
             start["ExclusiveStartKey"] = page["LastEvaluatedKey"]
-
-
-@contextmanager
-def _answering() -> Iterator[None]:
-    """Turns a table that does not answer, after botocore's own retries, into Busy."""
-    try:
-        yield
-    except ClientError as error:
-        if error.response["Error"]["Code"] in _PASSES:
-            raise Busy("the queue's table cannot answer now; try again in a moment") from error
-        raise
-    except (BotoConnectionError, HTTPClientError) as error:
-        raise Busy("the queue's table does not answer; try again in a moment") from error
 
 
 def _condition(condition: Condition, name: Any, value: Any) -> str:

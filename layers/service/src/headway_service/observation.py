@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headway.failures import FailureKind, failure_kind
+from headway.failures import LIMITS, FailureKind, failure_kind
 from headway.lifecycle import WAITING, AttemptState, JobTrigger
 from headway.reasons import Reason, ReasonCode
 from headway.retries import Failure, Retry, judge
@@ -17,9 +17,6 @@ from headway_service.records import AttemptRecord, JobRecord, ReservationRecord,
 
 MAX_TRIES = 5
 """How often a change is tried again after somebody else was faster."""
-
-_LIMITS = {"MaxRuntimeExceeded": "MaxRuntimeInSeconds", "MaxWaitTimeExceeded": "MaxWaitTimeInSeconds"}
-"""Secondary statuses of jobs that SageMaker stopped by itself, and the limit they ran into (service model)."""
 
 
 class Observer:
@@ -138,31 +135,29 @@ class Observer:
         self, attempt: AttemptRecord, sighting: Sighting, now_ms: int
     ) -> tuple[JobTrigger, Reason, transitions.Retrial | None]:
         """What a final status means for the job, and how it is tried again, if it is."""
-        if attempt.stop_cause is None and sighting.status == "Failed":
-            return self._failed(attempt, sighting, now_ms)
-        return (*_end(attempt, sighting), None)
+        trigger, reason = _end(attempt, sighting)
+        failed = sighting.status == "Failed" or sighting.secondary_status in LIMITS
+        if attempt.stop_cause is not None or not failed:
+            return trigger, reason, None
+        kind = failure_kind(sighting.secondary_status, sighting.failure_reason)
+        verdict = judge(self._failure(kind, attempt, sighting, now_ms), self._retries())
+        message = f"{reason.message}; {verdict.sentence}"
+        if verdict.wait_ms is None:
+            return trigger, Reason(code=reason.code, message=message), None
+        retry = transitions.Retrial(kind=kind, not_before_ms=now_ms + verdict.wait_ms)
+        return JobTrigger.RETRY, Reason(code=ReasonCode.RETRIED, message=message), retry
 
-    def _failed(
-        self, attempt: AttemptRecord, sighting: Sighting, now_ms: int
-    ) -> tuple[JobTrigger, Reason, transitions.Retrial | None]:
-        """An attempt that nobody asked to stop has failed."""
+    def _failure(self, kind: FailureKind, attempt: AttemptRecord, sighting: Sighting, now_ms: int) -> Failure:
         job = self._job(attempt.job_name)
         if job is None:
             raise Conflict([0])
         before = job.attempts[-1].failure_reason if job.attempts else None
-        kind = failure_kind(sighting.secondary_status, sighting.failure_reason)
-        failure = Failure(
+        return Failure(
             kind=kind,
             ran_ms=now_ms - attempt.since_ms,
             retried=job.retried.get(kind, 0),
             repeated=before is not None and before == sighting.failure_reason,
         )
-        verdict = judge(failure, self._retries())
-        message = f"failed{_told(sighting)}; {verdict.sentence}"
-        if verdict.wait_ms is None:
-            return JobTrigger.FAIL, Reason(code=ReasonCode.FAILED, message=message), None
-        retry = transitions.Retrial(kind=kind, not_before_ms=now_ms + verdict.wait_ms)
-        return JobTrigger.RETRY, Reason(code=ReasonCode.RETRIED, message=message), retry
 
     def _attempt(self, name: str) -> AttemptRecord | None:
         item = self._table.get(AttemptRecord.key(name))
@@ -174,10 +169,10 @@ class Observer:
 
 
 def _end(attempt: AttemptRecord, sighting: Sighting) -> tuple[JobTrigger, Reason]:
-    """What a final status means, unless it is a failure that nobody else has to do with."""
+    """What a final status means, if the job is not tried again."""
     if sighting.status == "Completed":
         return JobTrigger.COMPLETE, Reason(code=ReasonCode.COMPLETED, message="completed")
-    limit = _LIMITS.get(sighting.secondary_status)
+    limit = LIMITS.get(sighting.secondary_status)
     if limit is not None:
         message = f"SageMaker stopped it at its {limit}; submit it again with a higher limit if it needs more"
         return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED, message=message)

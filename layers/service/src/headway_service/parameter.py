@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import ClientError, HTTPClientError
-from botocore.exceptions import ConnectionError as BotoConnectionError
-
-from headway_service.errors import Busy
+from headway_service.answering import answering
 from headway_service.ports import ConfigurationText
 
 if TYPE_CHECKING:
@@ -17,7 +13,7 @@ if TYPE_CHECKING:
 
 # API reference, Common Errors, and PutParameter.
 _PASSES = {"ThrottlingException", "TooManyUpdates", "InternalServerError", "ServiceUnavailable"}
-_BUSY = "the queue's configuration cannot be read or written now; try again in a moment"
+_answering = partial(answering, "the parameter store, which holds the queue's configuration,", _PASSES)
 
 
 class ParameterStore:
@@ -40,16 +36,3 @@ class ParameterStore:
             return self._client.put_parameter(
                 Name=self._name, Value=text, Type="String", Overwrite=True, Tier="Intelligent-Tiering"
             )["Version"]
-
-
-@contextmanager
-def _answering() -> Iterator[None]:
-    """What passes by itself becomes :class:`headway_service.errors.Busy`; anything else is a fault, and stays."""
-    try:
-        yield
-    except ClientError as error:
-        if error.response["Error"]["Code"] in _PASSES:
-            raise Busy(_BUSY) from error
-        raise
-    except (BotoConnectionError, HTTPClientError) as error:
-        raise Busy(_BUSY) from error

@@ -137,16 +137,16 @@ def _books(training_jobs: Iterable[Item], sizes: Mapping[str, int]) -> Iterator[
     """SageMaker notes when each training job began and ended, so nothing slips between two looks."""
     jobs = list(training_jobs)
     for pool, size in sizes.items():
-        held = _most_at_once((job, job["Instances"].get(pool, 0)) for job in jobs)
+        held = most_at_once((job, job["Instances"].get(pool, 0)) for job in jobs)
         if held > size:
             yield Violation(f"by its books SageMaker once ran {held} {pool} of {size}")
     for name in sorted({job_of(job) for job in jobs}):
-        live = _most_at_once((job, 1) for job in jobs if job_of(job) == name)
+        live = most_at_once((job, 1) for job in jobs if job_of(job) == name)
         if live > 1:
             yield Violation(f"by its books SageMaker once ran {live} training jobs for {name}", name)
 
 
-def _most_at_once(weighted: Iterable[tuple[Item, int]]) -> int:
+def most_at_once(weighted: Iterable[tuple[Item, int]]) -> int:
     """The most that training jobs had together at one time, each its weight from creation to end."""
     changes: list[tuple[float, int]] = []
     for job, weight in weighted:

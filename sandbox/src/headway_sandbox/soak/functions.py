@@ -17,13 +17,12 @@ from headway_service.wiring import Services
 TIMEOUT_S = {"api": 25, "schedule": 30, "observe": 30, "reconcile": 50}
 """The functions with their timeouts (template.yaml)."""
 
-RETENTION_S = 30 * 86_400
-RECONCILE_AFTER_S = 120
-
 _ENVIRONMENT = {
     "HEADWAY_TABLE": "queue",
     "HEADWAY_CONFIG_PARAMETER": "/headway/config",
     "HEADWAY_RETENTION_DAYS": "30",
+    "HEADWAY_WAKE_QUEUE_URL": "https://sqs.invalid/wake.fifo",
+    "HEADWAY_RECONCILE_AFTER_S": "120",
     "POWERTOOLS_SERVICE_NAME": "headway",
     "POWERTOOLS_METRICS_NAMESPACE": "Headway",
 }
@@ -50,14 +49,7 @@ class SoakServices(Services):
         random: Random,
         failed: Callable[[Exception], None],
     ) -> None:
-        settings = Settings(
-            table="queue",
-            configuration_parameter="/headway/config",
-            retention_s=RETENTION_S,
-            wake_queue_url="https://sqs.invalid/wake.fifo",
-            reconcile_after_s=RECONCILE_AFTER_S,
-        )
-        super().__init__(settings, clock=clock, random=random)
+        super().__init__(Settings.of(_ENVIRONMENT), clock=clock, random=random)
         # What is made when it is first needed is there already.
         vars(self).update(table=table, training_jobs=training_jobs, store=store, _sqs=sqs)
         self._failed = failed
