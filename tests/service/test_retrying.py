@@ -142,7 +142,7 @@ def test_what_the_document_says_of_a_kind_replaces_the_default_of_that_kind_only
     default = validate(document).retry_rules()
     assert default == {
         FailureKind.SERVICE: Retry(max_per_job=3, backoff_ms=60_000),
-        FailureKind.CAPACITY: Retry(max_per_job=10, backoff_ms=300_000),
+        FailureKind.CAPACITY: Retry(max_per_job=30, backoff_ms=300_000),
     }
     said = {"capacity": {"maxPerJob": 0}, "code": {"maxPerJob": 1, "minRunTimeSeconds": 7200, "backoffSeconds": 5}}
     assert validate({**document, "retries": said}).retry_rules() == {
@@ -158,7 +158,7 @@ def test_what_the_document_says_of_a_kind_replaces_the_default_of_that_kind_only
         ({"bad luck": {"maxPerJob": 1}}, "retries.bad luck"),
         ({"service": {}}, "retries.service.maxPerJob"),
         ({"service": {"maxPerJob": 101}}, "retries.service.maxPerJob"),
-        ({"service": {"maxPerJob": 1, "backoffSeconds": 3601}}, "retries.service.backoffSeconds"),
+        ({"service": {"maxPerJob": 1, "backoffSeconds": 601}}, "retries.service.backoffSeconds"),
         ({"service": {"maxPerJob": 1, "forEver": True}}, "retries.service.forEver"),
     ],
 )

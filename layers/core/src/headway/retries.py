@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from headway.errors import InvalidPolicy
 from headway.failures import FailureKind
 
-MAX_BACKOFF_MS = 3_600_000
-"""However often a job has failed, it waits no longer than this before it is tried again."""
+MAX_BACKOFF_MS = 600_000
+"""However often a job has failed, it waits no longer than this before it is tried again: it keeps its place meanwhile."""
 
 THEIR_OWN = frozenset({FailureKind.CODE, FailureKind.REQUEST, FailureKind.UNKNOWN})
 """Kinds that would only happen again if nothing has changed: if the text is the same twice, it is not tried again."""
@@ -21,7 +21,7 @@ class Retry:
 
     Attributes:
         max_per_job: how often a job is tried again after a failure of this kind.
-        backoff_ms: how long it waits the first time, ms; twice as long each further time, an hour at most.
+        backoff_ms: how long it waits the first time, ms; twice as long each further time, ten minutes at most.
         min_run_ms: only if the attempt held its instances at least this long, ms.
     """
 

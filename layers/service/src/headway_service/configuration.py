@@ -12,6 +12,7 @@ from headway import policy
 from headway.failures import FailureKind
 from headway.ordering import MAX_PRIORITY
 from headway.policy import MAX_BACKFILL_WINDOW, MAX_LIMIT_WEIGHT, MAX_RESERVED_HEADS, Policy
+from headway.retries import MAX_BACKOFF_MS
 from headway.retries import Retry as RetryRule
 from headway.rules import Rule
 from headway_service import rule_notation
@@ -110,8 +111,8 @@ class Retry(Document):
 
     #: How often, for one job.
     max_per_job: int = Field(ge=0, le=100)
-    #: It waits this long the first time, twice as long each further time, an hour at most.
-    backoff_seconds: int = Field(default=60, ge=0, le=3600)
+    #: It waits this long the first time, twice as long each further time, ten minutes at most.
+    backoff_seconds: int = Field(default=60, ge=0, le=MAX_BACKOFF_MS // 1000)
     #: Only if the attempt held its instances at least this long.
     min_run_time_seconds: int = Field(default=0, ge=0, le=_LONGEST_S)
 
@@ -119,7 +120,7 @@ class Retry(Document):
 _RETRIES = {
     # Nobody's fault, so it is not the job that pays for it.
     FailureKind.SERVICE: Retry.model_validate({"maxPerJob": 3}),
-    FailureKind.CAPACITY: Retry.model_validate({"maxPerJob": 10, "backoffSeconds": 300}),
+    FailureKind.CAPACITY: Retry.model_validate({"maxPerJob": 30, "backoffSeconds": 300}),
 }
 
 
