@@ -9,7 +9,7 @@ from headway.errors import InvalidPolicy
 from headway.failures import FailureKind
 
 MAX_BACKOFF_MS = 600_000
-"""However often a job has failed, it waits no longer than this before it is tried again: it keeps its place meanwhile."""
+"""However often a job has failed, it is tried again after this at the latest: it keeps its place meanwhile."""
 
 THEIR_OWN = frozenset({FailureKind.CODE, FailureKind.REQUEST, FailureKind.UNKNOWN})
 """Kinds that would only happen again if nothing has changed: if the text is the same twice, it is not tried again."""
