@@ -27,5 +27,9 @@ class StartFailed(SandboxError):
     """The server did not come up, or died while starting."""
 
 
+class StopFailed(SandboxError):
+    """The server did not end by itself, so it could not keep its state."""
+
+
 class DeployFailed(SandboxError):
     """`sam build` or `sam deploy` failed. The message ends with the last lines that it wrote."""

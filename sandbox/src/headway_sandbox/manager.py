@@ -22,14 +22,14 @@ import headway
 from headway_sandbox import account, deployment, levers
 from headway_sandbox.checkout import Checkout
 from headway_sandbox.dummies import ROOT
-from headway_sandbox.errors import SandboxError, StartFailed
+from headway_sandbox.errors import SandboxError, StartFailed, StopFailed
 from headway_sandbox.training_job import Durations
 
 USUAL_PORT = 4566
 REGION = "eu-west-1"
 ACCOUNT = "123456789012"
 _START_TIMEOUT_S = 30.0
-_STOP_TIMEOUT_S = 20.0
+_STOP_TIMEOUT_S = 60.0
 _LOG_TAIL = 2000
 
 
@@ -246,14 +246,23 @@ def _deploy(info: SandboxInfo, settings: Settings) -> SandboxInfo:
 
 
 def stop(state_dir: Path) -> bool:
-    """`down`: SIGTERM, and after 20 s SIGKILL."""
+    """`down`: SIGTERM, so that it keeps its state. Returns whether there was anything to stop.
+
+    Raises:
+        StopFailed: it did not end by itself, and was killed.
+    """
     info = status(state_dir=state_dir)
     if info is None:
         return False
     os.kill(info.pid, signal.SIGTERM)
     if not _gone(info.pid, _STOP_TIMEOUT_S):
-        os.kill(info.pid, signal.SIGKILL)
+        # Its log then says where each of its threads was.
+        os.kill(info.pid, signal.SIGABRT)
         _gone(info.pid, _STOP_TIMEOUT_S)
+        raise StopFailed(
+            f"The sandbox did not end within {_STOP_TIMEOUT_S:.0f} s and was killed: what happened since it was started "
+            f"is lost. Where it hung: {state_dir / 'server.log'}."
+        )
     return True
 
 

@@ -6,13 +6,14 @@ import json
 import shutil
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from headway_sandbox import account, levers, manager
 from headway_sandbox.checkout import Checkout
-from headway_sandbox.errors import SandboxError
+from headway_sandbox.errors import SandboxError, StopFailed
 from headway_sandbox.manager import SandboxInfo, Settings
 from headway_sandbox.training_job import Durations
 
@@ -65,9 +66,13 @@ class Sandbox:
         self._close()
 
     def _close(self) -> None:
-        manager.stop(self._settings.state_dir)
         if self._temporary:
+            # Nobody will miss its state.
+            with suppress(StopFailed):
+                manager.stop(self._settings.state_dir)
             shutil.rmtree(self._settings.state_dir, ignore_errors=True)
+        else:
+            manager.stop(self._settings.state_dir)
 
     @property
     def info(self) -> SandboxInfo:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import faulthandler
 import json
 import logging
 import os
@@ -36,6 +37,7 @@ _NOT_INHERITED = ("AWS_", "DOCKER_", "LOCALSTACK_", "MINISTACK_", "SERVICES", "S
 
 
 def main(arguments: Sequence[str]) -> int:
+    faulthandler.enable()
     options = _options(arguments)
     state = options.state_dir.resolve()
     _set_environment(port=options.port, state=state, region=options.region, account=options.account)
