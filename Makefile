@@ -44,6 +44,10 @@ help: ## list these targets
 demo: .venv/.made .envs/sandbox/.made .envs/sam/.made ## play the queue's story on this machine: four jobs, two instances
 	$(VENV)/python -m headway_sandbox.demo
 
+.PHONY: demo-guardrails
+demo-guardrails: .venv/.made .envs/sandbox/.made .envs/sam/.made ## play what the guardrails do: about four minutes
+	$(VENV)/python -m headway_sandbox.guardrails_demo
+
 .PHONY: setup
 setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk2/.made ## make all environments
 

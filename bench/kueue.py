@@ -31,11 +31,13 @@ from headway.lifecycle import JobState
 from headway.reasons import Reason, ReasonCode
 from headway_service import transitions
 from headway_service.admission import JOB_TAG
+from headway_service.configuration import Configuration
 from headway_service.errors import TrainingJobEnded
 from headway_service.launching import Launcher
 from headway_service.log import logger
 from headway_service.memory import MemoryTable
 from headway_service.observation import Observer
+from headway_service.pools import in_force
 from headway_service.ports import ConfigurationText, Sighting
 from headway_service.records import LEDGER, JobRecord
 from headway_service.tick import Ticker
@@ -216,7 +218,7 @@ class Replay:
         self._table = MemoryTable()
         self._store = Document(configuration(teams=teams))
         self._training_jobs = TimedTrainingJobs(dict.fromkeys(POOLS, POOL_SIZE), self._since_ms)
-        self._observer = Observer(self._table, retention_s=86_400, retries=dict)
+        self._observer = Observer(self._table, retention_s=86_400, configuration=self._in_force)
         self._tokens = 0
         self._began = 0.0
         self.accepted = 0
@@ -227,6 +229,9 @@ class Replay:
         self.held_ms = 0.0
         self.wall_s = 0.0
         self.busy_s = dict.fromkeys(("submit", "observe", "tick", "check", "idle"), 0.0)
+
+    def _in_force(self) -> Configuration:
+        return in_force(self._table, self._store, self._now_ms).configuration
 
     def _since_ms(self) -> float:
         return (time.perf_counter() - self._began) * 1000

@@ -20,6 +20,7 @@ from headway_service.documents import (
     letter_document,
     pool_document,
     redrive_document,
+    rogue_document,
     whole_job_document,
 )
 from headway_service.errors import Busy, FieldError, InvalidRequest, JobNotFound, RequestError
@@ -83,6 +84,13 @@ def change(name: str, change: Annotated[PriorityChange, Body()]) -> dict[str, An
 def capacity() -> dict[str, Any]:
     """Show how the pools are used."""
     return {"pools": [pool_document(use) for use in services.desk.capacity()]}
+
+
+@app.get("/rogue-jobs")
+def rogue_jobs() -> dict[str, Any]:
+    """Show training jobs that did not come through the queue."""
+    rogues, more = services.desk.rogue_jobs()
+    return {"rogueJobs": [rogue_document(rogue) for rogue in rogues], "more": more}
 
 
 @app.get("/config")

@@ -27,6 +27,8 @@ class Queue:
         self.settings: dict[str, Any] = {"pools": {"ml.p5.48xlarge": {"size": 2}}}
         self.version = 1
         self.page_size = 100
+        self.rogues: list[dict[str, Any]] = []
+        self.more_rogues = False
         #: Of letters with a problem, a redrive leaves each where it is.
         self.letters: list[dict[str, Any]] = []
         self.more_letters = 0
@@ -41,8 +43,8 @@ class Queue:
                 return self._list(parse_qs(query))
             case ("GET" | "DELETE" | "PATCH", ["jobs", name]):
                 return self._on_job(method, name, document)
-            case ("GET", ["capacity"]):
-                return 200, {"pools": [self._pool(name) for name in sorted(self.settings["pools"])]}
+            case ("GET", [("capacity" | "rogue-jobs") as what]):
+                return 200, self._use() if what == "capacity" else self._bypassing()
             case ("GET", ["config"]):
                 return 200, self._config()
             case ("PUT", ["config"]):
@@ -96,6 +98,7 @@ class Queue:
             "endedTime": None,
             "attempts": [],
             "history": [],
+            "watches": [],
             "request": document,
         }
         return 201, self._job(name)
@@ -141,14 +144,37 @@ class Queue:
         job = self.jobs[name]
         waiting = [other for other, it in self.jobs.items() if it["jobState"] in {"pending", "preempted"}]
         place = waiting.index(name) + 1 if name in waiting else None
-        hidden = set() if whole else {"attempts", "history", "request"}
+        hidden = set() if whole else {"attempts", "history", "watches", "request"}
         return {key: value for key, value in {**job, "place": place}.items() if key not in hidden}
+
+    def _use(self) -> dict[str, Any]:
+        return {"pools": [self._pool(name) for name in sorted(self.settings["pools"])]}
+
+    def _bypassing(self) -> dict[str, Any]:
+        return {"rogueJobs": self.rogues, "more": self.more_rogues}
 
     def _pool(self, name: str) -> dict[str, Any]:
         size = self.settings["pools"][name]["size"]
         return {
-            "pool": name, "size": size, "allocated": 1, "stopping": 1, "reserved": 0, "free": size - 1, "waiting": 7
+            "pool": name, "size": size, "allocated": 1, "stopping": 1, "reserved": 0, "rogue": 1,
+            "free": size - 2, "waiting": 7,
         }  # fmt: skip
+
+    def bypass(self, name: str, **changes: Any) -> dict[str, Any]:
+        """Put a training job beside the queue and return it."""
+        rogue = {
+            "trainingJobName": name,
+            "trainingJobStatus": "InProgress",
+            "demand": {"ml.p5.48xlarge": 1},
+            "charged": {"ml.p5.48xlarge": 1},
+            "team": None,
+            "createdTime": "2026-01-02T03:04:05.678Z",
+            "seenTime": "2026-01-02T03:04:06.678Z",
+            "reason": {"code": "OutsideTheQueue", "message": "did not come through the queue"},
+            **changes,
+        }
+        self.rogues.append(rogue)
+        return rogue
 
     def _config(self) -> dict[str, Any]:
         return {"document": self.settings, "version": self.version, "problem": None}

@@ -181,13 +181,26 @@ def test_a_priority_is_set(api: HeadwayApi, server: ContractServer):
 
 def test_capacity_and_configuration_are_read_and_put(api: HeadwayApi):
     pool = api.capacity().pools[0]
-    assert (pool.pool, pool.size, pool.free, pool.waiting) == ("ml.p5.48xlarge", 2, 1, 7)
+    assert (pool.pool, pool.size, pool.rogue, pool.free, pool.waiting) == ("ml.p5.48xlarge", 2, 1, 0, 7)
 
     assert api.put_config({"pools": {"ml.g5.xlarge": {"size": 3}}}).version == 2
     assert api.get_config().settings == {"pools": {"ml.g5.xlarge": {"size": 3}}}
     with pytest.raises(RefusedError) as caught:
         api.put_config({})
     assert caught.value.fields[0].field == "pools"
+
+
+def test_rogue_jobs_are_read(api: HeadwayApi, server: ContractServer):
+    server.queue.bypass("past", team="research")
+    server.queue.more_rogues = True
+
+    rogues = api.rogue_jobs()
+
+    (rogue,) = rogues.jobs
+    assert (rogue.name, rogue.status, rogue.team, rogue.reason.code, rogues.more) == (
+        "past", "InProgress", "research", "OutsideTheQueue", True,
+    )  # fmt: skip
+    assert rogue.document == server.queue.rogues[0]
 
 
 def test_dead_letters_are_read_and_redriven(api: HeadwayApi, server: ContractServer):

@@ -133,6 +133,24 @@ def test_a_queue_that_is_cut_off_says_so(run: Run, server: ContractServer):
     assert run("queue", "--limit", "3")[2] == ""
 
 
+def test_what_bypassed_the_queue_is_shown_below_the_jobs_if_all_is_asked_for(run: Run, server: ContractServer):
+    server.queue.bypass("past", demand={"ml.p5.48xlarge": 2})
+    assert run("queue") == (0, "No jobs.\n", "")
+    assert json.loads(run("queue", "-o", "json")[1]) == {"jobs": [], "truncated": False}
+    server.queue.add("job1")
+
+    code, out, err = run("queue", "--all")
+
+    assert (code, err) == (0, "")
+    assert [line.split()[:3] for line in out.splitlines()[2:]] == [["job1", "pending", "0"], ["past", "rogue", "-"]]
+    assert out.splitlines()[3].endswith("did not come through the queue")
+    assert "2 ml.p5.48xlarge" in run("queue", "--all", "-o", "wide")[1]
+    shown = json.loads(run("queue", "--all", "-o", "json")[1])
+    assert (shown["rogueJobs"], shown["moreRogueJobs"]) == (server.queue.rogues, False)
+    server.queue.more_rogues = True
+    assert "these are the first 1" in run("queue", "--all")[2]
+
+
 def test_a_job_is_shown_stopped_and_given_another_priority(run: Run, server: ContractServer):
     server.queue.add("job1")
 
@@ -148,7 +166,9 @@ def test_capacity_is_shown(run: Run, server: ContractServer):
 
     assert code == 0
     assert out.splitlines()[0].split("  ")[0] == "Pool"
-    assert json.loads(run("capacity", "-o", "json")[1])["pools"][0]["free"] == 1
+    pool = json.loads(run("capacity", "-o", "json")[1])["pools"][0]
+    assert pool["size"] == sum(pool[part] for part in ("allocated", "reserved", "rogue", "free"))
+    assert out.splitlines()[2].split() == [pool["pool"], "2", "1", "1", "0", "1", "0", "7"]
     server.queue.settings = {"pools": {}}
     assert "headway config set" in run("capacity")[1]
 

@@ -9,9 +9,12 @@ from types import ModuleType
 import pytest
 from botocore.credentials import Credentials
 
+from headway.reasons import outside
 from headway_client.api import HeadwayApi
 from headway_client.errors import ClientError, ConflictError, JobNotFoundError, RefusedError
+from headway_service import transitions
 from headway_service.memory import MemoryTable
+from headway_service.records import ReasonRecord, RogueRecord
 from tests.client.conftest import FAST
 from tests.client.contract import request
 from tests.client.handler_server import MemoryStore, serving
@@ -60,6 +63,28 @@ def test_jobs_are_submitted_listed_shown_changed_and_stopped(real_api: HeadwayAp
     assert details.job.owner == "arn:aws:iam::123456789012:user/ada"
     assert details.history[0].state == "pending"
     assert [job.name for job in real_api.list_jobs(states=["stopped"])] == ["job2"]
+
+
+def test_what_bypassed_the_queue_is_told(real_api: HeadwayApi, handler: ModuleType):
+    real_api.submit(request("job1"))
+    names = [f"past{number:03}" for number in range(101)]
+    for name in names:
+        charged = {"ml.p5.48xlarge": 1} if name == "past000" else {}
+        handler.services.table.write(
+            transitions.see_rogue(
+                RogueRecord(
+                    training_job_name=name, arn="arn", created_ms=1, training_job_status="InProgress", demand=charged,
+                    charged=charged, limit_ms=1, since_ms=1, seen_ms=1, config_version=1,
+                    reason=ReasonRecord.of(outside(charged, ())),
+                )
+            )
+        )  # fmt: skip
+
+    rogues = real_api.rogue_jobs()
+    assert ([rogue.name for rogue in rogues.jobs], rogues.more) == (names[:100], True)
+    assert (rogues.jobs[0].status, rogues.jobs[0].charged) == ("InProgress", {"ml.p5.48xlarge": 1})
+    pool = real_api.capacity().pools[0]
+    assert (pool.rogue, pool.free) == (1, 1)
 
 
 def test_many_jobs_are_listed_over_pages(real_api: HeadwayApi):

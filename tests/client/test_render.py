@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from headway_client import render
-from headway_client.documents import Capacity, Job, JobDetails
+from headway_client.documents import Capacity, Job, JobDetails, RogueJob
 from tests.client.contract import Queue
 
 
@@ -72,12 +72,18 @@ def test_nothing_that_others_wrote_reaches_the_terminal_raw():
         history=[{"time": evil, "jobState": evil, "reason": reason, "attemptName": evil}],
     )  # fmt: skip
     job = Job.from_document(document)
-    pool = {"pool": evil, "size": 1, "allocated": 0, "stopping": 0, "reserved": 0, "free": 1, "waiting": 0}
+    pool = {"pool": evil, "size": 1, "allocated": 0, "stopping": 0, "reserved": 0, "rogue": 0, "free": 1, "waiting": 0}
+
+    rogue = {
+        "trainingJobName": evil, "trainingJobStatus": evil, "demand": {evil: 1}, "charged": {}, "team": evil,
+        "createdTime": evil, "reason": reason,
+    }  # fmt: skip
 
     for text in (
         render.jobs_table([job], wide=True),
         render.job_sheet(JobDetails.from_document(document)),
         render.job_sentence(job),
+        render.jobs_table([], [RogueJob.from_document(rogue)], wide=True),
         render.capacity_table(Capacity.from_document({"pools": [pool]})),
     ):
         assert not any(character < " " or character in "\x7f\x9b\u202e" for character in text.replace("\n", ""))
@@ -106,6 +112,7 @@ def test_a_jobs_sheet_tells_attempts_and_history_in_order():
                 "attemptName": "job1",
             },
         ],
+        watches=[{"watch": "idle", "hosts": 2, "note": None}, {"watch": "low", "hosts": 0, "note": "It has no GPU."}],
     )  # fmt: skip
 
     assert render.job_sheet(JobDetails.from_document(document)).splitlines() == [
@@ -130,6 +137,12 @@ def test_a_jobs_sheet_tells_attempts_and_history_in_order():
             "Made room for job9."
         ),
         "2          job1-r2         live     InProgress / Training  2026-01-02 03:06:06Z  -                     -",
+        "",
+        "Watches",
+        "Watch    Hosts    Not Watched",
+        "-------  -------  --------------",
+        "idle     2        -",
+        "low      0        It has no GPU.",
         "",
         "History",
         "Time                  State      Training Job    Why",

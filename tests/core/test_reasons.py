@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from headway.policy import Policy
-from headway.reasons import MAX_MESSAGE_CHARS, Reason, ReasonCode, waits_for_capacity
-from tests.core.builders import NOW_MS, P5, held, job
+from dataclasses import replace
+
+import pytest
+
+from headway.model import OUTSIDE, Allocation
+from headway.ordering import MAX_PRIORITY
+from headway.policy import Policy, Team
+from headway.reasons import MAX_MESSAGE_CHARS, Reason, ReasonCode, outside, waits_for_capacity
+from headway.schedule import schedule
+from tests.core.builders import NOW_MS, P5, held, job, snapshot
 
 
 def test_a_long_sentence_is_cut() -> None:
@@ -18,3 +25,52 @@ def test_of_many_holders_three_are_named() -> None:
     reason = waits_for_capacity(job("a", 1, count=5), {P5: 5}, holders, None, NOW_MS, Policy())
     assert reason.jobs == ("h0", "h1", "h2")
     assert reason.message.endswith("and 2 more")
+
+
+def past(name: str, count: int = 1, **more: object) -> Allocation:
+    """What a training job holds that did not come through the queue."""
+    allocation = held(f"rogue#{name}", MAX_PRIORITY, count=count, team=OUTSIDE, preemptible=False, **more)  # type: ignore[arg-type]
+    return replace(allocation, outside=name)
+
+
+def test_holders_outside_the_queue_are_named_with_what_they_took_and_are_no_jobs() -> None:
+    holders = (past("x", 2, ends_in_s=60), held("a", 1))
+    reason = waits_for_capacity(job("b", 1, count=4), {P5: 3}, holders, None, NOW_MS, Policy())
+    assert reason.jobs == ("a",)
+    assert "jobs `x` (outside the queue, until 00:17 at the latest) and `a` (priority 1, " in reason.message
+    assert reason.message.endswith(
+        "; 2 ml.p5.48xlarge of the pool went to training jobs outside the queue (`headway queue --all`)"
+    )
+
+
+def test_an_end_outside_the_queue_is_waited_for_like_any_other() -> None:
+    (hold,) = schedule(snapshot(job("a", 1), past("x", 2, stopping=True))).holds
+    assert hold.reason.message == "starts on 1 ml.p5.48xlarge as soon as `x` has stopped"
+    assert hold.reason.jobs == ()
+
+
+@pytest.mark.parametrize("priority", [0, MAX_PRIORITY])
+@pytest.mark.parametrize("guaranteed", [0, 2])
+def test_nobody_preempts_what_is_held_outside_the_queue(priority: int, guaranteed: int) -> None:
+    policy = Policy(teams={"blue": Team(guaranteed={P5: guaranteed})})
+    plan = schedule(snapshot(job("a", priority, count=2, team="blue"), past("x", 1), policy=policy))
+    assert plan.actions == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({}, ReasonCode.OUTSIDE),
+        ({"broken": ("Tags has no 'x': add it",)}, ReasonCode.OUTSIDE_BREAKS_RULES),
+        ({"broken": ("Tags has no 'x': add it",), "stop": "so it is said"}, ReasonCode.OUTSIDE_STOPPED),
+        ({"stop": "so it is said", "problem": "nobody may"}, ReasonCode.OUTSIDE_NOT_STOPPED),
+    ],
+)
+def test_what_is_said_of_a_training_job_outside_the_queue_names_all_that_is_known(
+    arguments: dict[str, object], code: ReasonCode
+) -> None:
+    reason = outside({P5: 2}, **{"broken": (), **arguments})  # type: ignore[arg-type]
+    assert reason.code is code
+    assert "2 ml.p5.48xlarge" in reason.message
+    for text in (*arguments.get("broken", ()), *(arguments.get(name, "") for name in ("stop", "problem"))):  # type: ignore[misc]
+        assert str(text) in reason.message

@@ -11,12 +11,21 @@ from typing import Any
 import pytest
 
 from headway.lifecycle import ATTEMPT_TRANSITIONS, JOB_TRANSITIONS, TERMINAL, JobState
+from headway.reasons import outside
 from headway_service import admission, configuration, errors
 from headway_service.dead_letters import ReadLetter, Redrive
 from headway_service.desk import PoolUse
-from headway_service.documents import error_document, job_document, letter_document, pool_document, redrive_document
+from headway_service.documents import (
+    error_document,
+    job_document,
+    letter_document,
+    pool_document,
+    redrive_document,
+    rogue_document,
+)
 from headway_service.letters import LetterQueue, content_of
 from headway_service.ports import DeadLetter
+from headway_service.records import ReasonRecord, RogueRecord
 from tests.service.world import World, on, request
 
 ROOT = Path(__file__).parents[2]
@@ -87,10 +96,15 @@ def keys(document: Any) -> set[str]:
 
 
 def test_the_documents_of_the_api_page_have_the_fields_that_are_answered() -> None:
-    job, letter, refusal, document = (json.loads(text) for text in blocks("docs/api.md", "json"))
+    job, rogue, letter, refusal, document = (json.loads(text) for text in blocks("docs/api.md", "json"))
     seen = World().submit("a")
     assert keys(job) == keys(job_document(seen))
     assert keys(job["reason"]) == keys(job_document(seen)["reason"])
+    bypassing = RogueRecord(
+        training_job_name="a", arn="arn", created_ms=1, training_job_status="InProgress", demand={}, limit_ms=1,
+        since_ms=1, seen_ms=1, reason=ReasonRecord.of(outside({}, ())), config_version=1,
+    )  # fmt: skip
+    assert keys(rogue) == keys(rogue_document(bypassing))
     dead = DeadLetter(message_id="m1", receipt="r1", body="{}", attributes={}, sent_ms=0, receive_count=1)
     read = ReadLetter(queue=LetterQueue.EVENT, letter=dead, content=content_of(LetterQueue.EVENT, dead))
     assert keys(letter) == keys(letter_document(read))
@@ -104,7 +118,7 @@ def test_the_page_names_every_field_of_a_pool_and_of_a_redrive_and_every_error_c
     page = (ROOT / "docs/api.md").read_text()
     for field in redrive_document(Redrive()):
         assert f'"{field}"' in page
-    use = PoolUse(pool="p", size=1, allocated=0, stopping=0, reserved=0, free=1, waiting=0)
+    use = PoolUse(pool="p", size=1, allocated=0, stopping=0, reserved=0, rogue=0, free=1, waiting=0)
     for field in pool_document(use):
         assert f"`{field}`" in page
     codes = [

@@ -18,7 +18,7 @@ from tests.e2e.queue_view import QueueView
 
 # Of the real world; the sandbox is a hundred times as fast. Preempting takes its 120 s of grace, as ever.
 DURATIONS = Durations(provisioning_s=40, download_s=10, upload_s=10, release_s=10)
-PARAMETERS = {"ReconcileAfterSeconds": "1"}
+PARAMETERS = {"ReconcileAfterSeconds": "1", "AllowStoppingRogueJobs": "true"}
 DOCUMENT = {"pools": {"ml.p5.48xlarge": {"size": 2}}}
 
 _LOG_LINES = 15

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox import demo
+from headway_sandbox import demo, stage
 from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.training_request import P5
 from tests.e2e.processes import processes_of
 from tests.e2e.queue_view import QueueView
 from tests.e2e.waiting import eventually
@@ -67,12 +68,12 @@ def test_a_demo_that_is_broken_off_leaves_nothing_behind(tmp_path: Path, number:
 def test_the_demo_fails_when_the_queue_does_something_else(
     sb: Sandbox, queue: QueueView, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    queue.api.put_config({"pools": {demo.INSTANCE_TYPE: {"size": 3}}})
+    queue.api.put_config({"pools": {P5: {"size": 3}}})
 
     def other_sandbox(**_: Any) -> nullcontext[Sandbox]:
         return nullcontext(sb)
 
-    monkeypatch.setattr(demo, "Sandbox", other_sandbox)
+    monkeypatch.setattr(stage, "Sandbox", other_sandbox)
     assert demo.main([]) == 1
     captured = capsys.readouterr()
     assert "✗ SageMaker runs 3 instances, and there are 2" in captured.err

@@ -14,7 +14,7 @@ from moto import mock_aws
 
 from headway_sandbox.fleet import Fleet
 from headway_sandbox.handlers import Context, http_event, load_handler
-from headway_sandbox.soak.edges import sagemaker_client
+from headway_sandbox.stub_client import stub_client
 from headway_service.sagemaker import SageMakerTrainingJobs
 from tests.service.schema import SCHEMA
 
@@ -48,10 +48,13 @@ class Functions:
         """A function's module, loaded as Lambda loads it: once, by path."""
         if name not in self._modules:
             module = load_handler(name, {})
-            client = sagemaker_client(lambda operation, request: self.fleet.call(operation, request, now=time.time()))
+            client = stub_client("sagemaker", self._call_sagemaker)
             module.services.__dict__["training_jobs"] = SageMakerTrainingJobs(client)
             self._modules[name] = module
         return self._modules[name]
+
+    def _call_sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self.fleet.call(operation, request, now=time.time())
 
     def invoke(self, name: str, payload: dict[str, Any]) -> Any:
         """Invoke a handler."""
@@ -93,6 +96,8 @@ def deployed() -> Iterator[Functions]:
         environment.setenv("HEADWAY_WAKE_QUEUE_URL", functions.queue_url)
         environment.setenv("HEADWAY_CONFIG_PARAMETER", "/headway/config")
         environment.setenv("HEADWAY_RETENTION_DAYS", "30")
+        environment.setenv("HEADWAY_ALARM_PREFIX", "headway-watch/")
+        environment.setenv("HEADWAY_ALARM_TOPIC_ARN", f"arn:aws:sns:{REGION}:123456789012:headway-watch")
         yield functions
 
 

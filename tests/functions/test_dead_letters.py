@@ -264,6 +264,19 @@ def test_a_letter_that_nobody_understands_stays_and_those_around_it_are_redriven
     assert (letter["id"], letter["problem"]) == (illegible, "it is no JSON")
 
 
+def test_changes_that_were_never_told_are_shown_and_a_redrive_removes_them(morgue: Morgue) -> None:
+    batch = {"batchSize": 2, "approximateArrivalOfFirstRecord": "2026-11-21T10:20:00.568Z"}
+    morgue.bury({"requestContext": {"condition": "MaxRecordAgeExceeded"}, "DDBStreamBatchInfo": batch})
+
+    (letter,) = morgue.show()
+
+    assert letter["about"] == "2 changes of jobs from 2026-11-21T10:20:00.568Z on"
+    assert letter["errorType"] == "MaxRecordAgeExceeded"
+    assert "`headway show`" in letter["problem"]
+    assert counts(morgue.redrive()) == (0, 1, 0, 0)
+    assert morgue.show() == []
+
+
 def test_a_redrive_is_bounded_in_number_and_says_how_many_are_left(
     morgue: Morgue, monkeypatch: pytest.MonkeyPatch
 ) -> None:

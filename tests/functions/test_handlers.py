@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from typing import Any
 
+import boto3
 import pytest
 
 from headway.errors import HeadwayError
@@ -51,6 +53,35 @@ def test_the_whole_life_of_a_job_passes_through_the_handlers(functions: Function
 def test_reconcile_wakes_the_scheduler_every_time(functions: Functions) -> None:
     functions.invoke("reconcile", event("reconcile"))
     assert functions.wakes() == ["reconcile"]
+
+
+def test_the_watcher_makes_alarms_each_minute_and_heeds_the_one_that_a_message_names(functions: Functions) -> None:
+    functions.http("POST", "/jobs", request("job1"))
+    functions.invoke("schedule", event("schedule"))
+    (training_job,) = functions.fleet.jobs(now=time.time())
+    trains_ms = int(time.time() * 1000) - 4 * 3_600_000
+    detail = {
+        "TrainingJobName": training_job.name,
+        "TrainingJobStatus": "InProgress",
+        "SecondaryStatus": "Training",
+        "SecondaryStatusTransitions": [{"Status": "Training", "StartTime": trains_ms}],
+        "LastModifiedTime": int(time.time() * 1000) + 1000,
+    }
+    functions.invoke("observe", {**event("observe"), "detail": detail})
+    functions.invoke("watch", event("watch"))
+    cloudwatch = boto3.client("cloudwatch")
+    (alarm,) = cloudwatch.describe_alarms()["MetricAlarms"]
+    assert alarm["AlarmName"] == f"headway-watch/{training_job.name}/idle/1"
+
+    message = event("watch-alarm")
+    message["Records"][0]["Sns"]["Message"] = json.dumps({"AlarmName": alarm["AlarmName"], "NewStateValue": "ALARM"})
+    functions.wakes()
+    functions.invoke("watch", message)
+    assert (functions.http("GET", "/jobs/job1")[1]["jobState"], functions.wakes()) == ("running", [])
+    cloudwatch.set_alarm_state(AlarmName=alarm["AlarmName"], StateValue="ALARM", StateReason="a test says so")
+    functions.invoke("watch", message)
+    assert functions.http("GET", "/jobs/job1")[1]["jobState"] == "stopping"
+    assert functions.wakes() == [f"{training_job.name} is to stop"]
 
 
 def test_an_event_that_makes_no_sense_is_raised_so_that_it_reaches_the_dead_letter_queue(functions: Functions) -> None:
@@ -140,8 +171,43 @@ def test_capacity_tells_the_pools(functions: Functions) -> None:
     functions.invoke("schedule", event("schedule"))
     _, answer = functions.http("GET", "/capacity")
     assert answer["pools"] == [
-        {"pool": "ml.p5.48xlarge", "size": 2, "allocated": 1, "stopping": 0, "reserved": 0, "free": 1, "waiting": 0}
-    ]
+        {
+            "pool": "ml.p5.48xlarge", "size": 2, "allocated": 1, "stopping": 0, "reserved": 0, "rogue": 0, "free": 1,
+            "waiting": 0,
+        }
+    ]  # fmt: skip
+
+
+def test_a_training_job_that_bypasses_the_queue_is_shown_and_found_by_events_and_by_the_patrol(
+    functions: Functions,
+) -> None:
+    functions.http("POST", "/jobs", request("a"))
+    functions.invoke("schedule", event("schedule"))
+    for name in ("heard", "found"):
+        functions.fleet.create(request(name), now=time.time())
+    functions.invoke("observe", {"detail": {"TrainingJobName": "heard", "TrainingJobStatus": "InProgress"}})
+    _, answer = functions.http("GET", "/rogue-jobs")
+    assert [rogue["trainingJobName"] for rogue in answer["rogueJobs"]] == ["heard"]
+    functions.invoke("patrol", event("patrol"))
+    _, answer = functions.http("GET", "/rogue-jobs")
+    (_, heard) = answer["rogueJobs"]
+    assert [rogue["trainingJobName"] for rogue in answer["rogueJobs"]] == ["found", "heard"]
+    assert heard == {
+        "trainingJobName": "heard",
+        "trainingJobStatus": "InProgress",
+        "demand": {"ml.p5.48xlarge": 1},
+        "charged": {"ml.p5.48xlarge": 1},
+        "team": None,
+        "createdTime": heard["createdTime"],
+        "seenTime": heard["seenTime"],
+        "reason": {
+            "code": "OutsideTheQueue",
+            "message": "did not come through the queue; takes 1 ml.p5.48xlarge from its pools",
+        },
+    }
+    assert answer["more"] is False
+    _, answer = functions.http("GET", "/capacity")
+    assert [(pool["allocated"], pool["rogue"], pool["free"]) for pool in answer["pools"]] == [(1, 2, -1)]
 
 
 def test_a_fresh_deployment_shows_its_pools_before_the_first_job(functions: Functions) -> None:

@@ -278,7 +278,8 @@ def test_it_listens_on_loopback_only(sb):
 
 def test_a_clean_stop_keeps_the_state_and_leaves_nothing_else(seen, sb):
     sagemaker = sb.client("sagemaker")
-    sagemaker.create_training_job(**request("kept", Environment={"SANDBOX_RUN_SECONDS": "86400"}))
+    long = {"Environment": {"SANDBOX_RUN_SECONDS": "86400"}, "StoppingCondition": {"MaxRuntimeInSeconds": 86_400}}
+    sagemaker.create_training_job(**request("kept", **long))
     sb.client("s3").put_object(Bucket=sb.info.bucket, Key="kept", Body=b"data")
     pid = sb.info.pid
     assert manager.stop(sb.state_dir)

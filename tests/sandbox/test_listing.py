@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.fleet import Fleet
+from headway_sandbox.fleet import Fleet, FleetSettings
 from tests.sandbox.fleets import request
 
 
 @pytest.fixture(scope="module")
 def fleet() -> Fleet:
     """Twenty-five jobs, ten seconds apart; every third has been stopped."""
-    fleet = Fleet()
+    fleet = Fleet(settings=FleetSettings(rates={}))  # all is asked at one moment
     for number in range(25):
         fleet.create(request(f"job-{number:02}"), now=number * 10.0)
     for number in range(0, 25, 3):

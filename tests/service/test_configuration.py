@@ -9,6 +9,7 @@ import pytest
 
 from headway import rules
 from headway.policy import Ageing, Policy, Team
+from headway.remedies import TOLD
 from headway_service.configuration import parse, text_of, text_to_keep, validate
 from headway_service.errors import InvalidConfiguration
 from headway_service.rule_notation import MAX_RULES
@@ -283,3 +284,39 @@ def test_a_bad_document_is_refused_with_the_field_and_the_reason(document: Any, 
 def test_a_text_that_cannot_be_a_document_is_refused(text: str, message: str) -> None:
     with pytest.raises(InvalidConfiguration, match=message):
         parse(text)
+
+
+def test_unless_the_document_says_otherwise_people_are_told_of_what_nobody_asked_for() -> None:
+    notifications = validate(GOOD).notifications
+    assert (notifications.codes, notifications.teams) == (list(TOLD), None)
+    assert notifications.tell("Failed", None)
+    assert not notifications.tell("Started", "a")
+
+
+def test_what_the_document_says_of_messages_replaces_the_default() -> None:
+    told = {"codes": ["Started"], "teams": ["a"]}
+    configuration = validate({**GOOD, "teams": {"a": {}, "b": {}}, "notifications": told})
+    notifications = configuration.notifications
+    assert [notifications.tell("Started", team) for team in ("a", "b", None)] == [True, False, False]
+    assert not notifications.tell("Failed", "a")
+    assert parse(text_of(configuration)) == configuration
+
+
+BAD_NOTIFICATIONS: list[tuple[dict[str, Any], str, str]] = [
+    ({"codes": ["Started", "Exploded"]}, "notifications.codes.1", "no job changes for the reason 'Exploded'"),
+    ({"codes": ["WaitsForCapacity"]}, "notifications.codes.0", "the reasons are BreaksRules, Completed, "),
+    ({"codes": "Failed"}, "notifications.codes", "list"),
+    ({"codes": ["Failed"] * 100}, "notifications.codes", "at most"),
+    ({"teams": []}, "notifications.teams", "at least 1"),
+    ({"teams": ["nobody"]}, "notifications.teams", "there is no team nobody"),
+    ({"colour": "blue"}, "notifications.colour", "not permitted"),
+]
+
+
+@pytest.mark.parametrize(("told", "field", "problem"), BAD_NOTIFICATIONS)
+def test_a_policy_on_messages_that_cannot_be_meant_is_refused(told: dict[str, Any], field: str, problem: str) -> None:
+    with pytest.raises(InvalidConfiguration) as raised:
+        validate({**GOOD, "notifications": told})
+    (error,) = raised.value.fields
+    assert error.field == field
+    assert problem in error.message

@@ -10,9 +10,11 @@ import pytest
 from headway_sandbox.handlers import event
 from headway_service.letters import (
     MAX_TEXT_CHARS,
+    NOT_TOLD,
     Content,
     Illegible,
     LetterQueue,
+    Lost,
     Observe,
     Tick,
     content_of,
@@ -77,6 +79,28 @@ AGED_OUT = record(
     responsePayload=None,
 )
 
+# Source: Lambda developer guide, "Retaining discarded records for a DynamoDB event source".
+BATCH = {
+    "requestContext": {
+        "requestId": "316aa6d0-8154-xmpl-9af7-85d5f4a6bc81",
+        "functionArn": "arn:aws:lambda:eu-west-1:123456789012:function:headway-tell",
+        "condition": "RetryAttemptsExhausted",
+        "approximateInvokeCount": 186,
+    },
+    "responseContext": {"statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled"},
+    "version": "1.0",
+    "timestamp": "2026-11-21T16:20:05.568Z",
+    "DDBStreamBatchInfo": {
+        "shardId": "shardId-00000001573689847184-864758bb",
+        "startSequenceNumber": "800000000003126276362",
+        "endSequenceNumber": "800000000003126276364",
+        "approximateArrivalOfFirstRecord": "2026-11-21T10:20:00.568Z",
+        "approximateArrivalOfLastRecord": "2026-11-21T10:20:01.568Z",
+        "batchSize": 3,
+        "streamArn": "arn:aws:dynamodb:eu-west-1:123456789012:table/sagemaker-queue/stream/2026-11-14T00:04:06.388",
+    },
+}
+
 EVENTS: list[tuple[str, DeadLetter, Content]] = [
     (
         "an event that the observer failed on",
@@ -125,9 +149,25 @@ EVENTS: list[tuple[str, DeadLetter, Content]] = [
     (
         "a minute that the reconciler failed in",
         letter(record(SCHEDULE)),
-        Content(about="reconcile", remedy=Tick(), error_type="KeyError", error_message="'TrainingJobStatus'"),
+        Content(about="a minute's run", remedy=Tick(), error_type="KeyError", error_message="'TrainingJobStatus'"),
     ),
-    ("a minute that never reached the reconciler", letter(SCHEDULE), Content(about="reconcile", remedy=Tick())),
+    ("a minute that never reached the reconciler", letter(SCHEDULE), Content(about="a minute's run", remedy=Tick())),
+    (
+        "changes that were never told",
+        letter(BATCH),
+        Content(
+            about="3 changes of jobs from 2026-11-21T10:20:00.568Z on",
+            remedy=Lost(NOT_TOLD),
+            error_type="RetryAttemptsExhausted",
+        ),
+    ),
+    (
+        "a change that was never told, in a record that does not say when it was",
+        letter({**BATCH, "DDBStreamBatchInfo": {"batchSize": 1}}),
+        Content(
+            about="1 change of jobs from a time unknown on", remedy=Lost(NOT_TOLD), error_type="RetryAttemptsExhausted"
+        ),
+    ),
 ]
 
 

@@ -97,9 +97,9 @@ def test_the_articles_rule_resumes_what_failed_after_two_hours_but_no_error_twic
     assert "only if it comes after 7200 s" in world.seen("early").reason.message
 
     world.submit("late", Environment=LONG)
-    fail(world, "late", CODE, after_s=7200)
+    fail(world, "late", CODE, after_s=7800)
     assert world.states("late") == {"late": "running"}, "without a back-off it is tried again at once"
-    fail(world, "late", CODE, after_s=7200)
+    fail(world, "late", CODE, after_s=7800)
     assert world.states("late") == {"late": "failed"}
     assert "it failed in the same way before" in world.seen("late").reason.message
 

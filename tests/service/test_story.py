@@ -12,9 +12,9 @@ from headway.verify import verify
 from headway_service import transitions
 from headway_service.errors import Conflict, JobEnded, NameInUse
 from headway_service.ledger import read_ledger, read_snapshot
-from headway_service.observation import sighting_of_event
 from headway_service.ports import Change, Sighting
 from headway_service.records import PoolRecord, ReservationRecord
+from headway_service.sightings import sighting_of
 from headway_service.tick import Ticker, TickReport
 from tests.service.world import P5, World, on, request
 
@@ -249,7 +249,7 @@ def test_repeated_and_late_events_change_nothing(world: World, repeats: int) -> 
     while (due := world.fleet.next_due()) is not None:
         world.now_s = due
         details += world.fleet.advance(due)
-    sightings = [sighting_of_event(detail) for detail in details]
+    sightings = [sighting_of(detail) for detail in details]
     for _ in range(repeats):
         for sighting in reversed(sightings):
             world.observer.take(sighting, world.clock())

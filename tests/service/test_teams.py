@@ -104,7 +104,7 @@ def test_a_job_document_tells_the_team_and_keeps_to_it_over_restarts() -> None:
     world = world_of(TWO_TEAMS)
     world.submit("a0", Tags=tags("a"))
     world.tick()
-    job, attempt, _ = world.desk.show("a0")
+    job, attempt, *_ = world.desk.show("a0")
     assert job.job.team == "a"
     assert attempt is not None
     assert (attempt.team, attempt.limit_ms, attempt.entry_time) == ("a", (86_400 + 1800) * 1000, job.job.entry_time)

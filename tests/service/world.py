@@ -11,18 +11,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from headway_sandbox.fleet import Fleet
-from headway_sandbox.soak.edges import sagemaker_client
+from headway_sandbox.stub_client import stub_client
 from headway_service.configuration import Configuration
 from headway_service.desk import Desk
 from headway_service.explanation import Seen
 from headway_service.launching import Launcher
 from headway_service.ledger import read_ledger
 from headway_service.memory import MemoryTable
-from headway_service.observation import Observer, sighting_of_event
+from headway_service.observation import Observer
+from headway_service.patrol import patrol
 from headway_service.pools import in_force
 from headway_service.ports import ConfigurationText, Table
 from headway_service.reconcile import reconcile
+from headway_service.rogues import Rogues
 from headway_service.sagemaker import SageMakerTrainingJobs
+from headway_service.sightings import sighting_of
 from headway_service.tick import Ticker, TickReport
 
 START_S = 1_800_000_000.0
@@ -57,15 +60,18 @@ class World:
             {"pools": {pool: {"size": size} for pool, size in (pools or {P5: 2}).items()}}
         )
         self.calls: list[tuple[str, dict[str, Any]]] = []
-        self.training_jobs = SageMakerTrainingJobs(sagemaker_client(self._call_sagemaker))
-        self.observer = Observer(self.table, retention_s=30 * DAY_S, retries=lambda: self._in_force().retry_rules())
+        self.training_jobs = SageMakerTrainingJobs(stub_client("sagemaker", self._call_sagemaker))
+        self.observer = Observer(self.table, retention_s=30 * DAY_S, configuration=self.configured)
+        self.rogues = Rogues(self.table, self.training_jobs)
+        #: Pauses of the patrol, s.
+        self.pauses: list[float] = []
         self.wakes: list[str] = []
         self._tokens = 0
         self.desk = Desk(
             table=self.table,
             wake=self.wakes.append,
             clock=self.clock,
-            configuration=self._in_force,
+            configuration=self.configured,
             retention_s=30 * DAY_S,
         )
 
@@ -77,7 +83,7 @@ class World:
         """Now, ms."""
         return int(self.now_s * 1000)
 
-    def _in_force(self) -> Configuration:
+    def configured(self) -> Configuration:
         return in_force(self.table, self.configuration, self.clock).configuration
 
     def submit(self, name: str, priority: int | None = None, **changes: Any) -> Seen:
@@ -117,9 +123,14 @@ class World:
         while (due := self.fleet.next_due()) is not None and due <= until:
             self.now_s = max(self.now_s, due)
             for detail in self.fleet.advance(self.now_s):
-                if deliver and self.observer.take(sighting_of_event(detail), self.clock()) and tick:
+                if deliver and self.hear(detail) and tick:
                     self.tick()
         self.now_s = until
+
+    def hear(self, detail: Mapping[str, Any]) -> bool:
+        """Take in an event, as the observer does. Returns whether a tick is due."""
+        sighting = sighting_of(detail)
+        return self.observer.take(sighting, self.clock()) or self.rogues.hear(sighting, self.clock())
 
     def reconcile(self, after_s: int = 300) -> int:
         """Run reconcile."""
@@ -130,6 +141,23 @@ class World:
             clock=self.clock,
             wake=self.wakes.append,
             after_s=after_s,
+        )
+
+    def _pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now_s += seconds
+
+    def patrol(self, after_s: int = 300) -> int:
+        """Run the patrol."""
+        return patrol(
+            table=self.table,
+            training_jobs=self.training_jobs,
+            rogues=Rogues(self.table, self.training_jobs, stops=True),
+            clock=self.clock,
+            pause=self._pause,
+            wake=self.wakes.append,
+            after_s=after_s,
+            deadline_ms=self.clock() + 50_000,
         )
 
     def seen(self, name: str) -> Seen:
@@ -150,9 +178,12 @@ class World:
         for pool in ledger.pools:
             held = sum(attempt.demand.get(pool.pool, 0) for attempt in ledger.attempts)
             reserved = sum(each.demand.get(pool.pool, 0) for each in ledger.reservations)
-            assert pool.free == pool.size - held - reserved, f"the ledger of {pool.pool} is off"
-            assert pool.free >= 0, f"{pool.pool} holds more than it has"
-            assert self.fleet.in_use().get(pool.pool, 0) <= held, f"SageMaker runs more on {pool.pool} than is held"
+            charged = sum(rogue.charged.get(pool.pool, 0) for rogue in ledger.rogues)
+            assert pool.free == pool.size - held - reserved - charged, f"the ledger of {pool.pool} is off"
+            assert pool.free + charged >= 0, f"{pool.pool} holds more than it has"
+            rogue = sum(rogue.demand.get(pool.pool, 0) for rogue in ledger.rogues)
+            used = self.fleet.in_use().get(pool.pool, 0)
+            assert used <= held + rogue, f"SageMaker runs more on {pool.pool} than is held"
         jobs = [attempt.job_name for attempt in ledger.attempts]
         assert len(set(jobs)) == len(jobs), "a job has two live attempts"
 

@@ -15,6 +15,12 @@ ALARMS = {
     "TickFailedAlarm": ("TickFailed", {"Ref": "AWS::StackName"}, 0),
     "ObserveFunctionErrorsAlarm": ("Errors", {"Ref": "ObserveFunction"}, 0),
     "ReconcileFunctionErrorsAlarm": ("Errors", {"Ref": "ReconcileFunction"}, 0),
+    "PatrolFunctionErrorsAlarm": ("Errors", {"Ref": "PatrolFunction"}, 0),
+    "TellFunctionErrorsAlarm": ("Errors", {"Ref": "TellFunction"}, 0),
+    "EventsLateAlarm": ("IteratorAge", {"Ref": "TellFunction"}, 300_000),
+    "WatchFunctionErrorsAlarm": ("Errors", {"Ref": "WatchFunction"}, 0),
+    "UnwatchedAlarm": ("Unwatched", {"Ref": "AWS::StackName"}, 0),
+    "UntoldAlarm": ("Untold", {"Ref": "AWS::StackName"}, 0),
 }
 
 
@@ -25,7 +31,9 @@ def test_an_alarm_watches_its_metric(of_type, name):
     (dimension,) = alarm["Dimensions"]
     assert (alarm["MetricName"], dimension["Value"], alarm["Threshold"]) == (metric, watched, threshold)
     assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
-    assert alarm["Namespace"] == {"Errors": "AWS/Lambda", "TickFailed": "Headway"}.get(metric, "AWS/SQS")
+    own = dict.fromkeys(("TickFailed", "Untold", "Unwatched"), "Headway")
+    namespaces = {"Errors": "AWS/Lambda", "IteratorAge": "AWS/Lambda", **own}
+    assert alarm["Namespace"] == namespaces.get(metric, "AWS/SQS")
 
 
 def test_an_alarm_notifies_the_topic_if_there_is_one_and_says_what_it_means(of_type):

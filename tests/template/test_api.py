@@ -13,6 +13,7 @@ ROUTES = {
     ("delete", "/jobs/{name}"),
     ("patch", "/jobs/{name}"),
     ("get", "/capacity"),
+    ("get", "/rogue-jobs"),
     ("get", "/config"),
     ("put", "/config"),
     ("get", "/dead-letters"),

@@ -24,12 +24,13 @@ def test_sagemakers_state_changes_wake_the_observer(of_type):
     }
 
 
-def test_reconcile_runs_every_minute(of_type):
-    assert rule_of(of_type, "ReconcileFunction")["ScheduleExpression"] == "rate(1 minute)"
+@pytest.mark.parametrize("function", ["ReconcileFunction", "PatrolFunction", "WatchFunction"])
+def test_reconcile_patrol_and_watch_run_every_minute(of_type, function):
+    assert rule_of(of_type, function)["ScheduleExpression"] == "rate(1 minute)"
 
 
 def test_the_wake_queue_feeds_the_scheduler(of_type):
-    (mapping,) = of_type("AWS::Lambda::EventSourceMapping").values()
+    mapping = of_type("AWS::Lambda::EventSourceMapping")["ScheduleFunctionWake"]
     assert mapping["EventSourceArn"] == {"Fn::GetAtt": ["WakeQueue", "Arn"]}
     assert mapping["FunctionName"] == {"Ref": "ScheduleFunction"}
 
@@ -70,12 +71,12 @@ def test_a_letter_that_is_being_redriven_is_hidden_for_longer_than_the_api_funct
     assert of_type("AWS::Lambda::Function")["ApiFunction"]["Timeout"] < HIDDEN_S
 
 
-@pytest.mark.parametrize("function", ["ObserveFunction", "ReconcileFunction"])
+@pytest.mark.parametrize("function", ["ObserveFunction", "ReconcileFunction", "PatrolFunction", "WatchFunction"])
 def test_an_event_that_a_function_never_got_is_kept(of_type, function):
     assert rule_of(of_type, function)["Targets"][0]["DeadLetterConfig"] == {"Arn": DEAD_LETTERS}
 
 
-@pytest.mark.parametrize("function", ["ObserveFunction", "ReconcileFunction"])
+@pytest.mark.parametrize("function", ["ObserveFunction", "ReconcileFunction", "PatrolFunction", "WatchFunction"])
 def test_an_event_that_a_function_failed_on_is_kept(of_type, function):
     (config,) = [
         c for c in of_type("AWS::Lambda::EventInvokeConfig").values() if c["FunctionName"] == {"Ref": function}
@@ -97,3 +98,13 @@ def test_only_the_rules_of_this_stack_may_put_events_among_the_dead_letters(of_t
     assert (statement["Action"], statement["Resource"]) == ("sqs:SendMessage", DEAD_LETTERS)
     rules = {arn["Fn::GetAtt"][0] for arn in statement["Condition"]["ArnEquals"]["aws:SourceArn"]}
     assert rules == {name for name, r in resources.items() if r["Type"] == "AWS::Events::Rule"}
+
+
+def test_only_the_queues_own_alarms_call_the_watcher(of_type):
+    subscription = of_type("AWS::SNS::Subscription")["WatchFunctionAlarm"]
+    assert (subscription["Protocol"], subscription["TopicArn"]) == ("lambda", {"Ref": "WatchTopic"})
+    (statement,) = of_type("AWS::SNS::TopicPolicy")["WatchTopicPolicy"]["PolicyDocument"]["Statement"]
+    assert (statement["Principal"], statement["Action"]) == ({"Service": "cloudwatch.amazonaws.com"}, "sns:Publish")
+    prefix = of_type("AWS::Lambda::Function")["WatchFunction"]["Environment"]["Variables"]["HEADWAY_ALARM_PREFIX"]
+    source = statement["Condition"]["ArnLike"]["aws:SourceArn"]["Fn::Sub"]
+    assert source.endswith(f":alarm:{prefix['Fn::Sub']}*")

@@ -5,7 +5,15 @@ import re
 
 import pytest
 
-FUNCTIONS = ("ApiFunction", "ScheduleFunction", "ObserveFunction", "ReconcileFunction")
+FUNCTIONS = (
+    "ApiFunction",
+    "ScheduleFunction",
+    "ObserveFunction",
+    "ReconcileFunction",
+    "PatrolFunction",
+    "TellFunction",
+    "WatchFunction",
+)
 TOLD_ALL = {
     "HEADWAY_TABLE",
     "HEADWAY_CONFIG_PARAMETER",
@@ -24,6 +32,9 @@ TOLD = {
     "ScheduleFunction": set(),
     "ObserveFunction": {"HEADWAY_WAKE_QUEUE_URL"},
     "ReconcileFunction": {"HEADWAY_WAKE_QUEUE_URL", "HEADWAY_RECONCILE_AFTER_S"},
+    "PatrolFunction": {"HEADWAY_WAKE_QUEUE_URL", "HEADWAY_RECONCILE_AFTER_S"},
+    "TellFunction": {"HEADWAY_EVENT_BUS", "HEADWAY_NOTIFICATION_TOPIC_ARN"},
+    "WatchFunction": {"HEADWAY_WAKE_QUEUE_URL", "HEADWAY_ALARM_PREFIX", "HEADWAY_ALARM_TOPIC_ARN"},
 }
 
 
@@ -81,8 +92,9 @@ def test_the_api_function_gives_up_before_api_gateway_does(of_type):
     assert of_type("AWS::Lambda::Function")["ApiFunction"]["Timeout"] < 29
 
 
-def test_a_run_of_reconcile_ends_before_the_next_one_starts(of_type):
-    assert of_type("AWS::Lambda::Function")["ReconcileFunction"]["Timeout"] < 60
+@pytest.mark.parametrize("name", ["ReconcileFunction", "PatrolFunction", "WatchFunction"])
+def test_a_run_of_what_runs_every_minute_ends_before_the_next_one_starts(of_type, name):
+    assert of_type("AWS::Lambda::Function")[name]["Timeout"] < 60
 
 
 def test_only_the_scheduler_reserves_concurrency_and_an_account_may_do_without(of_type, template):

@@ -77,6 +77,7 @@ def test_the_outputs_are_what_clients_and_operators_need_and_described(template)
         "ScheduleFunctionName",
         "ObserveFunctionName",
         "ReconcileFunctionName",
+        "PatrolFunctionName",
     }
     assert all(output["Description"].endswith(".") for output in template["Outputs"].values())
 

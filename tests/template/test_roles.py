@@ -8,7 +8,9 @@ import pytest
 
 CHANGES = {f"dynamodb:{action}" for action in ("DeleteItem", "GetItem", "PutItem", "UpdateItem")}
 CHECKS, QUERIES = {"dynamodb:ConditionCheckItem"}, {"dynamodb:Query"}
+STREAM = {f"dynamodb:{action}" for action in ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")}
 ALL = CHANGES | {"logs:CreateLogStream", "logs:PutLogEvents", "xray:PutTelemetryRecords", "xray:PutTraceSegments"}
+SEEN = {"sagemaker:DescribeTrainingJob", "sagemaker:ListTags"}
 LETTERS = {
     "sqs:ChangeMessageVisibility",
     "sqs:DeleteMessage",
@@ -35,13 +37,39 @@ ACTIONS = {
         "sqs:ReceiveMessage",
         "ssm:GetParameter",
     },
-    "ObserveFunctionRole": ALL | CHECKS | {"sqs:SendMessage"},
+    "ObserveFunctionRole": ALL | CHECKS | SEEN | {"sqs:SendMessage"},
     "ReconcileFunctionRole": ALL | CHECKS | QUERIES | {"sagemaker:DescribeTrainingJob", "sqs:SendMessage"},
+    "PatrolFunctionRole": ALL | QUERIES | SEEN | {"sagemaker:ListTrainingJobs", "sqs:SendMessage"},
+    "WatchFunctionRole": (ALL - CHANGES)
+    | QUERIES
+    | {
+        "cloudwatch:DeleteAlarms",
+        "cloudwatch:DescribeAlarms",
+        "cloudwatch:PutMetricAlarm",
+        "dynamodb:GetItem",
+        "dynamodb:PutItem",
+        "sqs:SendMessage",
+    },
+    "TellFunctionRole": (ALL - CHANGES)
+    | STREAM
+    | {
+        "dynamodb:GetItem",
+        "events:PutEvents",
+        "kms:Decrypt",
+        "kms:GenerateDataKey",
+        "sns:Publish",
+        "sqs:SendMessage",
+    },
 }
 TRAINING_JOBS = {"Fn::Sub": "arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AWS::AccountId}:training-job/*"}
 
 
 def statements(role: dict[str, Any]) -> list[dict[str, Any]]:
+    """Those that hold whatever the parameters are."""
+    return [s for s in all_statements(role) if "Fn::If" not in s]
+
+
+def all_statements(role: dict[str, Any]) -> list[dict[str, Any]]:
     return [s for policy in role["Policies"] for s in policy["PolicyDocument"]["Statement"]]
 
 
@@ -73,10 +101,36 @@ def test_these_are_all_roles_and_none_has_full_access(of_type):
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_only_traces_are_written_to_any_resource(of_type, name):
+def test_what_a_function_may_do_to_any_resource_is_to_write_traces_and_to_list_training_jobs(of_type, name):
     for statement in statements(of_type("AWS::IAM::Role")[name]):
         if statement["Resource"] == "*":
-            assert {a.split(":")[0] for a in actions(statement)} == {"xray"}
+            assert {a.split(":")[0] for a in actions(statement)} == {"xray"} or actions(statement) == [
+                "sagemaker:ListTrainingJobs"
+            ]
+
+
+def test_only_the_patrol_stops_what_lacks_the_queues_mark_and_only_if_the_deployment_allows_it(of_type, template):
+    conditional = {
+        name: s["Fn::If"]
+        for name, role in of_type("AWS::IAM::Role").items()
+        for s in (all_statements(role) if "Policies" in role else ())
+        if "Fn::If" in s
+    }
+    assert conditional == {
+        "PatrolFunctionRole": [
+            "MayStopRogueJobs",
+            {
+                "Sid": "StopUnmarkedJobs",
+                "Effect": "Allow",
+                "Action": "sagemaker:StopTrainingJob",
+                "Resource": TRAINING_JOBS,
+                "Condition": {"Null": {"aws:ResourceTag/headway:job": "true"}},
+            },
+            {"Ref": "AWS::NoValue"},
+        ]
+    }
+    assert template["Conditions"]["MayStopRogueJobs"] == {"Fn::Equals": [{"Ref": "AllowStoppingRogueJobs"}, "true"]}
+    assert template["Parameters"]["AllowStoppingRogueJobs"]["Default"] == "false"
 
 
 def test_a_star_for_a_resource_has_its_reason_beside_it(text):
@@ -89,7 +143,7 @@ def test_a_star_for_a_resource_has_its_reason_beside_it(text):
 @pytest.mark.parametrize("name", ACTIONS)
 def test_sagemaker_is_limited_to_training_jobs_of_this_account_and_region(of_type, name):
     for statement in statements(of_type("AWS::IAM::Role")[name]):
-        if any(a.startswith("sagemaker:") for a in actions(statement)):
+        if any(a.startswith("sagemaker:") for a in actions(statement) if a != "sagemaker:ListTrainingJobs"):
             assert statement["Resource"] == TRAINING_JOBS
 
 
@@ -143,12 +197,48 @@ def test_a_function_writes_to_its_own_logs_only(of_type, name):
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_a_function_reaches_one_table_and_only_the_api_its_index(of_type, name):
+def test_a_function_reaches_one_table_and_only_the_api_its_index_and_the_teller_its_stream(of_type, name):
     found = {
         json.dumps(s["Resource"]): set(actions(s))
         for s in statements(of_type("AWS::IAM::Role")[name])
         if any(a.startswith("dynamodb:") for a in actions(s))
     }
-    table = {a for a in ACTIONS[name] if a.startswith("dynamodb:")}
+    table = {a for a in ACTIONS[name] if a.startswith("dynamodb:")} - STREAM
     index = {json.dumps({"Fn::Sub": "${JobsTable.Arn}/index/listing"}): QUERIES} if name == "ApiFunctionRole" else {}
-    assert found == {json.dumps({"Fn::GetAtt": ["JobsTable", "Arn"]}): table, **index}
+    stream = {
+        json.dumps({"Fn::GetAtt": ["JobsTable", "StreamArn"]}): STREAM - {"dynamodb:ListStreams"},
+        json.dumps({"Fn::Sub": "${JobsTable.Arn}/stream/*"}): {"dynamodb:ListStreams"},
+    }
+    streams = stream if name == "TellFunctionRole" else {}
+    assert found == {json.dumps({"Fn::GetAtt": ["JobsTable", "Arn"]}): table, **index, **streams}
+
+
+def test_the_teller_reads_the_configuration_and_nothing_else_of_the_table(of_type):
+    (statement,) = [
+        s for s in statements(of_type("AWS::IAM::Role")["TellFunctionRole"]) if "dynamodb:GetItem" in actions(s)
+    ]
+    assert statement["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["config"]}}
+
+
+@pytest.mark.parametrize(
+    ("action", "resource"),
+    [
+        ("events:PutEvents", arn("EventBus")),
+        ("sns:Publish", {"Ref": "NotificationTopic"}),
+        ("kms:Decrypt", arn("TopicKey")),
+        ("kms:GenerateDataKey", arn("TopicKey")),
+        ("sqs:SendMessage", arn("EventDeadLetters")),
+    ],
+)
+def test_the_teller_tells_on_this_bus_and_this_topic_only(of_type, action, resource):
+    found = [s for s in statements(of_type("AWS::IAM::Role")["TellFunctionRole"]) if action in actions(s)]
+    assert [s["Resource"] for s in found] == [resource]
+
+
+def test_the_watcher_changes_the_queues_own_alarms_and_no_others(of_type):
+    (statement,) = [
+        s
+        for s in statements(of_type("AWS::IAM::Role")["WatchFunctionRole"])
+        if "cloudwatch:PutMetricAlarm" in actions(s)
+    ]
+    assert statement["Resource"]["Fn::Sub"].endswith(":alarm:${AWS::StackName}-watch/*")

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from headway_client.documents import Capacity, Configuration, DeadLetters, Job, JobDetails, Redrive, Submission
+from headway_client.documents import (
+    Capacity,
+    Configuration,
+    DeadLetters,
+    Job,
+    JobDetails,
+    Redrive,
+    RogueJobs,
+    Submission,
+)
 from headway_client.errors import ServerFaultError
 from headway_client.transport import CredentialsSource, Limits, Transport
 
@@ -114,6 +123,10 @@ class HeadwayApi:
     def capacity(self) -> Capacity:
         """Return the pools and how their instances are used."""
         return Capacity.from_document(self._transport.send("GET", ["capacity"]).document)
+
+    def rogue_jobs(self) -> RogueJobs:
+        """Return the training jobs that did not come through the queue, the first hundred by name."""
+        return RogueJobs.from_document(self._transport.send("GET", ["rogue-jobs"]).document)
 
     def get_config(self) -> Configuration:
         """Return the document that says which pools there are and what the policy is."""

@@ -176,12 +176,28 @@ class HistoryEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WatchOf:
+    """How a watch covers the live attempt of a job: so many hosts, and why not all of them, if so."""
+
+    watch: str
+    hosts: int
+    note: str | None
+
+    @classmethod
+    def from_document(cls, document: object) -> WatchOf:
+        """Read one entry of `watches`; raises `ServerFaultError` on anything else."""
+        entry = _mapping(document)
+        return cls(watch=_text(entry, "watch"), hosts=_whole(entry, "hosts"), note=_optional_text(entry, "note"))
+
+
+@dataclass(frozen=True, kw_only=True)
 class JobDetails:
     """A job with its attempts and history (oldest first, as the server sends them) and its request."""
 
     job: Job
     attempts: tuple[Attempt, ...]
     history: tuple[HistoryEntry, ...]
+    watches: tuple[WatchOf, ...]
     request: Mapping[str, Any]
 
     @classmethod
@@ -192,6 +208,7 @@ class JobDetails:
             job=Job.from_document(details),
             attempts=tuple(Attempt.from_document(item) for item in _list(details, "attempts")),
             history=tuple(HistoryEntry.from_document(item) for item in _list(details, "history")),
+            watches=tuple(WatchOf.from_document(item) for item in _list(details, "watches")),
             request=_mapping(details.get("request")),
         )
 
@@ -200,7 +217,7 @@ class JobDetails:
 class PoolUse:
     """How a pool's instances are used; every number counts instances, `waiting` counts jobs.
 
-    `stopping` is part of `allocated`.
+    `stopping` is part of `allocated`; `rogue` is taken by training jobs that did not come through the queue.
     """
 
     pool: str
@@ -208,6 +225,7 @@ class PoolUse:
     allocated: int
     stopping: int
     reserved: int
+    rogue: int
     free: int
     waiting: int
 
@@ -223,12 +241,68 @@ class Capacity:
     def from_document(cls, document: object) -> Capacity:
         """Read the capacity; raises `ServerFaultError` on anything else."""
         capacity = _mapping(document)
-        numbers = ("size", "allocated", "stopping", "reserved", "free", "waiting")
+        numbers = ("size", "allocated", "stopping", "reserved", "rogue", "free", "waiting")
         pools = []
         for item in _list(capacity, "pools"):
             pool = _mapping(item)
             pools.append(PoolUse(pool=_text(pool, "pool"), **{key: _whole(pool, key) for key in numbers}))
         return cls(pools=tuple(pools), document=capacity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RogueJob:
+    """A SageMaker training job that did not come through the queue.
+
+    Attributes:
+        name: its name in SageMaker.
+        status: SageMaker's TrainingJobStatus as last seen.
+        demand: instances per type.
+        charged: the part of them that is missing in the pools.
+        team: the team that its tags name, if any.
+        created_time: when it was created, ISO 8601 in UTC.
+        reason: what is wrong with it, and whether it is being stopped.
+        document: its part of the answer as it came.
+    """
+
+    name: str
+    status: str
+    demand: Mapping[str, int]
+    charged: Mapping[str, int]
+    team: str | None
+    created_time: str
+    reason: Reason
+    document: Mapping[str, Any]
+
+    @classmethod
+    def from_document(cls, document: object) -> RogueJob:
+        """Read a rogue job; raises `ServerFaultError` on anything else."""
+        rogue = _mapping(document)
+        demand, charged = _mapping(rogue.get("demand")), _mapping(rogue.get("charged"))
+        return cls(
+            name=_text(rogue, "trainingJobName"),
+            status=_text(rogue, "trainingJobStatus"),
+            demand={pool: _whole(demand, pool) for pool in demand},
+            charged={pool: _whole(charged, pool) for pool in charged},
+            team=_optional_text(rogue, "team"),
+            created_time=_text(rogue, "createdTime"),
+            reason=Reason.from_document(_mapping(rogue.get("reason"))),
+            document=rogue,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RogueJobs:
+    """The training jobs that did not come through the queue, by name, and whether there are more of them."""
+
+    jobs: tuple[RogueJob, ...]
+    more: bool
+
+    @classmethod
+    def from_document(cls, document: object) -> RogueJobs:
+        """Read rogue jobs; raises `ServerFaultError` on anything else."""
+        answer = _mapping(document)
+        jobs = tuple(RogueJob.from_document(item) for item in _list(answer, "rogueJobs"))
+        return cls(jobs=jobs, more=bool(answer.get("more")))
 
 
 @dataclass(frozen=True, kw_only=True)

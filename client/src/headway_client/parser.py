@@ -99,7 +99,7 @@ def _add_job_commands(commands: _Commands, common: argparse.ArgumentParser) -> N
     queue = _command(commands, common, "queue", jobs.queue, "show who runs and who waits, and why")
     which = queue.add_mutually_exclusive_group()
     which.add_argument("--state", action="append", choices=JOB_STATES, help="only this state; may repeat")
-    which.add_argument("--all", action="store_true", help="ended jobs too")
+    which.add_argument("--all", action="store_true", help="ended jobs too, and those that bypassed the queue")
     queue.add_argument(
         "--limit",
         type=_limit,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from headway_client.documents import Attempt, Capacity, DeadLetter, HistoryEntry, Job, JobDetails, Redrive
+from headway_client.documents import Attempt, Capacity, DeadLetter, HistoryEntry, Job, JobDetails, Redrive, RogueJob
 from headway_client.text import neutralise, shorten
 
 _MIN_LAST_COLUMN = 24
@@ -17,18 +17,21 @@ _MIN_LAST_COLUMN = 24
 _NONE = "-"
 
 
-def jobs_table(jobs: Iterable[Job], *, wide: bool = False, width: int | None = None) -> str:
+def jobs_table(
+    jobs: Iterable[Job], rogues: Iterable[RogueJob] = (), *, wide: bool = False, width: int | None = None
+) -> str:
     """Return jobs as a table in the given order.
 
     Args:
         jobs: the jobs.
+        rogues: training jobs that did not come through the queue; they stand below the jobs.
         wide: also show demand, entry time, owner and attempt.
         width: cut the last column so that lines are at most so long; None to cut nothing.
     """
     headers = ["Job Name", "State", "Priority"]
     if wide:
         headers += ["Place", "Demand", "Entered", "Owner", "Attempt"]
-    rows = [_job_row(job, wide=wide) for job in jobs]
+    rows = [_job_row(job, wide=wide) for job in jobs] + [_rogue_row(rogue, wide=wide) for rogue in rogues]
     return _table(rows, [*headers, "Why"], width=width)
 
 
@@ -51,6 +54,9 @@ def job_sheet(details: JobDetails, *, width: int | None = None) -> str:
         headers = ["Attempt", "Training Job", "State", "SageMaker", "Started", "Ended", "Why"]
         rows = [_attempt_row(attempt) for attempt in details.attempts]
         parts.append("Attempts\n" + _table(rows, headers, width=width))
+    if details.watches:
+        rows = [[each.watch, str(each.hosts), each.note or _NONE] for each in details.watches]
+        parts.append("Watches\n" + _table(rows, ["Watch", "Hosts", "Not Watched"], width=width))
     if details.history:
         rows = [_history_row(entry) for entry in details.history]
         parts.append("History\n" + _table(rows, ["Time", "State", "Training Job", "Why"], width=width))
@@ -59,11 +65,11 @@ def job_sheet(details: JobDetails, *, width: int | None = None) -> str:
 
 def capacity_table(capacity: Capacity, *, width: int | None = None) -> str:
     """Return the pools and how their instances are used."""
-    headers = ["Pool", "Size", "Allocated", "Stopping", "Reserved", "Free", "Waiting Jobs"]
+    headers = ["Pool", "Size", "Allocated", "Stopping", "Reserved", "Rogue", "Free", "Waiting Jobs"]
     rows = [
         [
             pool.pool,
-            *map(str, (pool.size, pool.allocated, pool.stopping, pool.reserved, pool.free, pool.waiting)),
+            *map(str, (pool.size, pool.allocated, pool.stopping, pool.reserved, pool.rogue, pool.free, pool.waiting)),
         ]
         for pool in capacity.pools
     ]
@@ -124,6 +130,13 @@ def _job_row(job: Job, *, wide: bool) -> list[str]:
             job.live_attempt or _NONE,
         ]
     return [*row, job.reason.message]
+
+
+def _rogue_row(rogue: RogueJob, *, wide: bool) -> list[str]:
+    row = [rogue.name, "rogue", _NONE]
+    if wide:
+        row += [_NONE, _demand(rogue.demand), _time(rogue.created_time), _NONE, rogue.name]
+    return [*row, rogue.reason.message]
 
 
 def _attempt_row(attempt: Attempt) -> list[str]:

@@ -22,6 +22,7 @@ from headway_sandbox import admin, authorisation, emulator, validation
 from headway_sandbox.emulator import AsgiApp, Caller, Receive, Scope, Send
 from headway_sandbox.errors import AwsError
 from headway_sandbox.fleet import Fleet
+from headway_sandbox.monitoring import Monitoring
 
 _log = logging.getLogger("headway.sandbox")
 _SAGEMAKER_SCOPE = re.compile(r"Credential=[^/\s]+/[^/]+/[^/]+/sagemaker/")
@@ -29,6 +30,7 @@ _TARGET_PREFIX = "SageMaker."
 _DETAIL_TYPE = "SageMaker Training Job State Change"
 # However far away the next change is, look again: an administrator may have changed the fleet.
 _LONGEST_SLEEP_S = 0.5
+_MONITORING_EVERY_S = 1.0
 
 
 class Cloud:
@@ -40,7 +42,7 @@ class Cloud:
         self._behind = behind
         self._on_shutdown = on_shutdown
         self._changed = asyncio.Event()
-        self._clock: asyncio.Task[None] | None = None
+        self._clocks: list[asyncio.Task[None]] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -130,6 +132,15 @@ class Cloud:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), pause_s)
 
+    async def _run_monitoring(self) -> None:
+        monitoring = Monitoring(self.fleet)
+        while True:
+            try:
+                await monitoring.step(time.time())
+            except Exception:  # noqa: BLE001  nor must one alarm stop CloudWatch's
+                _log.exception("a round of monitoring failed")
+            await asyncio.sleep(_MONITORING_EVERY_S)
+
     def _send_event(self, detail: Mapping[str, Any]) -> None:
         try:
             emulator.put_event(
@@ -144,7 +155,8 @@ class Cloud:
     def _watch_for_startup(self, send: Send) -> Send:
         async def watched(message: Any) -> None:
             if message["type"] == "lifespan.startup.complete":
-                self._clock = asyncio.create_task(self._run_clock())
+                clocks = (self._run_clock(), self._run_monitoring())
+                self._clocks = [asyncio.create_task(clock) for clock in clocks]
             await send(message)
 
         return watched
@@ -153,8 +165,8 @@ class Cloud:
         async def watched() -> Any:
             message = await receive()
             if message["type"] == "lifespan.shutdown":
-                if self._clock is not None:
-                    self._clock.cancel()
+                for clock in self._clocks:
+                    clock.cancel()
                 # Before the emulator saves: functions must not go on writing to what is being saved.
                 await asyncio.to_thread(self._on_shutdown)
             return message

@@ -1,4 +1,4 @@
-"""The one place that touches ministack, the emulator of everything that isn't SageMaker.
+"""With `emulated_alarms` the one place that touches ministack, the emulator of everything that isn't SageMaker.
 
 Written against ministack 1.5.33, which is pinned: it has no stable interface for what is needed here, so
 private names are used. When the pin moves, go through the functions below one by one; the end-to-end tests
@@ -11,6 +11,7 @@ say which broke. ministack reads its settings from the environment when it is im
 from __future__ import annotations
 
 import asyncio
+import copy
 import importlib
 import json
 import os
@@ -58,7 +59,7 @@ class Caller:
 
     @property
     def session(self) -> str | None:
-        session = _module("services.sts")._sessions.get(self.access_key)
+        session = module("services.sts")._sessions.get(self.access_key)
         return str(session["Arn"]).rpartition("/")[2] if session else None
 
 
@@ -80,7 +81,8 @@ class Worker:
     busy: bool
 
 
-def _module(name: str) -> Any:
+def module(name: str) -> Any:
+    """One of ministack's modules, such as `services.sqs`. It reads its settings when it is imported."""
     return importlib.import_module(f"ministack.{name}")
 
 
@@ -90,17 +92,20 @@ def prepare() -> AsgiApp:
     Raises:
         RuntimeError: another version is installed.
     """
-    app = _module("app")
+    app = module("app")
     found = app._version()
     if found != VERSION:
         raise RuntimeError(f"The sandbox is written for ministack {VERSION}, found {found}: run `make setup`.")
-    runtime = _module("core.lambda_runtime")
+    runtime = module("core.lambda_runtime")
     runtime._PYTHON_WORKER_SCRIPT = _WATCH_PARENT + runtime._PYTHON_WORKER_SCRIPT
     runtime.zipfile = unpacking.zipfile_with_shared_layers()
     _come_through_vpc_endpoint()
     _import_any_methods()
     _import_resource_policies()
     _retry_events()
+    _retry_stream_records()
+    _keep_stream_records()
+    _publish_batches()
     _encrypt_with_the_managed_key()
     application: AsgiApp = app.app
     return application
@@ -108,7 +113,7 @@ def prepare() -> AsgiApp:
 
 def _come_through_vpc_endpoint() -> None:
     """Give API calls the condition key aws:SourceVpce, without which a private API's policy denies them."""
-    app = _module("app")
+    app = module("app")
     original = app._enforce_data_plane
 
     def enforce(service: str, action: str, headers: Mapping[str, str], *rest: Any, **named: Any) -> Any:
@@ -122,7 +127,7 @@ def _come_through_vpc_endpoint() -> None:
 
 def _import_any_methods() -> None:
     """SAM writes `Method: ANY` as x-amazon-apigateway-any-method, which ministack's OpenAPI import leaves out."""
-    apigateway = _module("services.apigateway_v1")
+    apigateway = module("services.apigateway_v1")
     apigateway._OPENAPI_HTTP_METHODS.add("any")
     original = apigateway._import_path_item
 
@@ -136,7 +141,7 @@ def _import_any_methods() -> None:
 
 def _import_resource_policies() -> None:
     """SAM writes an API's resource policy as x-amazon-apigateway-policy, which ministack's import leaves out too."""
-    apigateway = _module("services.apigateway_v1")
+    apigateway = module("services.apigateway_v1")
     original = apigateway._import_rest_api
 
     def import_rest_api(spec: Mapping[str, Any], base: Mapping[str, Any] | None = None) -> str:
@@ -153,7 +158,7 @@ def _retry_events() -> None:
 
     Source: Lambda developer guide, "Error handling for asynchronous invocation".
     """
-    eventbridge, functions = _module("services.eventbridge"), _module("services.lambda_svc")
+    eventbridge, functions = module("services.eventbridge"), module("services.lambda_svc")
 
     def dispatch(arn: str, payload: str) -> None:
         function, config, _name = functions._get_func_record_for_ref(arn)
@@ -164,13 +169,85 @@ def _retry_events() -> None:
     eventbridge._dispatch_to_lambda = dispatch
 
 
+def _retry_stream_records() -> None:
+    """A function may answer which record of a table's stream it failed on, which ministack takes for success.
+
+    On AWS that record comes again with all after it, here the whole batch does: no record is lost either way. Source:
+    Lambda developer guide, "Configuring partial batch response with DynamoDB and Lambda".
+    """
+    functions = module("services.lambda_svc")
+    original = functions._execute_function
+
+    def execute(function: Mapping[str, Any], event: Any) -> Any:
+        result = original(function, event)
+        match event, result:
+            case {"Records": [{"eventSource": "aws:dynamodb"}, *_]}, {"body": {"batchItemFailures": [_, *_]}}:
+                return {**result, "error": True}
+            case _:
+                return result
+
+    functions._execute_function = execute
+
+
+def _keep_stream_records() -> None:
+    """Keep what functions have not yet read of a table's stream when the sandbox stops.
+
+    ministack keeps how far they have read, but not the records: after a start it would pass over as many new ones.
+    """
+    dynamodb, functions = module("services.dynamodb"), module("services.lambda_svc")
+    save, load = dynamodb.get_state, dynamodb.load_persisted_state
+
+    def unread(account: str, region: str, table: str, end: int) -> int:
+        """The first position that not all functions have read."""
+        positions = functions._dynamodb_stream_positions
+        mappings = [
+            (scope, mapping["UUID"])
+            for scope, mapping in list(functions._esms._data.items())
+            if f":table/{table}/stream/" in mapping.get("EventSourceArn", "") and scope[:2] == (account, region)
+        ]
+        return min((positions.get_scoped(*scope[:2], name, end) for scope, name in mappings), default=end)
+
+    def get_state() -> dict[str, Any]:
+        state = save()
+        kept, trimmed = type(dynamodb._stream_records)(), type(dynamodb._stream_trimmed)()
+        for (account, region, table), records in list(dynamodb._stream_records.all_items()):
+            first = dynamodb._stream_trimmed.get_scoped(account, region, table, 0)
+            position = max(first, unread(account, region, table, first + len(records)))
+            kept.set_scoped(account, region, table, copy.deepcopy(records[position - first :]))
+            trimmed.set_scoped(account, region, table, position)
+        return {**state, "stream_records": kept, "stream_trimmed": trimmed}
+
+    def load_persisted_state(data: Mapping[str, Any] | None) -> None:
+        load(data)
+        if data:
+            dynamodb._stream_records.update(data.get("stream_records", {}))
+            dynamodb._stream_trimmed.update(data.get("stream_trimmed", {}))
+
+    dynamodb.get_state, dynamodb.load_persisted_state = get_state, load_persisted_state
+
+
+def _publish_batches() -> None:
+    """Who may publish may publish batches too; ministack asks for a permission sns:PublishBatch, which AWS has not.
+
+    Source: SNS developer guide, "Amazon SNS API permissions: Actions and resources reference".
+    """
+    actions = module("core.iam_actions")
+    original = actions.extract_iam_action
+
+    def extract(*request: Any) -> Any:
+        action = original(*request)
+        return "sns:Publish" if action == "sns:PublishBatch" else action
+
+    actions.extract_iam_action = extract
+
+
 def _encrypt_with_the_managed_key() -> None:
     """An upload with `aws:kms` and no key id is encrypted with the account's key aws/s3; ministack has no such key.
 
     The SageMaker SDK uploads sources in this way. Source: S3 user guide, "Using server-side encryption with AWS KMS
     keys (SSE-KMS)".
     """
-    s3 = _module("services.s3")
+    s3 = module("services.s3")
     original = s3._resolve_sse_write_headers
     key = "x-amz-server-side-encryption-aws-kms-key-id"
 
@@ -187,8 +264,8 @@ def _encrypt_with_the_managed_key() -> None:
 
 async def read_signed(scope: Scope, receive: Receive) -> tuple[Caller, bytes]:
     """Read a request as ministack's own app does before it checks a signature: who sent it, and its body."""
-    app, evaluator, responses = _module("app"), _module("core.iam_evaluator"), _module("core.responses")
-    router = _module("core.router")
+    app, evaluator, responses = module("app"), module("core.iam_evaluator"), module("core.responses")
+    router = module("core.router")
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
     host = (scope.get("client") or ("127.0.0.1",))[0]
     evaluator.pin_request_origin(host, secure_transport=False)
@@ -204,7 +281,7 @@ async def read_signed(scope: Scope, receive: Receive) -> tuple[Caller, bytes]:
 
 def refusal(caller: Caller, action: str, resource: str, context: Mapping[str, Any]) -> Refusal | None:
     """Check the signature (the first time for a request) and the caller's policies. None means: go on."""
-    evaluator = _module("core.iam_evaluator")
+    evaluator = module("core.iam_evaluator")
     denied = evaluator.enforce(
         caller.access_key, action, "sagemaker", caller.region, resource_arn=resource, service_context=dict(context)
     )
@@ -213,14 +290,14 @@ def refusal(caller: Caller, action: str, resource: str, context: Mapping[str, An
     if isinstance(denied, evaluator.AuthError):
         # As a JSON service answers it; the header is what ministack tells those by.
         headers = {"x-amz-target": "SageMaker"}
-        answer = _module("app")._credential_failure("sagemaker", action, str(uuid.uuid4()), denied, headers)
+        answer = module("app")._credential_failure("sagemaker", action, str(uuid.uuid4()), denied, headers)
         return Refusal(answer=answer)
     return Refusal(principal=denied.principal_arn, explicit=denied.decision == "Deny")
 
 
 def role_trusts_sagemaker(role_arn: str) -> bool:
     """Whether the role is there and lets SageMaker assume it."""
-    role = _module("services.iam")._roles.get(role_arn.rpartition("/")[2])
+    role = module("services.iam")._roles.get(role_arn.rpartition("/")[2])
     if role is None or role.get("Arn") != role_arn:
         return False
     policy = role.get("AssumeRolePolicyDocument") or "{}"
@@ -244,7 +321,7 @@ def put_event(*, region: str, detail_type: str, detail: Mapping[str, Any], resou
 
     Targets are invoked on threads of their own, so this returns at once.
     """
-    responses = _module("core.responses")
+    responses = module("core.responses")
     responses.set_request_account_id("")  # the sandbox's own account
     responses.set_request_region(region)
     entry = {
@@ -254,7 +331,7 @@ def put_event(*, region: str, detail_type: str, detail: Mapping[str, Any], resou
         "Resources": [resource],
         "EventBusName": "default",
     }
-    _module("services.eventbridge")._put_events({"Entries": [entry]}, allow_aws_source=True)
+    module("services.eventbridge")._put_events({"Entries": [entry]}, allow_aws_source=True)
 
 
 # -------------------------------------------------------------------------------------------------- functions
@@ -262,7 +339,7 @@ def put_event(*, region: str, detail_type: str, detail: Mapping[str, Any], resou
 
 def workers() -> list[Worker]:
     """The processes that run functions now."""
-    runtime = _module("core.lambda_runtime")
+    runtime = module("core.lambda_runtime")
     with runtime._lock:
         entries = [worker for pool in runtime._workers.values() for worker in pool]
     return [
@@ -289,19 +366,19 @@ def kill_workers(function: str | None = None, *, busy_only: bool = False) -> lis
 
 def end_workers() -> None:
     """End all functions' processes and remove what they were unpacked into."""
-    _module("core.lambda_runtime").reset()
+    module("core.lambda_runtime").reset()
 
 
 def release_messages(queue: str) -> int:
     """End the visibility timeout of the messages in the queues whose name contains `queue`; how many there were."""
     now, released = time.time(), 0
-    for entry in list(_module("services.sqs")._queues._data.values()):
+    for entry in list(module("services.sqs")._queues._data.values()):
         if queue in entry["name"]:
             held = [message for message in entry["messages"] if message["visible_at"] > now]
             for message in held:
                 message["visible_at"] = now
             released += len(held)
-    _module("core.concurrency").esm_wake.set()
+    module("core.concurrency").esm_wake.set()
     return released
 
 

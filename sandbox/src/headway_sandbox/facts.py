@@ -7,10 +7,12 @@ developer guide.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headway_sandbox.errors import AwsError
+from headway_sandbox.throttling import Rate
 
 IN_PROGRESS, COMPLETED, FAILED, STOPPING, STOPPED = "InProgress", "Completed", "Failed", "Stopping", "Stopped"
 ENDED = frozenset({COMPLETED, FAILED, STOPPED})  # model: a job can be deleted in these states only
@@ -19,6 +21,8 @@ ENDED = frozenset({COMPLETED, FAILED, STOPPED})  # model: a job can be deleted i
 DEFAULT_MAX_RUNTIME_S = 86_400
 # StopTrainingJob: SIGTERM, then 120 seconds, then the end (model).
 STOP_GRACE_S = 120.0
+# Reported for ListTrainingJobs: about 2 calls a second for an account, not adjustable; how many at once is not told.
+RATES: Mapping[str, Rate] = {"ListTrainingJobs": Rate(per_s=2, burst=10)}
 LIST_DEFAULT_RESULTS = 10  # ListTrainingJobs.MaxResults (model: default 10, at most 100)
 TAGS_MAX = 50  # model: TagList
 
@@ -73,11 +77,11 @@ def not_deletable(name: str, status: str) -> AwsError:
     return AwsError("ResourceInUse", f"Training job {name} is in status {status} and can't be deleted.")
 
 
-def unknown_operation(operation: str, known: Iterable[str]) -> AwsError:
-    """AWS's code for an operation that a service doesn't have; this one lacks most of SageMaker's."""
+def unknown_operation(service: str, operation: str, known: Iterable[str]) -> AwsError:
+    """AWS's code for an operation that a service doesn't have; the sandbox's own services lack most."""
     return AwsError(
         "UnknownOperationException",
-        f"The sandbox's SageMaker has no {operation}. It has {', '.join(sorted(known))}.",
+        f"The sandbox's {service} has no {operation}. It has {', '.join(sorted(known))}.",
     )
 
 
@@ -110,22 +114,24 @@ def role_not_assumable(role_arn: str) -> AwsError:
     )
 
 
-def instances(request: Mapping[str, Any]) -> dict[str, int]:
-    """Instances per type that a CreateTrainingJob request asks for; none for a serverless job.
+def hosts(request: Mapping[str, Any]) -> list[str]:
+    """The instance types that a CreateTrainingJob request asks for, one for each host; none for a serverless job.
 
-    Of InstancePreferences the first is the one that this SageMaker picks (model: one to five, in order of
-    preference; `InstanceCount` may stand in the preference or beside the list).
+    The hosts are named `algo-1`, `algo-2`, … in this order. Of InstancePreferences the first is the one that this
+    SageMaker picks (model: one to five, in order of preference; `InstanceCount` may stand in the preference or beside
+    the list).
     """
     config = request.get("ResourceConfig") or {}
-    wanted: dict[str, int] = {}
     preferences = config.get("InstancePreferences")
     if preferences:
-        picked = preferences[0]
-        wanted[picked["InstanceType"]] = int(picked.get("InstanceCount", config.get("InstanceCount", 1)))
+        parts = [{"InstanceCount": config.get("InstanceCount", 1), **preferences[0]}]
     elif config.get("InstanceGroups"):
-        for group in config["InstanceGroups"]:
-            kind = group["InstanceType"]
-            wanted[kind] = wanted.get(kind, 0) + int(group["InstanceCount"])
-    elif config.get("InstanceType"):
-        wanted[config["InstanceType"]] = int(config.get("InstanceCount", 1))
-    return {kind: count for kind, count in wanted.items() if count > 0}
+        parts = config["InstanceGroups"]
+    else:
+        parts = [config] if config.get("InstanceType") else []
+    return [part["InstanceType"] for part in parts for _ in range(int(part.get("InstanceCount", 1)))]
+
+
+def instances(request: Mapping[str, Any]) -> dict[str, int]:
+    """Instances per type that a CreateTrainingJob request asks for; none for a serverless job."""
+    return dict(Counter(hosts(request)))

@@ -22,10 +22,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from headway_sandbox import facts, listing, script, validation
+from headway_sandbox import facts, listing, script, utilisation, validation
 from headway_sandbox.clock import Clock
 from headway_sandbox.faults import Faults
 from headway_sandbox.mail import Mail
+from headway_sandbox.throttling import Rate, Throttle
 from headway_sandbox.training_job import Durations, TrainingJob
 
 Document = dict[str, Any]
@@ -38,6 +39,8 @@ class FleetSettings:
     region: str = "eu-west-1"
     clock: Clock = field(default_factory=Clock)
     durations: Durations = field(default_factory=Durations)
+    rates: Mapping[str, Rate] = field(default_factory=lambda: facts.RATES)
+    """How often an operation may be called; those not named are not limited."""
 
 
 class Fleet:
@@ -59,6 +62,7 @@ class Fleet:
         self._agenda: list[tuple[float, int, str, int]] = []
         self._planned = 0
         self._mail = Mail(clock=self._clock, rng=self._rng)
+        self._throttle = Throttle(self.settings.rates)
         self._operations: Mapping[str, _Handler] = {
             "CreateTrainingJob": self._create,
             "StopTrainingJob": self._stop,
@@ -80,10 +84,10 @@ class Fleet:
         """
         handler = self._operations.get(operation)
         if handler is None:
-            raise facts.unknown_operation(operation, self._operations)
+            raise facts.unknown_operation("SageMaker", operation, self._operations)
         self._settle(now)
         throttled, self.faults = self.faults.used_up("throttle", operation)
-        if throttled:
+        if throttled or not self._throttle.admits(operation, now):
             raise facts.throttled()
         validation.check(operation, request)
         answer = handler(request, now)
@@ -178,6 +182,11 @@ class Fleet:
         self._settle(now)
         return list(self._jobs.values())
 
+    def find(self, name: str, *, now: float) -> TrainingJob | None:
+        """The job of that name, if there is one. Read, don't write."""
+        self._settle(now)
+        return self._jobs.get(name)
+
     def in_use(self) -> dict[str, int]:
         """Instances per type that count against the quotas: those of every job that has not ended."""
         used: Counter[str] = Counter()
@@ -190,6 +199,7 @@ class Fleet:
     def _create(self, request: Mapping[str, Any], now: float) -> Document:
         validation.check_create(request)
         run = script.read(request.get("Environment") or {})
+        utilisation.check(request, run)
         name = request["TrainingJobName"]
         arn = self.arn(name)
         if name in self._jobs:

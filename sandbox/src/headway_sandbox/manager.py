@@ -260,8 +260,8 @@ def stop(state_dir: Path) -> bool:
         os.kill(info.pid, signal.SIGABRT)
         _gone(info.pid, _STOP_TIMEOUT_S)
         raise StopFailed(
-            f"The sandbox did not end within {_STOP_TIMEOUT_S:.0f} s and was killed: what happened since it was started "
-            f"is lost. Where it hung: {state_dir / 'server.log'}."
+            f"The sandbox did not end within {_STOP_TIMEOUT_S:.0f} s and was killed: what happened since it was "
+            f"started is lost. Where it hung: {state_dir / 'server.log'}."
         )
     return True
 

@@ -195,7 +195,7 @@ class TrainingJob:
         return cls(
             **{
                 **document,
-                "script": script.Script(**document["script"]),
+                "script": script.Script.from_document(document["script"]),
                 "transitions": [Transition(**entry) for entry in document["transitions"]],
             }
         )

@@ -1,4 +1,4 @@
-"""Requests checked against botocore's model of SageMaker, in AWS's words.
+"""Requests checked against botocore's model of a service, in AWS's words.
 
 An SDK checks little before it sends: types and required members. Lengths, ranges and patterns are checked by
 the service, so a request that the SDK lets through can still be refused (seen: "1 validation error detected:
@@ -9,6 +9,7 @@ Value '...' at 'trainingJobName' failed to satisfy constraint: Member must satis
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -38,30 +39,38 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 @functools.cache
-def service_model() -> botocore.model.ServiceModel:
-    """SageMaker's model. Loading its JSON takes a quarter of a second, once."""
-    document = botocore.loaders.Loader().load_service_model("sagemaker", "service-2")
-    return botocore.model.ServiceModel(document, "sagemaker")
+def service_model(service: str = "sagemaker") -> botocore.model.ServiceModel:
+    """A service's model. Loading SageMaker's JSON takes a quarter of a second, once."""
+    document = botocore.loaders.Loader().load_service_model(service, "service-2")
+    return botocore.model.ServiceModel(document, service)
 
 
 def check(operation: str, request: Mapping[str, Any]) -> None:
-    """Check a request against the model.
+    """Check a request to SageMaker against the model.
 
     Raises:
         AwsError: ValidationException that lists what is wrong, or SerializationException for a wrong JSON
         type.
     """
-    shape = service_model().operation_model(operation).input_shape
+    wrong = what_is_wrong("sagemaker", operation, request)
+    if wrong is not None:
+        raise facts.validation(wrong)
+
+
+def what_is_wrong(service: str, operation: str, request: Mapping[str, Any]) -> str | None:
+    """What a service says of a request that its model does not allow; None if there is nothing to say.
+
+    Raises:
+        AwsError: SerializationException for a wrong JSON type.
+    """
+    shape = service_model(service).operation_model(operation).input_shape
     if shape is None:
-        return
-    problems = []
-    for problem in _problems(shape, request, ""):
-        problems.append(problem)
-        if len(problems) == _MAX_PROBLEMS:
-            break
-    if problems:
-        noun = "validation error" if len(problems) == 1 else "validation errors"
-        raise facts.validation(f"{len(problems)} {noun} detected: {'; '.join(problems)}")
+        return None
+    problems = list(itertools.islice(_problems(shape, request, ""), _MAX_PROBLEMS))
+    if not problems:
+        return None
+    noun = "validation error" if len(problems) == 1 else "validation errors"
+    return f"{len(problems)} {noun} detected: {'; '.join(problems)}"
 
 
 def _problems(shape: _Shape, value: Any, path: str) -> Iterator[str]:

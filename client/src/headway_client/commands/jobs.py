@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headway_client import files, render
 from headway_client.commands.context import open_api, show_json, tell, wants_json
-from headway_client.documents import ENDED_STATES, Job
+from headway_client.documents import ENDED_STATES, Job, RogueJobs
 from headway_client.priority_tag import with_priority
 
 if TYPE_CHECKING:
@@ -32,19 +32,26 @@ def submit(args: argparse.Namespace) -> None:
 
 def queue(args: argparse.Namespace) -> None:
     """Show the jobs that have not ended, or those in the states asked for."""
-    jobs = list(islice(_chosen(open_api(args), args), args.limit + 1))
+    api = open_api(args)
+    jobs = list(islice(_chosen(api, args), args.limit + 1))
     shown = jobs[: args.limit]
     truncated = len(jobs) > len(shown)
+    rogues = api.rogue_jobs() if args.all else RogueJobs(jobs=(), more=False)
     if wants_json(args):
-        show_json({"jobs": [job.document for job in shown], "truncated": truncated})
+        document: dict[str, Any] = {"jobs": [job.document for job in shown], "truncated": truncated}
+        if args.all:
+            document |= {"rogueJobs": [rogue.document for rogue in rogues.jobs], "moreRogueJobs": rogues.more}
+        show_json(document)
         return
-    if shown:
+    if shown or rogues.jobs:
         wide = args.output == "wide"
-        print(render.jobs_table(shown, wide=wide, width=None if wide else render.output_width()))
+        print(render.jobs_table(shown, rogues.jobs, wide=wide, width=None if wide else render.output_width()))
     else:
         print("No jobs.")
     if truncated:
         tell(f"These are the first {args.limit}; there are more: see --limit.")
+    if rogues.more:
+        tell(f"Of the training jobs that did not come through the queue these are the first {len(rogues.jobs)}.")
 
 
 def show(args: argparse.Namespace) -> None:

@@ -46,7 +46,7 @@ class JobTrigger(StrEnum):
     YIELD = "yield"
     COMPLETE = "complete"
     FAIL = "fail"
-    #: The attempt failed, and the policy lets the job try again.
+    #: The attempt ended, and the policy lets the job go on with another one.
     RETRY = "retry"
     #: The attempt ended as stopped, on request or outside the queue.
     END_STOPPED = "end as stopped"
@@ -64,6 +64,7 @@ JOB_TRANSITIONS: Mapping[tuple[JobState, JobTrigger], JobState] = {
     (JobState.RUNNING, JobTrigger.END_STOPPED): JobState.STOPPED,
     (JobState.STOPPING, JobTrigger.STOP): JobState.STOPPING,
     (JobState.STOPPING, JobTrigger.YIELD): JobState.PREEMPTED,
+    (JobState.STOPPING, JobTrigger.RETRY): JobState.PENDING,
     (JobState.STOPPING, JobTrigger.COMPLETE): JobState.COMPLETED,
     (JobState.STOPPING, JobTrigger.FAIL): JobState.FAILED,
     (JobState.STOPPING, JobTrigger.END_STOPPED): JobState.STOPPED,

@@ -10,6 +10,9 @@ from headway.policy import DEFAULT_POLICY, Policy
 Demand = Mapping[str, int]
 """Instances per pool; a job demands all of them or none (promise 2)."""
 
+OUTSIDE = "#outside"
+"""The team of what is held outside the queue. No team is called so, so it counts toward nobody's guarantee or limit."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WaitingJob:
@@ -69,6 +72,8 @@ class Allocation:
     freed_for: str | None = None
     #: ... and the part of its demand that is earmarked for that job.
     freed: Demand | None = None
+    #: The training job that holds them, if it did not come through the queue. ``job`` and ``attempt`` then name none.
+    outside: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

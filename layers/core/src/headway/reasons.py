@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from headway.capacity import describe
+from headway.capacity import describe, total
 from headway.model import Allocation, Demand, WaitingJob
 from headway.policy import Policy
 
@@ -41,16 +41,29 @@ class ReasonCode(StrEnum):
     RESERVATION_RELEASED = "ReservationReleased"
     PRIORITY_CHANGED = "PriorityChanged"
     STOP_REQUESTED = "StopRequested"
+    # What the policy noticed of a running job, and perhaps stops it for.
+    BREAKS_RULES = "BreaksRules"
+    UNDERUSED = "Underused"
+    INTERRUPTED = "InterruptedTooOften"
     # How a job or an attempt ended.
     COMPLETED = "Completed"
     FAILED = "Failed"
     RETRIED = "Retried"
     STOPPED = "Stopped"
+    STOPPED_BY_POLICY = "StoppedByPolicy"
     STOPPED_OUTSIDE = "StoppedOutsideTheQueue"
+    REQUEUED = "Requeued"
+    ON_DEMAND = "OnDemand"
     LAUNCH_POSTPONED = "LaunchPostponed"
     LAUNCH_REFUSED = "LaunchRefused"
     NAME_TAKEN = "NameTaken"
     VANISHED = "Vanished"
+    # Of a training job that did not come through the queue.
+    OUTSIDE = "OutsideTheQueue"
+    OUTSIDE_BREAKS_RULES = "OutsideAndBreaksRules"
+    OUTSIDE_STOPPED = "OutsideAndStopped"
+    OUTSIDE_NOT_STOPPED = "OutsideAndNotStopped"
+    OUTSIDE_GONE = "OutsideAndGone"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,6 +121,10 @@ def waits_for_capacity(
     first = _first_to_end(holders)
     message = f"waits for {needs}"
     message += f": {_held_by(job, first, holders, now_ms, policy)}" if first else ", which the jobs ahead of it get"
+    beside = total(each.demand for each in holders if each.outside)
+    if beside:
+        held = describe({pool: count for pool, count in beside.items() if pool in lacking})
+        message += f"; {held} of the pool went to training jobs outside the queue (`headway queue --all`)"
     if start_by_ms is not None:
         message += f"; starts by {clock_time(start_by_ms, now_ms)} unless a job of higher rank comes"
     return Reason(code=ReasonCode.WAITS_FOR_CAPACITY, message=message, jobs=_named(first))
@@ -224,6 +241,37 @@ def reservation_taken_over(demand: Demand, by: WaitingJob) -> Reason:
     )
 
 
+def outside(charged: Demand, broken: Sequence[str], *, stop: str = "", problem: str = "") -> Reason:
+    """A training job did not come through the queue.
+
+    Args:
+        charged: what of its instances is charged to pools.
+        broken: what it breaks of the rules, each in a sentence.
+        stop: why the policy wants it stopped, if it does.
+        problem: why it cannot be stopped, if that was tried.
+    """
+    parts = ["did not come through the queue"]
+    code = ReasonCode.OUTSIDE
+    if problem:
+        code = ReasonCode.OUTSIDE_NOT_STOPPED
+        parts.append(f"should be stopped, as {stop}, but {problem}")
+    elif stop:
+        code = ReasonCode.OUTSIDE_STOPPED
+        parts.append(f"is being stopped, as {stop}; submit it with `headway submit`")
+    elif broken:
+        code = ReasonCode.OUTSIDE_BREAKS_RULES
+    parts.append(f"takes {describe(charged)} from its pools" if charged else "takes nothing from any pool")
+    if broken:
+        parts.append(f"breaks rules: {', '.join(broken)}")
+    return Reason(code=code, message="; ".join(parts))
+
+
+def outside_gone(charged: Demand) -> Reason:
+    """A training job that did not come through the queue is no longer there."""
+    gives = f"gives {describe(charged)} back to its pools" if charged else "took nothing from any pool"
+    return Reason(code=ReasonCode.OUTSIDE_GONE, message=f"has ended or was deleted; {gives}")
+
+
 def clock_time(time_ms: int, now_ms: int) -> str:
     """A time of day, with the date if that is another one than today's; UTC."""
     time, now = datetime.fromtimestamp(time_ms / 1000, UTC), datetime.fromtimestamp(now_ms / 1000, UTC)
@@ -242,7 +290,7 @@ def _first_to_end(holders: tuple[Allocation, ...]) -> list[Allocation]:
 def _held_by(
     job: WaitingJob, first: Sequence[Allocation], holders: Sequence[Allocation], now_ms: int, policy: Policy
 ) -> str:
-    told = [f"`{each.job}` ({_terms(job, each, now_ms, policy)})" for each in first]
+    told = [f"`{each.outside or each.job}` ({_terms(job, each, now_ms, policy)})" for each in first]
     rest = len(holders) - len(told)
     text = ("job " if len(holders) == 1 else "jobs ") + " and ".join(told) + (f" and {rest} more" if rest else "")
     movable = any(each.priority < job.priority and _protection(each, now_ms, policy) is None for each in holders)
@@ -251,14 +299,15 @@ def _held_by(
 
 def _terms(job: WaitingJob, holder: Allocation, now_ms: int, policy: Policy) -> str:
     """On what terms an attempt holds its instances."""
+    rank = "outside the queue" if holder.outside else f"priority {holder.priority}"
     if holder.stopping:
-        return f"priority {holder.priority}, stopping"
+        return f"{rank}, stopping"
     if holder.limit_ms is None:
         until = "without a time limit"
     else:
         until = f"until {clock_time(max(now_ms, holder.since_ms + holder.limit_ms), now_ms)} at the latest"
     protection = _protection(holder, now_ms, policy) if holder.priority < job.priority else None
-    return ", ".join(part for part in (f"priority {holder.priority}", until, protection) if part)
+    return ", ".join(part for part in (rank, until, protection) if part)
 
 
 def _protection(holder: Allocation, now_ms: int, policy: Policy) -> str | None:
@@ -276,10 +325,10 @@ def _protection(holder: Allocation, now_ms: int, policy: Policy) -> str | None:
 
 
 def _named(allocations: Sequence[Allocation]) -> tuple[str, ...]:
-    return tuple(allocation.job for allocation in allocations[:_MAX_NAMED_JOBS])
+    return tuple(allocation.job for allocation in allocations[:_MAX_NAMED_JOBS] if not allocation.outside)
 
 
 def _names(allocations: tuple[Allocation, ...]) -> str:
-    names = [f"`{allocation.job}`" for allocation in allocations[:_MAX_NAMED_JOBS]]
+    names = [f"`{allocation.outside or allocation.job}`" for allocation in allocations[:_MAX_NAMED_JOBS]]
     rest = len(allocations) - len(names)
     return ", ".join(names) + (f" and {rest} more" if rest else "")

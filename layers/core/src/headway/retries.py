@@ -22,7 +22,7 @@ class Retry:
     Attributes:
         max_per_job: how often a job is tried again after a failure of this kind.
         backoff_ms: how long it waits the first time, ms; twice as long each further time, ten minutes at most.
-        min_run_ms: only if the attempt held its instances at least this long, ms.
+        min_run_ms: only if the attempt ran at least this long, ms.
     """
 
     max_per_job: int
@@ -40,7 +40,7 @@ class Failure:
 
     Attributes:
         kind: why it failed.
-        ran_ms: how long it held its instances, ms.
+        ran_ms: how long it trained, ms; where SageMaker does not say, how long it held its instances.
         retried: how often its job was tried again after a failure of this kind.
         repeated: whether the attempt before failed with the same text.
     """

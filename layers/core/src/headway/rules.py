@@ -81,6 +81,13 @@ class TrainingJob:
         # Groups run side by side; of preferences SageMaker takes one.
         return listed, sum(counts) if listed.endswith("Groups") else max(counts)
 
+    def hosts(self) -> tuple[str, ...]:
+        """The instance type of each of its hosts, group by group; empty for those that it does not say."""
+        hosts: list[str] = []
+        for _, asked in self._parts():
+            hosts += [_text(_at(asked, "InstanceType")) or ""] * (_whole(_at(asked, "InstanceCount")) or 0)
+        return tuple(hosts)
+
     def _parts(self) -> list[tuple[str, Any]]:
         """Path and content of each part that asks for instances."""
         for name in ("InstanceGroups", "InstancePreferences"):

@@ -53,6 +53,8 @@ class Admitted:
     #: The job holds its instances no longer than this once it has started, ms.
     limit_ms: int
     preemptible: bool = True
+    #: The same if it runs on demand, though it asks for spot instances; None if it does not ask for them.
+    on_demand_limit_ms: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,6 +104,7 @@ def admit(request: Any, configuration: Configuration) -> Admitted:
     _refuse(review(request, configuration))
     tags = tags_in(request.get("Tags"))
     team = _team(tags, configuration)
+    spot = request.get("EnableManagedSpotTraining", False)
     return Admitted(
         name=request["TrainingJobName"],
         request=canonical,
@@ -110,9 +113,22 @@ def admit(request: Any, configuration: Configuration) -> Admitted:
         priority=_priority(request, team, configuration),
         checkpoints="CheckpointConfig" in request,
         team=team,
-        limit_ms=_limit_ms(request, configuration),
+        limit_ms=limit_ms(request, configuration),
         preemptible=_preemptible(tags),
+        on_demand_limit_ms=limit_ms(on_demand(request), configuration) if spot else None,
     )
+
+
+def on_demand(request: Mapping[str, Any]) -> dict[str, Any]:
+    """A request for spot instances as one for instances on demand.
+
+    SageMaker refuses MaxWaitTimeInSeconds there ("It is only supported when EnableManagedSpotTraining is set to true").
+    """
+    changed = {name: value for name, value in request.items() if name != "EnableManagedSpotTraining"}
+    if "StoppingCondition" in request:
+        condition = request["StoppingCondition"].items()
+        changed["StoppingCondition"] = {name: value for name, value in condition if name != "MaxWaitTimeInSeconds"}
+    return changed
 
 
 def review(request: Mapping[str, Any], configuration: Configuration) -> Review:
@@ -331,8 +347,8 @@ def _impossible(wanted: Sequence[_Wanted], team: str, configuration: Configurati
             yield FieldError(field=f"{each.part}.{member}", message=f"{problem}; {possible}")
 
 
-def _limit_ms(request: Mapping[str, Any], configuration: Configuration) -> int:
-    """For how long the job may hold instances at most.
+def limit_ms(request: Mapping[str, Any], configuration: Configuration) -> int:
+    """For how long a training job may hold instances at most, by its request or by DescribeTrainingJob's answer.
 
     MaxRuntimeInSeconds counts from when SageMaker has the instances; for spot, MaxWaitTimeInSeconds takes in the
     waiting for them (API reference, StoppingCondition). The queue counts from the intent to launch on, so how long

@@ -14,10 +14,12 @@ from headway.ordering import MAX_PRIORITY
 from headway.policy import MAX_BACKFILL_WINDOW, MAX_LIMIT_WEIGHT, MAX_RESERVED_HEADS, Policy
 from headway.retries import MAX_BACKOFF_MS
 from headway.retries import Retry as RetryRule
-from headway.rules import Rule
-from headway_service import rule_notation
+from headway.rules import OnStart, Rule
+from headway.watches import Watch
+from headway_service import rule_notation, watch_notation
 from headway_service.errors import FieldError, InvalidConfiguration
 from headway_service.notation import Document, TeamName
+from headway_service.notification_notation import Notifications
 
 MAX_DOCUMENT_CHARS = 8192
 """The largest document: what an advanced SSM parameter holds (API reference, PutParameter).
@@ -113,7 +115,7 @@ class Retry(Document):
     max_per_job: int = Field(ge=0, le=100)
     #: It waits this long the first time, twice as long each further time, ten minutes at most.
     backoff_seconds: int = Field(default=60, ge=0, le=MAX_BACKOFF_MS // 1000)
-    #: Only if the attempt held its instances at least this long.
+    #: Only if the attempt trained at least this long.
     min_run_time_seconds: int = Field(default=0, ge=0, le=_LONGEST_S)
 
 
@@ -122,6 +124,24 @@ _RETRIES = {
     FailureKind.SERVICE: Retry.model_validate({"maxPerJob": 3}),
     FailureKind.CAPACITY: Retry.model_validate({"maxPerJob": 30, "backoffSeconds": 300}),
 }
+
+
+class Spot(Document):
+    """When a job that asks for spot instances goes on with instances on demand, inside the same pools."""
+
+    #: After more interruptions than this over its life; null for never.
+    max_interruptions: int | None = Field(default=3, ge=0, le=1000)
+    #: When it has waited for spot instances in vain, up to its MaxWaitTimeInSeconds.
+    after_wait: bool = True
+
+
+class Rogues(Document):
+    """Rules on training jobs that did not come through the queue."""
+
+    #: Whether what they take is missing in the pools.
+    charge: bool = True
+    #: What is done about one, whether or not it keeps the rules.
+    action: Annotated[OnStart, Strict(strict=False)] = OnStart.REPORT
 
 
 class Ageing(Document):
@@ -142,8 +162,16 @@ class Configuration(Document):
     ageing: Ageing | None = None
     #: By kind of failure. What is named replaces the default for that kind; the others keep theirs.
     retries: dict[Annotated[FailureKind, Strict(strict=False)], Retry] = Field(default_factory=dict)
+    spot: Spot = Spot()
+    #: On the use of running jobs, by name. What is named replaces the default of that name; null switches it off.
+    watches: dict[watch_notation.WatchName, watch_notation.Watch | None] = Field(
+        default_factory=dict, max_length=watch_notation.MAX_WATCHES
+    )
+    #: Of which changes people are told by message.
+    notifications: Notifications = Notifications()
     #: How long a job may hold instances beyond its own limit: while they are provided, while it stops and uploads.
     overhead_seconds: int = Field(default=1800, ge=0, le=_LONGEST_S)
+    rogues: Rogues = Rogues()
     #: What training jobs have to keep, by name.
     rules: dict[rule_notation.RuleName, rule_notation.Rule] = Field(
         default_factory=dict, max_length=rule_notation.MAX_RULES
@@ -182,6 +210,11 @@ class Configuration(Document):
             )
             for kind, rule in {**_RETRIES, **self.retries}.items()
         }
+
+    def active_watches(self) -> list[Watch]:
+        """The watches on the use of running jobs."""
+        named = {**watch_notation.DEFAULT_WATCHES, **self.watches}
+        return [watch.watch(name) for name, watch in sorted(named.items()) if watch is not None]
 
     def job_rules(self) -> list[Rule]:
         """What training jobs have to keep."""
@@ -232,7 +265,7 @@ def validate(document: Any) -> Configuration:
             for problem in error.errors(include_url=False)
         ]
         raise _invalid(fields) from None
-    fields = [*_team_errors(configuration), *_rule_errors(configuration)]
+    fields = [*_team_errors(configuration), *_unknown_teams(configuration)]
     if fields:
         raise _invalid(fields)
     return configuration
@@ -288,9 +321,14 @@ def _team_errors(configuration: Configuration) -> Iterator[FieldError]:
             yield FieldError(field=f"pools.{pool}.size", message=message)
 
 
-def _rule_errors(configuration: Configuration) -> Iterator[FieldError]:
-    """What is wrong with the rules beyond the shape of the document."""
-    for name, rule in configuration.rules.items():
-        for team in rule.when.teams or ():
+def _unknown_teams(configuration: Configuration) -> Iterator[FieldError]:
+    """Teams that are named where they are not configured."""
+    named = {
+        **{f"rules.{name}.when": rule.when.teams for name, rule in configuration.rules.items()},
+        **{f"watches.{name}.when": watch.when.teams for name, watch in configuration.watches.items() if watch},
+        "notifications": configuration.notifications.teams,
+    }
+    for part, teams in named.items():
+        for team in teams or ():
             if team not in configuration.teams:
-                yield FieldError(field=f"rules.{name}.when.teams", message=f"there is no team {team}")
+                yield FieldError(field=f"{part}.teams", message=f"there is no team {team}")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headway_service.errors import NotHandedOver
-from headway_service.letters import Content, Illegible, LetterQueue, Observe, Tick, content_of
+from headway_service.letters import Content, Illegible, LetterQueue, Lost, Observe, Tick, content_of
 from headway_service.log import logger
 from headway_service.ports import DeadLetter, DeadLetterQueue, Recipients
 
@@ -50,7 +50,7 @@ class Redrive:
 
     #: Handed over and removed.
     redriven: int = 0
-    #: Removed without being handed over, because the tick that it asks for has been asked for.
+    #: Removed without being handed over: the tick that it asks for has been asked for, or nothing makes it good.
     dropped: int = 0
     failures: list[Failure] = field(default_factory=list)
     #: In the queues still; approximate if the redrive ended before the queues did.
@@ -133,6 +133,9 @@ class DeadLetters:
                 case Illegible(problem):
                     done.failures.append(Failure(read=read, problem=problem))
                     return False
+                case Lost():
+                    done.dropped += 1
+                    return True
                 case Observe(event):
                     self._recipients.observe(event)
                 case Tick() if done.tick_asked_for:

@@ -11,6 +11,7 @@ from headway.errors import InvalidTransition
 from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
 from headway.ordering import handicap_ms
 from headway.reasons import Reason, ReasonCode
+from headway.watches import Coverage
 from headway_service import transitions
 from headway_service.admission import admit
 from headway_service.configuration import Configuration
@@ -22,16 +23,22 @@ from headway_service.log import logger
 from headway_service.observation import MAX_TRIES
 from headway_service.ports import Table, Wake
 from headway_service.records import (
+    LEDGER,
     AttemptRecord,
     JobRecord,
     LineEntry,
     ReasonRecord,
     ReservationRecord,
+    RogueRecord,
     Step,
     StopCause,
     request_in,
     request_key,
 )
+from headway_service.watching import coverage_of
+
+MAX_ROGUES = 100
+"""Rogue jobs in one answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,6 +51,8 @@ class PoolUse:
     #: Part of ``allocated``.
     stopping: int
     reserved: int
+    #: Taken by training jobs that did not come through the queue.
+    rogue: int
     free: int
     waiting: int
 
@@ -101,6 +110,7 @@ class Desk:
             team=admitted.team,
             limit_ms=admitted.limit_ms,
             preemptible=admitted.preemptible,
+            on_demand_limit_ms=admitted.on_demand_limit_ms,
             owner=owner,
             request_digest=admitted.digest,
             reason=reason,
@@ -122,8 +132,8 @@ class Desk:
         self._wake("submitted")
         return Seen(job=job, place=self._explainer.place(job), reason=reason), True
 
-    def show(self, name: str) -> tuple[Seen, AttemptRecord | None, Mapping[str, Any]]:
-        """A job with its live attempt and its request.
+    def show(self, name: str) -> tuple[Seen, AttemptRecord | None, Mapping[str, Any], tuple[Coverage, ...]]:
+        """A job with its live attempt, its request, and how that attempt is watched.
 
         Raises:
             JobNotFound: there is none of that name.
@@ -131,7 +141,9 @@ class Desk:
         job = self._job(name)
         attempt = self._attempt(job)
         stored = self._table.get(request_key(name))
-        return self._seen(job), attempt, request_in(stored) if stored else {}
+        request = request_in(stored) if stored else {}
+        covered = coverage_of(attempt, request, self._configuration()) if attempt else ()
+        return self._seen(job), attempt, request, covered
 
     def jobs(self, states: Collection[JobState], limit: int, token: str | None) -> tuple[Sequence[Seen], str | None]:
         """A page of the jobs in these states, explained; see :func:`headway_service.listing.list_jobs`."""
@@ -215,6 +227,7 @@ class Desk:
         allocated = total(attempt.demand for attempt in ledger.attempts)
         stopping = total(attempt.demand for attempt in ledger.attempts if attempt.stop_cause)
         reserved = total(reservation.demand for reservation in ledger.reservations)
+        rogue = total(rogue.charged for rogue in ledger.rogues)
         return [
             PoolUse(
                 pool=pool.pool,
@@ -222,11 +235,21 @@ class Desk:
                 allocated=allocated.get(pool.pool, 0),
                 stopping=stopping.get(pool.pool, 0),
                 reserved=reserved.get(pool.pool, 0),
-                free=pool.size - allocated.get(pool.pool, 0) - reserved.get(pool.pool, 0),
+                rogue=rogue.get(pool.pool, 0),
+                free=pool.size - sum(used.get(pool.pool, 0) for used in (allocated, reserved, rogue)),
                 waiting=self._waiting(pool.pool, ledger),
             )
             for pool in ledger.pools
         ]
+
+    def rogue_jobs(self) -> tuple[list[RogueRecord], bool]:
+        """Training jobs that did not come through the queue, strongly consistent.
+
+        Returns:
+            The first :data:`MAX_ROGUES` by name, and whether there are more.
+        """
+        found = self._table.query(LEDGER, prefix=RogueRecord.key("").sk, limit=MAX_ROGUES + 1)
+        return [RogueRecord.parse(item) for item in found[:MAX_ROGUES]], len(found) > MAX_ROGUES
 
     def _waiting(self, pool: str, ledger: Ledger) -> int:
         """How many jobs of all teams wait for a pool, counted to :data:`MAX_PLACE`."""

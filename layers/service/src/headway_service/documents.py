@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+from headway.watches import Coverage
 from headway_service.dead_letters import ReadLetter, Redrive
 from headway_service.desk import PoolUse
 from headway_service.errors import RequestError
 from headway_service.explanation import Seen
-from headway_service.letters import Illegible
-from headway_service.records import AttemptRecord, EndedAttempt, ReasonRecord
+from headway_service.letters import Illegible, Lost
+from headway_service.records import AttemptRecord, EndedAttempt, ReasonRecord, RogueRecord
 
 
 def job_document(seen: Seen) -> dict[str, Any]:
@@ -34,11 +35,14 @@ def job_document(seen: Seen) -> dict[str, Any]:
     }
 
 
-def whole_job_document(seen: Seen, attempt: AttemptRecord | None, request: Mapping[str, Any]) -> dict[str, Any]:
-    """A job with its attempts, its history and its request."""
+def whole_job_document(
+    seen: Seen, attempt: AttemptRecord | None, request: Mapping[str, Any], covered: Iterable[Coverage]
+) -> dict[str, Any]:
+    """A job with its attempts, its history and its request, and how its live attempt is watched."""
     attempts = [_ended_attempt(ended) for ended in seen.job.attempts]
     if attempt is not None:
         attempts.append(_live_attempt(attempt))
+    watches = [{"watch": each.watch.name, "hosts": len(each.alarms), "note": each.note or None} for each in covered]
     history = [
         {
             "time": _time(step.time_ms),
@@ -48,12 +52,32 @@ def whole_job_document(seen: Seen, attempt: AttemptRecord | None, request: Mappi
         }
         for step in seen.job.history
     ]
-    return {**job_document(seen), "attempts": attempts, "history": history, "request": dict(request)}
+    return {
+        **job_document(seen),
+        "attempts": attempts,
+        "history": history,
+        "watches": watches,
+        "request": dict(request),
+    }
 
 
 def pool_document(use: PoolUse) -> dict[str, Any]:
     """A pool."""
     return asdict(use)
+
+
+def rogue_document(rogue: RogueRecord) -> dict[str, Any]:
+    """A training job that did not come through the queue."""
+    return {
+        "trainingJobName": rogue.training_job_name,
+        "trainingJobStatus": rogue.training_job_status,
+        "demand": rogue.demand,
+        "charged": rogue.charged,
+        "team": rogue.team or None,
+        "createdTime": _time(rogue.created_ms),
+        "seenTime": _time(rogue.since_ms),
+        "reason": _reason(rogue.reason),
+    }
 
 
 def letter_document(read: ReadLetter) -> dict[str, Any]:
@@ -67,7 +91,7 @@ def letter_document(read: ReadLetter) -> dict[str, Any]:
         "about": content.about,
         "errorType": content.error_type,
         "errorMessage": content.error_message,
-        "problem": content.remedy.problem if isinstance(content.remedy, Illegible) else None,
+        "problem": content.remedy.problem if isinstance(content.remedy, Illegible | Lost) else None,
     }
 
 

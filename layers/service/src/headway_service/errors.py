@@ -155,5 +155,13 @@ class Throttled(Unclear):
     """SageMaker turned the call away, so it had no effect; the same call may succeed a moment later."""
 
 
+class NotAllowed(Unclear):
+    """The queue lacks the permission for a call, so it had no effect."""
+
+
+class ListingExpired(HeadwayError):
+    """SageMaker does not go on with a listing from where it was; it has to be begun anew."""
+
+
 class NewerSchema(HeadwayError):
     """An item of the table was written by code that is newer than this."""

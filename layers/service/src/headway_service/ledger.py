@@ -19,11 +19,12 @@ from headway_service.records import (
     LineEntry,
     PoolRecord,
     ReservationRecord,
+    RogueRecord,
     TeamRecord,
 )
 
 MAX_LEDGER_ITEMS = 50_000
-"""Attempts, reservations, pools and teams that one read of the ledger takes in: more than all pools may hold."""
+"""Attempts, reservations, rogue jobs, pools and teams that one read of the ledger takes in: more than ever are."""
 
 MAX_LINE_READS = 1000
 """Entries of one line that a decision looks at, at most; jobs behind them wait for a later one."""
@@ -43,6 +44,7 @@ class Ledger:
     attempts: tuple[AttemptRecord, ...]
     reservations: tuple[ReservationRecord, ...]
     teams: tuple[TeamRecord, ...] = ()
+    rogues: tuple[RogueRecord, ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -71,6 +73,7 @@ def read_ledger(table: Table) -> Ledger:
     pools: list[PoolRecord] = []
     attempts: list[AttemptRecord] = []
     reservations: list[ReservationRecord] = []
+    rogues: list[RogueRecord] = []
     for item in table.query(LEDGER, limit=MAX_LEDGER_ITEMS):
         kind = item["sk"].partition("#")[0]
         if kind == "pool":
@@ -79,7 +82,15 @@ def read_ledger(table: Table) -> Ledger:
             attempts.append(AttemptRecord.parse(item))
         elif kind == "reservation":
             reservations.append(ReservationRecord.parse(item))
-    return Ledger(pools=tuple(pools), attempts=tuple(attempts), reservations=tuple(reservations), teams=tuple(teams))
+        elif kind == "rogue":
+            rogues.append(RogueRecord.parse(item))
+    return Ledger(
+        pools=tuple(pools),
+        attempts=tuple(attempts),
+        reservations=tuple(reservations),
+        teams=tuple(teams),
+        rogues=tuple(rogues),
+    )
 
 
 def read_lines(table: Table) -> tuple[str, ...]:
@@ -115,7 +126,10 @@ def read_snapshot(
     sizes = {pool.pool: pool.size for pool in ledger.pools}
     waiting: dict[str, WaitingJob] = {}
     share = -(-policy.backfill_window // (len(sizes) * len(ledger.lines))) if policy.backfill and sizes else 0
-    allocations = tuple(attempt.allocation() for attempt in ledger.attempts)
+    allocations = (
+        *(attempt.allocation() for attempt in ledger.attempts),
+        *(rogue.allocation() for rogue in ledger.rogues if rogue.charged),
+    )
     for pool, size in sizes.items():
         within_reach = _WithinReach(pool, size, allocations, policy)
         held = sum(each.demand.get(pool, 0) for each in allocations)

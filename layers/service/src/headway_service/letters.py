@@ -14,6 +14,12 @@ MAX_TEXT_CHARS = 300
 """What is told of a letter is cut to this, text by text; the whole letter stays in its queue."""
 
 
+NOT_TOLD = (
+    "no events and messages were sent of them in six hours, and none will be; the histories of the jobs tell it all "
+    "(`headway show`), and redriving removes this letter"
+)
+
+
 class LetterQueue(StrEnum):
     """The dead-letter queues: of events that no function could take, and of wake-ups that no tick followed."""
 
@@ -40,7 +46,14 @@ class Illegible:
     problem: str
 
 
-Remedy = Observe | Tick | Illegible
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Nothing can make it good any more, so it goes once somebody has read it."""
+
+    problem: str
+
+
+Remedy = Observe | Tick | Illegible | Lost
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +82,11 @@ def content_of(queue: LetterQueue, letter: DeadLetter) -> Content:
             answer = document.get("responsePayload")
             error_type = _text(answer, "errorType") or _text(document.get("requestContext"), "condition")
             return _of_event(event, error_type, _text(answer, "errorMessage"))
+        # A function failed on changes of the table. It says where they are in the stream, which keeps them for a day
+        # (source: Lambda developer guide, "Retaining discarded records for a DynamoDB event source").
+        case {"DDBStreamBatchInfo": batch}:
+            error_type = _text(document.get("requestContext"), "condition")
+            return Content(about=_changes(batch), remedy=Lost(NOT_TOLD), error_type=error_type)
         # No function could be reached: the event itself (source: EventBridge user guide, "Using dead-letter queues to
         # process undelivered events").
         case _:
@@ -83,11 +101,17 @@ def _of_event(event: Any, error_type: str | None, error_message: str | None) -> 
         case {"source": "aws.sagemaker", "detail-type": "SageMaker Training Job State Change"}:
             about, remedy = _training_job(event.get("detail")), Observe(event)
         case {"source": "aws.events", "detail-type": "Scheduled Event"}:
-            # The reconciler has run many times since; what is left of its duty is to wake the scheduler.
-            about, remedy = "reconcile", Tick()
+            # What runs every minute has run many times since; what is left of its duty is to wake the scheduler.
+            about, remedy = "a minute's run", Tick()
         case _:
             about, remedy = None, Illegible("it holds no event that a function of the queue takes")
     return Content(about=about, remedy=remedy, error_type=error_type, error_message=error_message)
+
+
+def _changes(batch: object) -> str:
+    count = batch.get("batchSize") if isinstance(batch, Mapping) else None
+    first = _text(batch, "approximateArrivalOfFirstRecord") or "a time unknown"
+    return f"{count} change{'s' if count != 1 else ''} of jobs from {first} on"
 
 
 def _training_job(detail: object) -> str:

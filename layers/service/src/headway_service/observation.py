@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from headway.failures import LIMITS, FailureKind, failure_kind
 from headway.lifecycle import WAITING, AttemptState, JobTrigger
 from headway.reasons import Reason, ReasonCode
-from headway.retries import Failure, Retry, judge
-from headway_service import transitions
+from headway.retries import Failure, judge
+from headway.rules import tags_in, violations
+from headway_service import measures, transitions
+from headway_service.admission import as_ruled
+from headway_service.configuration import Configuration
 from headway_service.errors import Busy, Conflict
 from headway_service.log import logger
+from headway_service.measures import Measure
 from headway_service.ports import Sighting, Table, TrainingJobs
-from headway_service.records import AttemptRecord, JobRecord, ReservationRecord, StopCause
+from headway_service.records import (
+    AttemptRecord,
+    JobRecord,
+    ReservationRecord,
+    StopCause,
+    request_in,
+    request_key,
+)
 
 MAX_TRIES = 5
 """How often a change is tried again after somebody else was faster."""
+
+_BY_POLICY = {
+    StopCause.POLICY: (JobTrigger.END_STOPPED, ReasonCode.STOPPED_BY_POLICY),
+    StopCause.REQUEUE: (JobTrigger.RETRY, ReasonCode.REQUEUED),
+    StopCause.ON_DEMAND: (JobTrigger.RETRY, ReasonCode.ON_DEMAND),
+}
+"""What becomes of a job whose attempt the policy has stopped."""
 
 
 class Observer:
@@ -25,13 +42,13 @@ class Observer:
     Args:
         table: the table.
         retention_s: how long an ended job is kept, s.
-        retries: after which failures a job is tried again.
+        configuration: what the policy does about jobs that run or fail.
     """
 
-    def __init__(self, table: Table, retention_s: int, retries: Callable[[], Mapping[FailureKind, Retry]]) -> None:
+    def __init__(self, table: Table, retention_s: int, configuration: Callable[[], Configuration]) -> None:
         self._table = table
         self._retention_s = retention_s
-        self._retries = retries
+        self._configuration = configuration
 
     def take(self, sighting: Sighting, now_ms: int, *, asked: bool = False) -> bool:
         """Apply what was seen of a training job.
@@ -42,7 +59,7 @@ class Observer:
             asked: whether it answers a question asked now, so that it is noted even if it says nothing new.
 
         Returns:
-            Whether instances became free, so that a tick is due.
+            Whether a tick is due: instances became free, or there is something to stop.
 
         Raises:
             Busy: the table is; the same sighting may be taken again.
@@ -61,11 +78,10 @@ class Observer:
                 if sighting.ended:
                     trigger, reason, retry = self._outcome(attempt, sighting, now_ms)
                     self.end(attempt, trigger, reason, sighting, now_ms, retry=retry)
-                else:
-                    self._table.write(transitions.sighted(attempt, sighting, now_ms))
+                    return True
+                return self._goes_on(attempt, sighting, now_ms)
             except Conflict:
                 continue
-            return sighting.ended
         raise Busy(f"`{sighting.attempt}` keeps changing; take the event again")
 
     def look(self, attempt: str, training_jobs: TrainingJobs, now_ms: int) -> bool:
@@ -131,16 +147,52 @@ class Observer:
             extra={"job": job.job_name, "attempt": attempt.attempt_name, "trigger": trigger, "reason": reason.code},
         )
 
+    def _goes_on(self, attempt: AttemptRecord, sighting: Sighting, now_ms: int) -> bool:
+        """Note a status that does not end the attempt. Returns whether the policy has it stopped now.
+
+        Both in one write: the same sighting is not looked at again.
+        """
+        measure, job = None, None
+        ruled, runs = attempt.ruled, attempt.stop_cause is None
+        if runs and (not ruled or sighting.interruptions > attempt.interruptions):
+            ruled = True
+            job = self._require_job(attempt)
+            measure = self._measure(job, attempt, sighting)
+        writes = transitions.sighted(attempt, sighting, now_ms, ruled=ruled, measure=measure, job=job)
+        self._table.write(writes)
+        if measure is not None:
+            log = {"job": attempt.job_name, "attempt": attempt.attempt_name, "reason": measure.reason.code}
+            logger.info("a measure was taken", extra={**log, "cause": measure.cause})
+        return measure is not None and measure.cause is not None
+
+    def _measure(self, job: JobRecord, attempt: AttemptRecord, sighting: Sighting) -> Measure | None:
+        """What the policy does about an attempt that runs."""
+        configuration = self._configuration()
+        measure = measures.on_interruption(job, sighting.interruptions, configuration.spot.max_interruptions)
+        if measure is not None or attempt.ruled or not configuration.rules:
+            return measure
+        item = self._table.get(request_key(attempt.job_name))
+        if item is None:
+            return None
+        request = request_in(item)
+        ruled = as_ruled(request, tags_in(request.get("Tags")), configuration)
+        return measures.on_start(violations(configuration.job_rules(), ruled))
+
     def _outcome(
         self, attempt: AttemptRecord, sighting: Sighting, now_ms: int
     ) -> tuple[JobTrigger, Reason, transitions.Retrial | None]:
-        """What a final status means for the job, and how it is tried again, if it is."""
-        trigger, reason = _end(attempt, sighting)
-        failed = sighting.status == "Failed" or sighting.secondary_status in LIMITS
-        if attempt.stop_cause is not None or not failed:
-            return trigger, reason, None
+        """What a final status means for the job, and how it goes on with another attempt, if it does."""
+        trigger, reason, retry = _end(attempt, sighting)
+        if sighting.status == "Completed" or attempt.stop_cause is not None:
+            return trigger, reason, retry
         kind = failure_kind(sighting.secondary_status, sighting.failure_reason)
-        verdict = judge(self._failure(kind, attempt, sighting, now_ms), self._retries())
+        if sighting.secondary_status == "MaxWaitTimeExceeded" and self._configuration().spot.after_wait:
+            message = "it waited for spot instances in vain; it goes on with instances on demand"
+            retry = transitions.Retrial(on_demand=True)
+            return JobTrigger.RETRY, Reason(code=ReasonCode.ON_DEMAND, message=message), retry
+        if sighting.status != "Failed" and kind is not FailureKind.TIME:
+            return trigger, reason, None
+        verdict = judge(self._failure(kind, attempt, sighting, now_ms), self._configuration().retry_rules())
         message = f"{reason.message}; {verdict.sentence}"
         if verdict.wait_ms is None:
             return trigger, Reason(code=reason.code, message=message), None
@@ -148,16 +200,21 @@ class Observer:
         return JobTrigger.RETRY, Reason(code=ReasonCode.RETRIED, message=message), retry
 
     def _failure(self, kind: FailureKind, attempt: AttemptRecord, sighting: Sighting, now_ms: int) -> Failure:
-        job = self._job(attempt.job_name)
-        if job is None:
-            raise Conflict([0])
+        job = self._require_job(attempt)
         before = job.attempts[-1].failure_reason if job.attempts else None
         return Failure(
             kind=kind,
-            ran_ms=now_ms - attempt.since_ms,
+            # Without SageMaker's own figure, for how long the instances were held.
+            ran_ms=now_ms - attempt.since_ms if sighting.trained_ms is None else sighting.trained_ms,
             retried=job.retried.get(kind, 0),
             repeated=before is not None and before == sighting.failure_reason,
         )
+
+    def _require_job(self, attempt: AttemptRecord) -> JobRecord:
+        job = self._job(attempt.job_name)
+        if job is None:
+            raise Conflict([0])
+        return job
 
     def _attempt(self, name: str) -> AttemptRecord | None:
         item = self._table.get(AttemptRecord.key(name))
@@ -168,42 +225,32 @@ class Observer:
         return JobRecord.parse(item) if item else None
 
 
-def _end(attempt: AttemptRecord, sighting: Sighting) -> tuple[JobTrigger, Reason]:
-    """What a final status means, if the job is not tried again."""
+def _end(attempt: AttemptRecord, sighting: Sighting) -> tuple[JobTrigger, Reason, transitions.Retrial | None]:
+    """What a final status means, unless the job is tried again after a failure."""
     if sighting.status == "Completed":
-        return JobTrigger.COMPLETE, Reason(code=ReasonCode.COMPLETED, message="completed")
+        return JobTrigger.COMPLETE, Reason(code=ReasonCode.COMPLETED, message="completed"), None
+    if attempt.stop_cause in _BY_POLICY:
+        # Also after a failure: a job that does not take SIGTERM well has failed because the queue stopped it. And if it
+        # ran into a limit of its own meanwhile, that is not why it ended.
+        trigger, code = _BY_POLICY[attempt.stop_cause]
+        on_demand = attempt.stop_cause is StopCause.ON_DEMAND
+        retry = transitions.Retrial(on_demand=on_demand, priority=attempt.requeue_priority)
+        return trigger, Reason(code=code, message=attempt.stop_reason), retry if trigger is JobTrigger.RETRY else None
     limit = LIMITS.get(sighting.secondary_status)
     if limit is not None:
         message = f"SageMaker stopped it at its {limit}; submit it again with a higher limit if it needs more"
-        return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED, message=message)
+        return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED, message=message), None
     if attempt.stop_cause is StopCause.PREEMPTION:
-        # Also after a failure: a job that does not take SIGTERM well has failed because the queue stopped it.
         message = f"gave way to `{attempt.freed_for}` and waits again, in its old place in line"
-        return JobTrigger.YIELD, Reason(
-            code=ReasonCode.RETURNED_TO_LINE, message=message, jobs=(attempt.freed_for or "",)
-        )
+        reason = Reason(code=ReasonCode.RETURNED_TO_LINE, message=message, jobs=(attempt.freed_for or "",))
+        return JobTrigger.YIELD, reason, None
     if sighting.status == "Failed":
-        return JobTrigger.FAIL, Reason(code=ReasonCode.FAILED, message=f"failed{_told(sighting)}")
+        return JobTrigger.FAIL, Reason(code=ReasonCode.FAILED, message=f"failed{_told(sighting)}"), None
     if attempt.stop_cause is StopCause.REQUEST:
-        return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED, message="stopped on request")
+        return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED, message="stopped on request"), None
     message = f"stopped outside the queue (status {sighting.status}){_told(sighting)}"
-    return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED_OUTSIDE, message=message)
+    return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED_OUTSIDE, message=message), None
 
 
 def _told(sighting: Sighting) -> str:
     return f": {sighting.failure_reason}" if sighting.failure_reason else ""
-
-
-def sighting_of_event(detail: Mapping[str, Any]) -> Sighting:
-    """The sighting in the ``detail`` of a SageMaker Training Job State Change event.
-
-    Times are epoch milliseconds, sometimes as text (EventBridge reference, SageMaker events).
-    """
-    reason = detail.get("FailureReason")
-    return Sighting(
-        attempt=detail["TrainingJobName"],
-        status=detail["TrainingJobStatus"],
-        secondary_status=detail.get("SecondaryStatus", ""),
-        modified_ms=int(float(detail.get("LastModifiedTime") or detail.get("CreationTime") or 0)),
-        failure_reason=str(reason) if reason else None,
-    )

@@ -32,13 +32,24 @@ class InForce:
     problem: str | None = None
 
 
+def applied(table: Table) -> InForce | None:
+    """The last valid document that was applied, if there is any yet."""
+    item = table.get(_KEY)
+    if item is None:
+        return None
+    # Not parsed like a stored document: what is in force was short enough once, and is not refused for its length.
+    item = upgraded(item)
+    document = configuration.validate(json.loads(item["document"]))
+    return InForce(configuration=document, version=int(item["version"]))
+
+
 def in_force(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> InForce:
     """The last valid document that was applied; before the first tick, the stored one.
 
     Raises:
         InvalidConfiguration: there has never been a valid document.
     """
-    known = _applied(table)
+    known = applied(table)
     return known if known is not None else apply_configuration(table, store, clock)
 
 
@@ -51,7 +62,7 @@ def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable
         InvalidConfiguration: the document is invalid and there has never been a valid one.
     """
     stored = store.read()
-    known = _applied(table)
+    known = applied(table)
     if known is not None and known.version == stored.version:
         return known
     try:
@@ -99,16 +110,6 @@ def configure(table: Table, store: ConfigurationStore, document: Any, clock: Cal
     """
     store.write(configuration.text_to_keep(document))
     return apply_configuration(table, store, clock)
-
-
-def _applied(table: Table) -> InForce | None:
-    item = table.get(_KEY)
-    if item is None:
-        return None
-    # Not parsed like a stored document: what is in force was short enough once, and is not refused for its length.
-    item = upgraded(item)
-    document = configuration.validate(json.loads(item["document"]))
-    return InForce(configuration=document, version=int(item["version"]))
 
 
 def _resize(table: Table, wanted: Configuration) -> None:

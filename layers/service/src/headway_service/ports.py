@@ -5,9 +5,11 @@ A table, SageMaker, a wake-up call, the configuration, and the dead-letter queue
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+from headway.watches import Alarm
 
 Item = Mapping[str, Any]
 """An item of the table: text, whole numbers, booleans, lists and maps of these. It holds ``pk`` and ``sk``."""
@@ -172,6 +174,10 @@ class Table(Protocol):
         """
 
 
+LIVE = frozenset({"InProgress", "Stopping"})
+"""Statuses of training jobs that count against the quotas."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sighting:
     """What SageMaker said of a training job at one moment, in an event or an answer."""
@@ -184,11 +190,44 @@ class Sighting:
     modified_ms: int
     arn: str = ""
     failure_reason: str | None = None
+    #: How often spot instances were taken from it so far.
+    interruptions: int = 0
+    #: While it trains: since when, ms.
+    training_since_ms: int | None = None
+    #: Once it has ended: for how long it trained, ms.
+    trained_ms: int | None = None
 
     @property
     def ended(self) -> bool:
         """Whether this is a final status. SageMaker's final statuses are never left (but by deletion)."""
         return self.status in {"Completed", "Failed", "Stopped", "Deleting"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Description:
+    """All that DescribeTrainingJob says of a training job."""
+
+    name: str
+    arn: str
+    #: TrainingJobStatus.
+    status: str
+    #: CreationTime, ms. A name may come again after DeleteTrainingJob; with this it is one training job for good.
+    created_ms: int
+    #: The whole answer.
+    document: Mapping[str, Any]
+
+    @property
+    def live(self) -> bool:
+        """Whether it counts against the quotas: it has not ended."""
+        return self.status in LIVE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LivePage:
+    """The live ones among a page of all training jobs, and where the next page begins (None at the end)."""
+
+    names: tuple[str, ...]
+    token: str | None
 
 
 class TrainingJobs(Protocol):
@@ -209,6 +248,7 @@ class TrainingJobs(Protocol):
 
         Raises:
             TrainingJobEnded: there is nothing to stop.
+            NotAllowed: the queue may not stop this one.
             Unclear: it may or may not have been asked.
         """
 
@@ -225,6 +265,58 @@ class TrainingJobs(Protocol):
         Raises:
             Unclear: no answer.
         """
+
+
+class AllTrainingJobs(TrainingJobs, Protocol):
+    """SageMaker's training jobs, with what has to be known of those that are not the queue's."""
+
+    def described(self, name: str) -> Description | None:
+        """DescribeTrainingJob, with all that it says; None if there is no such job.
+
+        Raises:
+            Unclear: no answer.
+        """
+
+    def tags_of(self, arn: str) -> Mapping[str, str]:
+        """ListTags of the training job of that ARN.
+
+        Raises:
+            Unclear: no answer.
+        """
+
+    def live(self, created_after_ms: int, token: str | None) -> LivePage:
+        """A page of ListTrainingJobs, newest first, less those that have ended.
+
+        Raises:
+            ListingExpired: the token is not taken any more.
+            Unclear: no answer.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeenAlarm:
+    """An alarm of the queue's as it is there."""
+
+    name: str
+    #: What it looks at; None if that is nothing that the queue would look at.
+    alarm: Alarm | None
+    firing: bool
+
+
+class Alarms(Protocol):
+    """The alarms on running jobs. Every method may raise :class:`headway_service.errors.Busy`."""
+
+    def put(self, alarm: Alarm) -> None:
+        """Make an alarm, or change the one for the same host and watch."""
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove alarms. Those that do not exist are no error."""
+
+    def seen(self, attempt: str | None = None) -> tuple[SeenAlarm, ...]:
+        """The queue's alarms with their states now; with ``attempt`` only those on that."""
+
+    def attempt_of(self, name: str) -> str | None:
+        """The attempt that an alarm of this name is for; None if it is none of the queue's."""
 
 
 Wake = Callable[[str], None]
@@ -292,3 +384,27 @@ class Recipients(Protocol):
 
     def wake(self, why: str) -> None:
         """Ask for a tick, as :data:`Wake` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What became of the things that were sent, by their indexes: those that are not named here were taken."""
+
+    #: May be taken if they are sent once more.
+    again: frozenset[int] = frozenset()
+    #: Will never be taken.
+    refused: frozenset[int] = frozenset()
+
+
+_T_contra = TypeVar("_T_contra", contravariant=True)
+
+
+class Outlet(Protocol[_T_contra]):
+    """Somewhere that changes are told."""
+
+    def send(self, items: Sequence[_T_contra]) -> Sent:
+        """Send up to ten, which is as many as EventBridge and SNS take at once (service quotas).
+
+        Raises:
+            Busy: none may have been taken, and all may be sent again.
+        """

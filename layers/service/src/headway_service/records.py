@@ -11,8 +11,10 @@ partition ``pk``       sort key ``sk``             item
 ``ledger``             ``attempt#<attempt>``       :class:`AttemptRecord`: an attempt that holds instances
 ``ledger``             ``pool#<pool>``             :class:`PoolRecord`: its size and what is free
 ``ledger``             ``reservation#<job>``       :class:`ReservationRecord`: freed for a waiting job
+``ledger``             ``rogue#<training job>``    :class:`RogueRecord`: one that did not come through the queue
 ``ledger``             ``team#<team>``             :class:`TeamRecord`: a team that has lines
 ``config``             ``config``                  the last valid configuration
+``sweep``              ``sweep``                   :class:`SweepRecord`: how far all training jobs were gone through
 =====================  ==========================  ============================================================
 
 The ledger is one partition, so that one strongly consistent query reads all that holds capacity.
@@ -24,14 +26,14 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from headway.lifecycle import HOLDING, TERMINAL, WAITING, AttemptState, JobState
-from headway.model import Allocation, Reservation, WaitingJob
-from headway.ordering import rank_key
+from headway.model import OUTSIDE, Allocation, Reservation, WaitingJob
+from headway.ordering import MAX_PRIORITY, rank_key
 from headway.reasons import Reason, ReasonCode
 from headway_service.ports import Absent, Delete, Equals, Item, Key, Put
 from headway_service.schema import stamped, upgraded
@@ -126,6 +128,14 @@ class JobRecord(_Record):
     held_by: str = ""
     #: How often it was tried again after a failure, by the kind of that.
     retried: dict[str, int] = Field(default_factory=dict)
+    #: How often spot instances were taken from its ended attempts.
+    interruptions: int = 0
+    #: Whether its attempts run on demand from now on, though its request asks for spot instances.
+    on_demand: bool = False
+    #: Its limit then, ms; None if it does not ask for spot instances.
+    on_demand_limit_ms: int | None = None
+    #: How often the policy has put it back into the line.
+    requeues: int = 0
     reason: ReasonRecord
     history: tuple[Step, ...] = ()
     attempts: tuple[EndedAttempt, ...] = ()
@@ -233,6 +243,12 @@ class StopCause(StrEnum):
 
     PREEMPTION = "preemption"
     REQUEST = "request"
+    #: The policy ends the job.
+    POLICY = "policy"
+    #: The policy puts the job back into the line, with another priority ...
+    REQUEUE = "requeue"
+    #: ... or to go on without spot instances.
+    ON_DEMAND = "on-demand"
 
 
 class AttemptRecord(_Record):
@@ -260,12 +276,26 @@ class AttemptRecord(_Record):
     #: ... and when that right passes to whoever takes it, ms. No invocation outlives its leases.
     lease_until_ms: int
     stop_cause: StopCause | None = None
+    #: Why the policy stops it.
+    stop_reason: str = ""
+    #: The priority that its job goes on with, if it is requeued.
+    requeue_priority: int | None = None
     #: When StopTrainingJob was answered, ms.
     stop_sent_ms: int | None = None
     freed_for: str | None = None
     freed: dict[str, int] = Field(default_factory=dict)
     training_job_status: str | None = None
     secondary_status: str | None = None
+    #: While it trains: since when, ms.
+    training_since_ms: int | None = None
+    #: Whether it runs on demand, though its request asks for spot instances.
+    on_demand: bool = False
+    #: How often spot instances were taken from it.
+    interruptions: int = 0
+    #: Whether the rules were looked at since it runs.
+    ruled: bool = False
+    #: Watches that have told that it uses too little.
+    told: tuple[str, ...] = ()
     #: LastModifiedTime of the newest status seen, ms.
     modified_ms: int = 0
     #: When SageMaker was last heard of it, ms.
@@ -308,8 +338,85 @@ class AttemptRecord(_Record):
         )
 
 
+class RogueRecord(_Record):
+    """A live training job that did not come through the queue. What is charged for it is not free in its pools."""
+
+    training_job_name: str
+    arn: str
+    #: CreationTime, ms: tells it from another training job that gets its name later.
+    created_ms: int
+    training_job_status: str
+    #: Instances per type.
+    demand: dict[str, int]
+    #: The part of them that its pools are charged.
+    charged: dict[str, int] = Field(default_factory=dict)
+    #: The team that its tags name, for people. Anybody may name any, so it is charged to none.
+    team: str = ""
+    #: It holds its instances no longer than this, from its creation on, ms.
+    limit_ms: int
+    #: When it was first seen, ms, and last.
+    since_ms: int
+    seen_ms: int
+    reason: ReasonRecord
+    #: Whether the policy wants it stopped.
+    stop: bool = False
+    #: When that was tried last, ms, and why it did not work, if it did not.
+    stop_sent_ms: int | None = None
+    stop_problem: str = ""
+    #: Version of the configuration that it was judged by.
+    config_version: int
+    version: int = 1
+
+    @staticmethod
+    def key(name: str) -> Key:
+        """Where it is kept while it is live."""
+        return Key(LEDGER, f"rogue#{name}")
+
+    def put(self, *, requires: Absent | Equals) -> Put:
+        """The write that stores it."""
+        key = self.key(self.training_job_name)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()}, requires=requires)
+
+    def delete(self) -> Delete:
+        """The write that removes it, on condition that it has not changed."""
+        return Delete(key=self.key(self.training_job_name), requires=Equals("version", self.version))
+
+    def allocation(self) -> Allocation:
+        """It as the scheduler sees it: nobody may stop it, and it ends by its own limit at the latest."""
+        # No job and no attempt has such a name.
+        name = f"rogue#{self.training_job_name}"
+        return Allocation(
+            job=name,
+            attempt=name,
+            demand=self.charged,
+            priority=MAX_PRIORITY,
+            since_ms=self.created_ms,
+            team=OUTSIDE,
+            limit_ms=self.limit_ms,
+            preemptible=False,
+            stopping=self.training_job_status == "Stopping",
+            outside=self.training_job_name,
+        )
+
+
+class SweepRecord(_Record):
+    """Where the next page of all training jobs begins, while the listing goes on."""
+
+    created_after_ms: int
+    token: str
+
+    KEY: ClassVar[Key] = Key("sweep", "sweep")
+
+    def put(self) -> Put:
+        """The write that stores it."""
+        return Put(item={"pk": self.KEY.pk, "sk": self.KEY.sk, **self.fields()})
+
+
 class PoolRecord(_Record):
-    """The ledger of one pool. ``free`` is its size less allocations and reservations; negative after shrinking."""
+    """The ledger of one pool: ``free`` is its size less allocations, reservations and what rogue jobs are charged.
+
+    It becomes negative when the pool shrinks below its use, and when rogue jobs take what was not free.
+    """
 
     pool: str
     size: int

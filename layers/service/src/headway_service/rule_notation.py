@@ -55,7 +55,7 @@ _Tags = Annotated[
     dict[_TagKey, _Listed[Annotated[_Pattern, _like(rf"[{_TAG}*?\[\]!]+\Z", "a tag's value")]]],
     Field(min_length=1, max_length=MAX_PATTERNS),
 ]
-_InstanceTypes = _Listed[Annotated[_Pattern, _like(r"ml\.|\*", "an instance type such as ml.g5.*")]]
+InstanceTypes = _Listed[Annotated[_Pattern, _like(r"ml\.|\*", "an instance type such as ml.g5.*")]]
 _Roles = _Listed[Annotated[_Pattern, _like(r"arn:|\*", "a role's ARN")]]
 _Outputs = _Listed[Annotated[_Pattern, _like(r"s3://|\*", "a place such as s3://bucket/*")]]
 _Subnets = _Listed[Annotated[_Pattern, _like(r"subnet-|\*", "a subnet's id")]]
@@ -109,7 +109,7 @@ class Require(_Sparse):
 
     tags: _Tags | None = None
     forbidden_tags: _TagKeys | None = None
-    instance_types: _InstanceTypes | None = None
+    instance_types: InstanceTypes | None = None
     #: Of all groups together.
     max_instances: int | None = Field(default=None, ge=1, le=1_000_000)
     max_run_time_seconds: int | None = Field(default=None, ge=1, le=30 * 86_400)

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 
+from headway.rules import tags_in
 from headway_service.admission import ATTEMPT_TAG
-from headway_service.errors import LaunchPostponed, LaunchRefused, NameTaken, Throttled, TrainingJobEnded, Unclear
-from headway_service.ports import Sighting
+from headway_service.errors import (
+    LaunchPostponed,
+    LaunchRefused,
+    ListingExpired,
+    NameTaken,
+    NotAllowed,
+    Throttled,
+    TrainingJobEnded,
+    Unclear,
+)
+from headway_service.ports import LIVE, Description, LivePage, Sighting
+from headway_service.sightings import sighting_of
 
 if TYPE_CHECKING:
     from mypy_boto3_sagemaker import SageMakerClient
+    from mypy_boto3_sagemaker.type_defs import DescribeTrainingJobResponseTypeDef, ListTrainingJobsRequestTypeDef
 
 # Declared by CreateTrainingJob (service model), or common to all operations (API reference, Common Errors).
 _NAME_TAKEN = {"ResourceInUse"}
@@ -31,7 +44,7 @@ _UNCLEAR = {
 
 
 class SageMakerTrainingJobs:
-    """:class:`headway_service.ports.TrainingJobs` on SageMaker."""
+    """:class:`headway_service.ports.AllTrainingJobs` on SageMaker."""
 
     def __init__(self, client: SageMakerClient) -> None:
         self._client = client
@@ -65,14 +78,71 @@ class SageMakerTrainingJobs:
             # An ended job and an unknown one are both refused, as ValidationException or ResourceNotFound.
             if _code(error) in {"ValidationException", "ResourceNotFound"}:
                 raise TrainingJobEnded(_text(error)) from error
+            if _code(error) in _DENIED:
+                raise NotAllowed(_text(error)) from error
             raise Unclear(_text(error)) from error
         except (BotoConnectionError, HTTPClientError) as error:
             raise Unclear(str(error)) from error
 
     def describe(self, name: str) -> Sighting | None:
         """See :class:`headway_service.ports.TrainingJobs`."""
+        answer = self._describe(name)
+        return None if answer is None else sighting_of(answer)
+
+    def mark_of(self, arn: str) -> str | None:
+        """See :class:`headway_service.ports.TrainingJobs`."""
+        return self.tags_of(arn).get(ATTEMPT_TAG)
+
+    def described(self, name: str) -> Description | None:
+        """See :class:`headway_service.ports.AllTrainingJobs`."""
+        answer = self._describe(name)
+        if answer is None:
+            return None
+        return Description(
+            name=name,
+            arn=answer["TrainingJobArn"],
+            status=answer["TrainingJobStatus"],
+            created_ms=int(answer["CreationTime"].timestamp() * 1000),
+            document=answer,
+        )
+
+    def tags_of(self, arn: str) -> Mapping[str, str]:
+        """See :class:`headway_service.ports.AllTrainingJobs`."""
         try:
-            answer = self._client.describe_training_job(TrainingJobName=name)
+            pages = self._client.get_paginator("list_tags").paginate(ResourceArn=arn)
+            return tags_in([tag for page in pages for tag in page["Tags"]])
+        except (ClientError, BotoConnectionError, HTTPClientError) as error:
+            raise Unclear(str(error)) from error
+
+    def live(self, created_after_ms: int, token: str | None) -> LivePage:
+        """See :class:`headway_service.ports.AllTrainingJobs`.
+
+        StatusEquals thins out a page after it was cut (service model, MaxResults), and takes one status. Without it
+        there are just as many pages, and each is gone through once.
+        """
+        request: ListTrainingJobsRequestTypeDef = {
+            "CreationTimeAfter": datetime.fromtimestamp(created_after_ms / 1000, UTC),
+            "SortBy": "CreationTime",
+            "SortOrder": "Descending",
+            "MaxResults": 100,
+        }
+        if token:
+            request["NextToken"] = token
+        try:
+            page = self._client.list_training_jobs(**request)
+        except ClientError as error:
+            if token and _code(error) == "ValidationException":
+                raise ListingExpired(_text(error)) from error
+            raise Unclear(_text(error)) from error
+        except (BotoConnectionError, HTTPClientError) as error:
+            raise Unclear(str(error)) from error
+        found = page["TrainingJobSummaries"]
+        names = tuple(each["TrainingJobName"] for each in found if each["TrainingJobStatus"] in LIVE)
+        return LivePage(names=names, token=page.get("NextToken"))
+
+    def _describe(self, name: str) -> DescribeTrainingJobResponseTypeDef | None:
+        try:
+            return self._client.describe_training_job(TrainingJobName=name)
         except ClientError as error:
             # The model declares ResourceNotFound; the service says ValidationException "Requested resource not found."
             if _code(error) in {"ValidationException", "ResourceNotFound"}:
@@ -80,24 +150,6 @@ class SageMakerTrainingJobs:
             raise Unclear(_text(error)) from error
         except (BotoConnectionError, HTTPClientError) as error:
             raise Unclear(str(error)) from error
-        modified = answer.get("LastModifiedTime", answer["CreationTime"])
-        return Sighting(
-            attempt=name,
-            status=answer["TrainingJobStatus"],
-            secondary_status=answer.get("SecondaryStatus", ""),
-            modified_ms=int(modified.timestamp() * 1000),
-            arn=answer["TrainingJobArn"],
-            failure_reason=answer.get("FailureReason"),
-        )
-
-    def mark_of(self, arn: str) -> str | None:
-        """See :class:`headway_service.ports.TrainingJobs`."""
-        try:
-            pages = self._client.get_paginator("list_tags").paginate(ResourceArn=arn)
-            tags = [tag for page in pages for tag in page["Tags"]]
-        except (ClientError, BotoConnectionError, HTTPClientError) as error:
-            raise Unclear(str(error)) from error
-        return next((tag["Value"] for tag in tags if tag["Key"] == ATTEMPT_TAG), None)
 
 
 def _code(error: ClientError) -> str:

@@ -26,6 +26,10 @@ class Settings:
     wake_dead_letters_url: str = ""
     event_dead_letters_url: str = ""
     observe_function: str = ""
+    alarm_prefix: str = ""
+    alarm_topic_arn: str = ""
+    event_bus: str = ""
+    notification_topic_arn: str = ""
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Settings:
@@ -44,6 +48,10 @@ class Settings:
                 wake_dead_letters_url=environment.get("HEADWAY_WAKE_DEAD_LETTERS_URL", ""),
                 event_dead_letters_url=environment.get("HEADWAY_EVENT_DEAD_LETTERS_URL", ""),
                 observe_function=environment.get("HEADWAY_OBSERVE_FUNCTION", ""),
+                alarm_prefix=environment.get("HEADWAY_ALARM_PREFIX", ""),
+                alarm_topic_arn=environment.get("HEADWAY_ALARM_TOPIC_ARN", ""),
+                event_bus=environment.get("HEADWAY_EVENT_BUS", ""),
+                notification_topic_arn=environment.get("HEADWAY_NOTIFICATION_TOPIC_ARN", ""),
             )
         except (KeyError, ValueError) as error:
             raise MissingSetting(

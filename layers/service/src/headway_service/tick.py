@@ -204,6 +204,7 @@ class Ticker:
             handicap_ms=job.handicap_ms,
             team=job.team,
             limit_ms=job.limit_ms,
+            on_demand=job.on_demand,
             preemptible=job.preemptible,
             preemption_count=job.preemption_count,
             since_ms=now_ms,

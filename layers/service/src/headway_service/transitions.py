@@ -24,6 +24,7 @@ from headway.lifecycle import (
 )
 from headway.model import Demand
 from headway.reasons import Reason
+from headway_service.measures import Measure
 from headway_service.ports import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, OneOf, Put, Sighting, Write
 from headway_service.records import (
     MAX_ENDED_ATTEMPTS,
@@ -34,6 +35,7 @@ from headway_service.records import (
     PoolRecord,
     ReasonRecord,
     ReservationRecord,
+    RogueRecord,
     Step,
     StopCause,
     TeamRecord,
@@ -44,23 +46,31 @@ from headway_service.records import (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Retrial:
-    """How a job whose attempt failed is tried again.
+    """How a job goes on with another attempt.
 
     Attributes:
-        kind: of the failure.
+        kind: of the failure, if the attempt failed.
         not_before_ms: when, at the earliest.
+        on_demand: whether it gives up spot instances from now on.
+        priority: at most, if it was requeued for using too little.
     """
 
-    kind: FailureKind
-    not_before_ms: int
+    kind: FailureKind | None = None
+    not_before_ms: int = 0
+    on_demand: bool = False
+    priority: int | None = None
 
     def changes(self, job: JobRecord) -> dict[str, Any]:
         """What that changes about the job."""
-        return {
-            "not_before_ms": self.not_before_ms,
-            "held_by": f"its last attempt failed ({self.kind})",
-            "retried": {**job.retried, self.kind: job.retried.get(self.kind, 0) + 1},
-        }
+        changed: dict[str, Any] = {"not_before_ms": self.not_before_ms}
+        if self.kind is not None:
+            changed["held_by"] = f"its last attempt failed ({self.kind})"
+            changed["retried"] = {**job.retried, self.kind: job.retried.get(self.kind, 0) + 1}
+        if self.on_demand:
+            changed |= {"on_demand": True, "limit_ms": job.on_demand_limit_ms or job.limit_ms}
+        if self.priority is not None:
+            changed |= {"priority": min(job.priority, self.priority), "requeues": job.requeues + 1}
+        return changed
 
 
 def accept(job: JobRecord, request: str) -> list[Write]:
@@ -203,16 +213,50 @@ def stop_sent(attempt: AttemptRecord, now_ms: int) -> list[Write]:
     return [_changed(attempt, stop_sent_ms=now_ms).put(was=attempt.version)]
 
 
-def sighted(attempt: AttemptRecord, sighting: Sighting, now_ms: int) -> list[Write]:
-    """A newer status that does not end the attempt."""
-    moved = _changed(
-        attempt,
-        training_job_status=sighting.status,
-        secondary_status=sighting.secondary_status,
-        modified_ms=sighting.modified_ms,
-        seen_ms=now_ms,
+def sighted(
+    attempt: AttemptRecord,
+    sighting: Sighting,
+    now_ms: int,
+    *,
+    ruled: bool,
+    measure: Measure | None,
+    job: JobRecord | None,
+) -> list[Write]:
+    """A newer status that does not end the attempt, and what the policy does about it.
+
+    Args:
+        attempt: the attempt.
+        sighting: what was seen.
+        now_ms: now.
+        ruled: whether the rules were looked at.
+        measure: what is done; with it the job has to be given.
+        job: of the attempt.
+    """
+    seen = attempt.model_copy(
+        update={
+            "training_job_status": sighting.status,
+            "secondary_status": sighting.secondary_status,
+            "training_since_ms": sighting.training_since_ms,
+            "interruptions": max(attempt.interruptions, sighting.interruptions),
+            "modified_ms": sighting.modified_ms,
+            "seen_ms": now_ms,
+            "ruled": ruled,
+        }
     )
-    return [moved.put(was=attempt.version)]
+    if measure is None or job is None:
+        return [_changed(seen).put(was=attempt.version)]
+    return take_measure(job, seen, measure, now_ms)
+
+
+def take_measure(job: JobRecord, attempt: AttemptRecord, measure: Measure, now_ms: int) -> list[Write]:
+    """The policy has a running attempt stopped, or only tells the job something."""
+    if measure.cause is None:
+        told = (*attempt.told, *([measure.watch] if measure.watch else []))
+        moved = _noted(job, job.job_state, measure.reason, now_ms, attempt=attempt.attempt_name)
+        return [moved.put(was=job.version), _changed(attempt, told=told).put(was=attempt.version)]
+    moved = _step(job, JobTrigger.STOP, measure.reason, now_ms, attempt=attempt.attempt_name)
+    stopping = _stopping(attempt, measure.cause, stop_reason=measure.ends, requeue_priority=measure.priority)
+    return [moved.put(was=job.version), stopping.put(was=attempt.version)]
 
 
 def end(
@@ -262,6 +306,7 @@ def end(
         live_attempt=None,
         attempts=(*job.attempts, ended)[-MAX_ENDED_ATTEMPTS:],
         preemption_count=job.preemption_count + (trigger is JobTrigger.YIELD),
+        interruptions=job.interruptions + max(attempt.interruptions, sighting.interruptions if sighting else 0),
         **(retry.changes(job) if retry else {}),
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
@@ -297,6 +342,23 @@ def change_priority(
 def release(reservation: ReservationRecord) -> list[Write]:
     """What is reserved becomes free."""
     return [reservation.delete(), *_give(reservation.demand)]
+
+
+def see_rogue(rogue: RogueRecord) -> list[Write]:
+    """A live training job that did not come through the queue is charged. Fails if it is known already."""
+    return [rogue.put(requires=Absent()), *_give(minus({}, rogue.charged))]
+
+
+def change_rogue(rogue: RogueRecord, **changes: Any) -> tuple[RogueRecord, list[Write]]:
+    """Something else is known of a rogue job; its pools are charged as it says now."""
+    moved = rogue.model_copy(update={"version": rogue.version + 1, **changes})
+    put = moved.put(requires=Equals("version", rogue.version))
+    return moved, [put, *_give(minus(rogue.charged, moved.charged))]
+
+
+def forget_rogue(rogue: RogueRecord) -> list[Write]:
+    """A rogue job has ended: what it was charged is free."""
+    return [rogue.delete(), *_give(rogue.charged)]
 
 
 def add_pool(pool: str, size: int) -> list[Write]:

@@ -14,6 +14,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from headway_service.alarms import CloudWatchAlarms
 from headway_service.configuration import Configuration
 from headway_service.dead_letters import DeadLetters
 from headway_service.delivery import AwsRecipients, SqsDeadLetterQueue
@@ -22,16 +23,24 @@ from headway_service.dynamodb import DynamoDBTable
 from headway_service.launching import Launcher
 from headway_service.letters import LetterQueue
 from headway_service.log import logger
+from headway_service.notification_notation import Notifications
 from headway_service.observation import Observer
+from headway_service.outlets import EventBus, Topic
 from headway_service.parameter import ParameterStore
-from headway_service.pools import in_force
-from headway_service.ports import ConfigurationStore, Table, TrainingJobs
+from headway_service.patrol import patrol
+from headway_service.pools import applied, in_force
+from headway_service.ports import Alarms, AllTrainingJobs, ConfigurationStore, Table
+from headway_service.rogues import Rogues
 from headway_service.sagemaker import SageMakerTrainingJobs
 from headway_service.settings import Settings
+from headway_service.telling import Teller
 from headway_service.tick import Ticker, TickReport
+from headway_service.watching import Watcher
 
 if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_lambda import LambdaClient
+    from mypy_boto3_sns import SNSClient
     from mypy_boto3_sqs import SQSClient
 
 CALL_LIMITS = Config(connect_timeout=2, read_timeout=8, retries={"mode": "standard", "total_max_attempts": 3})
@@ -71,7 +80,7 @@ class Services:
         return DynamoDBTable(boto3.client("dynamodb", config=CALL_LIMITS), self.settings.table)
 
     @cached_property
-    def training_jobs(self) -> TrainingJobs:
+    def training_jobs(self) -> AllTrainingJobs:
         """SageMaker."""
         return SageMakerTrainingJobs(boto3.client("sagemaker", config=CALL_LIMITS))
 
@@ -79,6 +88,12 @@ class Services:
     def store(self) -> ConfigurationStore:
         """Where the configuration document is."""
         return ParameterStore(boto3.client("ssm", config=CALL_LIMITS), self.settings.configuration_parameter)
+
+    @cached_property
+    def alarms(self) -> Alarms:
+        """CloudWatch's alarms."""
+        client = boto3.client("cloudwatch", config=CALL_LIMITS)
+        return CloudWatchAlarms(client, self.settings.alarm_prefix, self.settings.alarm_topic_arn)
 
     @cached_property
     def _sqs(self) -> SQSClient:
@@ -104,10 +119,67 @@ class Services:
             MessageDeduplicationId=str(uuid.uuid4()),
         )
 
+    @cached_property
+    def _event_bridge(self) -> EventBridgeClient:
+        return boto3.client("events", config=CALL_LIMITS)
+
+    @cached_property
+    def _sns(self) -> SNSClient:
+        return boto3.client("sns", config=CALL_LIMITS)
+
+    @property
+    def teller(self) -> Teller:
+        """Tells of changes."""
+        return Teller(
+            bus=EventBus(self._event_bridge, self.settings.event_bus),
+            topic=Topic(self._sns, self.settings.notification_topic_arn),
+            notifications=self._notifications,
+        )
+
     @property
     def observer(self) -> Observer:
         """Takes in what SageMaker says."""
-        return Observer(self.table, self.settings.retention_s, lambda: self._configuration().retry_rules())
+        return Observer(self.table, self.settings.retention_s, self._configuration)
+
+    @property
+    def rogues(self) -> Rogues:
+        """Takes in what SageMaker says of training jobs that did not come through the queue."""
+        return Rogues(self.table, self.training_jobs)
+
+    def patrol(self, remaining_ms: int) -> int:
+        """Look after training jobs that did not come through the queue.
+
+        Args:
+            remaining_ms: how long this invocation may live.
+
+        Returns:
+            How many were looked at.
+        """
+        return patrol(
+            table=self.table,
+            training_jobs=self.training_jobs,
+            rogues=Rogues(self.table, self.training_jobs, stops=True),
+            clock=self.clock,
+            pause=self.pause,
+            wake=self.wake,
+            after_s=self.settings.reconcile_after_s,
+            deadline_ms=self.clock() + remaining_ms,
+        )
+
+    def pause(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+    @property
+    def watcher(self) -> Watcher:
+        """Watches the use of running jobs."""
+        return Watcher(
+            table=self.table,
+            alarms=self.alarms,
+            configuration=self._configuration,
+            clock=self.clock,
+            wake=self.wake,
+        )
 
     @property
     def desk(self) -> Desk:
@@ -158,6 +230,11 @@ class Services:
 
     def _configuration(self) -> Configuration:
         return in_force(self.table, self.store, self.clock).configuration
+
+    def _notifications(self) -> Notifications:
+        """The policy on messages; the default before any document was applied, so that telling changes nothing."""
+        known = applied(self.table)
+        return known.configuration.notifications if known else Notifications()
 
     def _token(self) -> str:
         return f"{self._random.getrandbits(128):032x}"

@@ -99,6 +99,7 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
     failures: Counter[tuple[str, str]] = Counter()
     answers: Counter[int] = Counter()
     states: set[str] = set()
+    jobs = alarms = 0
     broken: list[Outcome] = []
     for outcome in pool.map(lived, seeds, chunksize=8):
         accidents += outcome.accidents
@@ -107,6 +108,8 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
         failures += outcome.failures
         answers += outcome.answers
         states |= outcome.states
+        jobs += outcome.jobs
+        alarms += outcome.alarms
         if outcome.violation:
             broken.append(outcome)
     took_s = time.perf_counter() - began
@@ -118,6 +121,7 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
     print(f"what invocations failed with: {', '.join(told)}")
     print(f"the API's answers: {', '.join(f'{status} {count}' for status, count in sorted(answers.items()))}")
     print(f"states: {', '.join(sorted(states))}")
+    print(f"jobs accepted: {jobs}; alarms put: {calls['PutMetricAlarm']}; alarms left in the end: {alarms}")
     print(
         f"{len(seeds)} lives (seeds {seeds.start} to {seeds.stop - 1}) in {took_s:.1f} s, "
         f"{len(seeds) / took_s:.1f} a second; {accidents.total()} accidents; {len(broken)} broken promises"

@@ -25,8 +25,13 @@ class Accident(StrEnum):
     SENT_TWICE = "sent twice"
 
 
-READS = frozenset({"GetItem", "Query", "GetParameter", "DescribeTrainingJob", "ListTags"})
+READS = frozenset(
+    {"GetItem", "Query", "GetParameter", "DescribeTrainingJob", "ListTags", "ListTrainingJobs", "DescribeAlarms"}
+)
 """Calls without an effect. Most calls are; an accident beside one tells less, so they are rarer there."""
+
+BESIDE = frozenset({"PutEvents", "PublishBatch"})
+"""Calls with an effect, but none on jobs."""
 
 READS_SHARE = 0.1
 

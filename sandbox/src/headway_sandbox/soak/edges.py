@@ -5,24 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-import boto3
-from botocore.awsrequest import AWSResponse
-from botocore.compat import HTTPHeaders
-from botocore.config import Config
 from botocore.exceptions import ClientError, ReadTimeoutError
-from botocore.parsers import create_parser
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.fleet import Fleet
-from headway_sandbox.soak.accidents import READS, Accident, Accidents
+from headway_sandbox.memory_cloudwatch import MemoryCloudWatch
+from headway_sandbox.soak.accidents import BESIDE, READS, Accident, Accidents
 from headway_sandbox.soak.processes import Killed, current
+from headway_service.admission import JOB_TAG
 from headway_service.errors import Busy
 from headway_service.memory import MemoryTable
 from headway_service.ports import Change, Check, ConfigurationText, Delete, Item, Key, ListingPage, Put, Write
 
 T = TypeVar("T")
+
+PAGE = 5
+"""Training jobs in one page of a listing."""
 
 
 class Edge:
@@ -78,7 +78,7 @@ class Edge:
             process.pause()
         if accident is Accident.REFUSED:
             raise refused()
-        self.changed = self.changed or operation not in READS
+        self.changed = self.changed or operation not in READS | BESIDE
         result = work()
         if accident is Accident.SENT_TWICE and again is not None:
             result = again()
@@ -223,35 +223,6 @@ def _busy() -> Exception:
     return Busy("no answer; try again in a moment")
 
 
-def sagemaker_client(call: Callable[[str, Mapping[str, Any]], Mapping[str, Any]]) -> Any:
-    """A boto3 client whose calls a function answers, so that the adapter and the service model take part.
-
-    Args:
-        call: takes the operation and the request, and gives the answer; may raise :class:`AwsError`.
-    """
-    client = boto3.client(
-        "sagemaker",
-        region_name="eu-west-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",  # noqa: S106 - no real credentials: nothing leaves this process
-        config=Config(retries={"total_max_attempts": 1}),
-    )
-    parser = create_parser("json")
-
-    def answer(model: Any, params: Mapping[str, Any], **_: Any) -> tuple[AWSResponse, Any]:
-        try:
-            status, body = 200, call(model.name, json.loads(params["body"]))
-        except AwsError as error:
-            status, body = error.status, {"__type": error.code, "message": error.message}
-        response = AWSResponse("https://sagemaker.invalid", status, HTTPHeaders(), None)
-        raw = {"body": json.dumps(body).encode(), "headers": {}, "status_code": status}
-        return response, parser.parse(raw, model.output_shape)
-
-    # botocore types handlers as returning nothing, yet takes what a before-call handler returns as the answer.
-    client.meta.events.register("before-call.sagemaker", cast("Callable[..., None]", answer))
-    return client
-
-
 class EdgeSageMaker:
     """Answers SageMaker's calls from the fleet, over an edge."""
 
@@ -269,8 +240,14 @@ class EdgeSageMaker:
             AwsError: what SageMaker would answer.
             ReadTimeoutError: there was no answer.
         """
+        process = current()
+        if operation == "ListTrainingJobs":
+            # Lives have too few training jobs for pages of a hundred.
+            request = {**request, "MaxResults": PAGE}
 
         def work() -> Mapping[str, Any]:
+            if operation == "StopTrainingJob" and process is not None and process.function == "patrol":
+                self._require_unmarked(str(request["TrainingJobName"]))
             answer = self._fleet.call(operation, request, now=self._clock_s())
             if operation == "CreateTrainingJob":
                 self.created[request["TrainingJobName"]] = self.created.get(request["TrainingJobName"], 0) + 1
@@ -282,5 +259,39 @@ class EdgeSageMaker:
             about=str(request.get("TrainingJobName", "")),
             refused=lambda: AwsError("ThrottlingException", "Rate exceeded", status=400),
             lost=lambda: ReadTimeoutError(endpoint_url="https://sagemaker.invalid"),
+            again=work,
+        )
+
+    def _require_unmarked(self, name: str) -> None:
+        """The patrol may stop only what does not carry the queue's mark (template.yaml)."""
+        if JOB_TAG in self._fleet.tags_of(self._fleet.arn(name)):
+            raise AwsError("AccessDeniedException", f"not authorized to perform: sagemaker:StopTrainingJob on {name}")
+
+
+class EdgeCloudWatch:
+    """CloudWatch's alarms as functions see them. Stands behind a client of :mod:`headway_sandbox.stub_client`."""
+
+    def __init__(self, cloudwatch: MemoryCloudWatch, edge: Edge, clock_s: Callable[[], float]) -> None:
+        self._cloudwatch = cloudwatch
+        self._edge = edge
+        self._clock_s = clock_s
+
+    def __call__(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer a call.
+
+        Raises:
+            AwsError: what CloudWatch would answer.
+            ReadTimeoutError: there was no answer.
+        """
+
+        def work() -> Mapping[str, Any]:
+            return self._cloudwatch.call(operation, request, now=self._clock_s())
+
+        return self._edge.call(
+            operation,
+            work,
+            about=str(request.get("AlarmName") or request.get("AlarmNames") or ""),
+            refused=lambda: AwsError("ThrottlingException", "Rate exceeded"),
+            lost=lambda: ReadTimeoutError(endpoint_url="https://monitoring.invalid"),
             again=work,
         )

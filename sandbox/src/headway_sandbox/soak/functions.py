@@ -9,12 +9,12 @@ from types import ModuleType
 from typing import Any
 
 from headway_sandbox.handlers import Context, load_handler
-from headway_service.ports import ConfigurationStore, Table, TrainingJobs
+from headway_service.ports import Alarms, AllTrainingJobs, ConfigurationStore, Table
 from headway_service.settings import Settings
 from headway_service.tick import TickReport
 from headway_service.wiring import Services
 
-TIMEOUT_S = {"api": 25, "schedule": 30, "observe": 30, "reconcile": 50}
+TIMEOUT_S = {"api": 25, "schedule": 30, "observe": 30, "reconcile": 50, "patrol": 50, "watch": 50, "tell": 60}
 """The functions with their timeouts (template.yaml)."""
 
 _ENVIRONMENT = {
@@ -32,9 +32,10 @@ class SoakServices(Services):
     """The service layer over the edges of one queue.
 
     Args:
-        table, training_jobs, store, sqs: the edges.
+        table, training_jobs, alarms, store, sqs, events, sns: the edges.
         clock: now, ms, by the clock of whoever asks.
         random: decides names and marks.
+        pause: waits, s.
         failed: is told what a tick failed with, as its handler keeps that to the log.
     """
 
@@ -42,17 +43,27 @@ class SoakServices(Services):
         self,
         *,
         table: Table,
-        training_jobs: TrainingJobs,
+        training_jobs: AllTrainingJobs,
+        alarms: Alarms,
         store: ConfigurationStore,
         sqs: Any,
+        events: Any,
+        sns: Any,
         clock: Callable[[], int],
         random: Random,
+        pause: Callable[[float], None],
         failed: Callable[[Exception], None],
     ) -> None:
         super().__init__(Settings.of(_ENVIRONMENT), clock=clock, random=random)
         # What is made when it is first needed is there already.
-        vars(self).update(table=table, training_jobs=training_jobs, store=store, _sqs=sqs)
+        vars(self).update(table=table, training_jobs=training_jobs, alarms=alarms, store=store, _sqs=sqs)
+        vars(self).update(_event_bridge=events, _sns=sns)
+        self._pause = pause
         self._failed = failed
+
+    def pause(self, seconds: float) -> None:
+        """See :class:`headway_service.wiring.Services`."""
+        self._pause(seconds)
 
     def tick(self, remaining_ms: int) -> TickReport:
         """See :class:`headway_service.wiring.Services`."""

@@ -12,13 +12,18 @@ from functools import lru_cache
 from typing import Any
 
 from headway_sandbox.fleet import Fleet
-from headway_service.admission import JOB_TAG
+from headway_sandbox.memory_cloudwatch import MemoryCloudWatch
+from headway_sandbox.training_job import TrainingJob
+from headway_service.admission import ATTEMPT_TAG, JOB_TAG
 from headway_service.memory import MemoryTable
 from headway_service.ports import Key
 from headway_service.schema import SCHEMA
 
 _WAITING = frozenset({"pending", "preempted"})
 _HOLDING = frozenset({"running", "stopping"})
+
+FORGED = "forged"
+"""The queue's mark on a training job that is not the queue's."""
 
 _Items = Mapping[str, Mapping[str, Any]]
 
@@ -43,10 +48,11 @@ class Invariants:
         states: the states in which jobs were seen.
     """
 
-    def __init__(self, table: MemoryTable, fleet: Fleet) -> None:
+    def __init__(self, table: MemoryTable, fleet: Fleet, cloudwatch: MemoryCloudWatch) -> None:
         self._table = table
         self._fleet = fleet
-        #: What each pool may hold: its size, or what it held when it was made smaller.
+        self._cloudwatch = cloudwatch
+        #: What each pool may hold: its size less what rogue jobs take, or what it held when that became less.
         self._bound: dict[str, int] = {}
         #: The same for each team in each pool, and the limits that were in force lately, from when on.
         self._team_bound: dict[tuple[str, str], int] = {}
@@ -54,6 +60,10 @@ class Invariants:
         self._ended: dict[str, str] = {}
         #: Jobs of which SageMaker has trained an attempt to its end.
         self._trained: set[str] = set()
+        #: What was asked for, which never changes.
+        self._requests: dict[str, Mapping[str, Any]] = {}
+        #: Who was said to use too little, and when.
+        self._underused: set[tuple[str, int]] = set()
         #: Attempts that were seen stopping for another job.
         self._preempted: set[str] = set()
         self.states: set[str] = set()
@@ -68,11 +78,14 @@ class Invariants:
         attempts = {name: item for (kind, name), item in ledger.items() if kind == "attempt"}
         reservations = {name: item for (kind, name), item in ledger.items() if kind == "reservation"}
         pools = {name: item for (kind, name), item in ledger.items() if kind == "pool"}
-        self._check_capacity(pools, attempts, reservations)
+        rogues = {name: item for (kind, name), item in ledger.items() if kind == "rogue"}
+        self._check_capacity(pools, attempts, reservations, rogues, now_s)
+        self._check_rogues(rogues, now_s)
         self._check_limits(attempts, now_s)
         self._check_training_jobs(attempts, now_s)
         self._check_jobs(jobs, attempts, accepted)
         self._check_preemptions(jobs, attempts)
+        self._check_measures(jobs, now_s)
         self._check_lines(jobs, lines)
         for name in reservations:
             _require(name in jobs, f"{name} has a reservation and is not there")
@@ -91,17 +104,31 @@ class Invariants:
                 ledger[kind, name] = item
         return jobs, lines, ledger
 
-    def _check_capacity(self, pools: _Items, attempts: _Items, reservations: _Items) -> None:
-        running = self._fleet.in_use()
+    def _check_capacity(
+        self, pools: _Items, attempts: _Items, reservations: _Items, rogues: _Items, now_s: float
+    ) -> None:
+        running: Counter[str] = Counter()
+        for training_job in self._fleet.jobs(now=now_s):
+            if is_own(training_job) and not training_job.ended:
+                running.update(training_job.instances)
         for pool, item in pools.items():
             held = sum(attempt["demand"].get(pool, 0) for attempt in attempts.values())
             reserved = sum(each["demand"].get(pool, 0) for each in reservations.values())
-            size = item["size"]
-            _require(item["free"] == size - held - reserved, f"the ledger of {pool} is not the sum of its holds")
-            most = max(size, self._bound.get(pool, 0))
+            charged = sum(each.get("charged", {}).get(pool, 0) for each in rogues.values())
+            left = item["size"] - charged
+            _require(item["free"] == left - held - reserved, f"the ledger of {pool} is not the sum of its holds")
+            most = max(left, self._bound.get(pool, 0))
             _require(held + reserved <= most, f"{pool} holds {held} and reserves {reserved}, with {most}")
-            self._bound[pool] = max(size, held + reserved)
+            self._bound[pool] = max(left, held + reserved)
             _require(running.get(pool, 0) <= held, f"SageMaker runs {running.get(pool, 0)} {pool}, and {held} are held")
+
+    def _check_rogues(self, rogues: _Items, now_s: float) -> None:
+        """No attempt of the queue is taken for a rogue job."""
+        for training_job in self._fleet.jobs(now=now_s) if rogues else ():
+            rogue = rogues.get(training_job.name)
+            # A name may come again, and times go through the wire as milliseconds.
+            if rogue is not None and abs(rogue["createdMs"] - training_job.created * 1000) < 2:
+                _require(not is_own(training_job), f"{training_job.name} is the queue's own, and taken for rogue")
 
     def _check_limits(self, attempts: _Items, now_s: float) -> None:
         """No team holds more than its limit, or than it held when that was lowered.
@@ -155,13 +182,49 @@ class Invariants:
                 waits = jobs.get(preemptor, {}).get("jobState") in _WAITING
                 _require(waits, f"{name} is preempted for {preemptor}, which does not wait")
 
+    def _check_measures(self, jobs: _Items, now_s: float) -> None:
+        """What the policy does about running jobs, it does about those that it is meant for."""
+        for name, job in jobs.items():
+            codes = {step["reason"]["code"] for step in job["history"]}
+            self._check_underuse(job, now_s)
+            _require("OnDemand" not in codes or self._is_spot(name), f"{name} goes on on demand, as it did before")
+        for training_job in self._fleet.jobs(now=now_s):
+            name = training_job.tags.get(JOB_TAG, "")
+            if is_own(training_job) and name in jobs and self._is_spot(name) and not training_job.spot:
+                _require(jobs[name].get("onDemand"), f"{training_job.name} runs on demand, and nobody said so")
+
+    def _check_underuse(self, job: Mapping[str, Any], now_s: float) -> None:
+        """Whoever is said to use too little has an alarm that fires, or fired when the watcher looked."""
+        for step in job["history"]:
+            seen = (job["jobName"], step["timeMs"])
+            if step["reason"]["code"] != "Underused" or seen in self._underused:
+                continue
+            self._underused.add(seen)
+            alarms = [
+                alarm for alarm in self._cloudwatch.describe() if f"/{step['attemptName']}/" in alarm["AlarmName"]
+            ]
+            fires = any(
+                alarm["StateValue"] == "ALARM" or alarm["StateUpdatedTimestamp"] > now_s - LONGEST_INVOCATION_S
+                for alarm in alarms
+            )
+            _require(fires, f"{job['jobName']} trains well, and is said to use too little")
+
+    def _is_spot(self, job: str) -> bool:
+        return bool(self._request(job).get("EnableManagedSpotTraining"))
+
+    def _request(self, job: str) -> Mapping[str, Any]:
+        if job not in self._requests:
+            item = self._table.get(Key(f"job#{job}", "request"))
+            self._requests[job] = json.loads(item["jobDetails"]) if item else {}
+        return self._requests[job]
+
     def _check_training_jobs(self, attempts: _Items, now_s: float) -> None:
         running: Counter[str] = Counter()
         completed: Counter[str] = Counter()
         for training_job in self._fleet.jobs(now=now_s):
-            name = training_job.tags.get(JOB_TAG)
-            if name is None:
+            if not is_own(training_job):
                 continue
+            name = training_job.tags[JOB_TAG]
             running[name] += not training_job.ended
             completed[name] += training_job.status == "Completed"
             if completed[name]:
@@ -190,16 +253,24 @@ class Invariants:
         self.check(accepted, now_s)
         _require(self.is_at_rest(), f"no end: {self._unended()}")
         _, _, ledger = self._read()
-        left = [name for kind, name in ledger if kind in {"attempt", "reservation"}]
+        left = [name for kind, name in ledger if kind in {"attempt", "reservation", "rogue"}]
         _require(not left, f"still held: {left}")
+        alarms = [alarm["AlarmName"] for alarm in self._cloudwatch.describe()]
+        _require(not alarms, f"alarms are left: {alarms}")
 
     def is_at_rest(self) -> bool:
-        """Whether all jobs in the table have ended, those too whose callers never heard an answer."""
+        """Whether all jobs have ended, those too whose callers never heard an answer, and what bypassed the queue."""
         return not self._unended()
 
     def _unended(self) -> list[str]:
-        jobs, _, _ = self._read()
-        return sorted(name for name, job in jobs.items() if job["jobState"] in _WAITING | _HOLDING)
+        jobs, _, ledger = self._read()
+        unended = [name for name, job in jobs.items() if job["jobState"] in _WAITING | _HOLDING]
+        return sorted([*unended, *self._fleet.in_use(), *(name for kind, name in ledger if kind == "rogue")])
+
+
+def is_own(training_job: TrainingJob) -> bool:
+    """Whether the queue has launched it."""
+    return JOB_TAG in training_job.tags and training_job.tags.get(ATTEMPT_TAG) != FORGED
 
 
 @lru_cache(maxsize=8)

@@ -46,6 +46,9 @@ class Outcome:
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)
     answers: Counter[int] = field(default_factory=Counter)
     acts: Counter[str] = field(default_factory=Counter)
+    #: Jobs that were accepted, and alarms that were left in the end.
+    jobs: int = 0
+    alarms: int = 0
 
 
 def live(seed: int, only: Collection[int] | None = None) -> Outcome:
@@ -79,6 +82,8 @@ def live(seed: int, only: Collection[int] | None = None) -> Outcome:
         failures=queue.failures,
         answers=queue.answers,
         acts=people.acts,
+        jobs=len(queue.accepted),
+        alarms=len(queue.cloudwatch.describe()),
     )
 
 
@@ -115,7 +120,8 @@ def rest(queue: Queue, pools: Mapping[str, int] = POOLS) -> None:
     queue.accidents.violence = Violence()
     queue.fleet.faults = Faults()
     _drain(queue)
-    queue.store.write(json.dumps(document_of(pools, {})))
+    # Without this a training job that bypassed the queue could hold its instances for a month.
+    queue.store.write(json.dumps(document_of(pools, {}, rogues={"action": "stop"})))
     for _ in range(MAX_CALM):
         queue.pass_time(CALM_S)
         _drain(queue)
@@ -126,6 +132,7 @@ def rest(queue: Queue, pools: Mapping[str, int] = POOLS) -> None:
         queue.pass_time(60)
         _drain(queue)
     queue.invariants.check_end(queue.accepted, queue.now_s)
+    queue.audience.check_end()
 
 
 def _drain(queue: Queue) -> None:

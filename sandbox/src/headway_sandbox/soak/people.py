@@ -10,8 +10,11 @@ from typing import Any, TypeVar
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.faults import Faults
+from headway_sandbox.script import GPU_UTILIZATION
+from headway_sandbox.soak.invariants import FORGED
 from headway_sandbox.soak.queue import Queue
 from headway_sandbox.training_request import G5, P5, training_request
+from headway_service.admission import ATTEMPT_TAG, JOB_TAG
 from headway_service.naming import attempt_name
 
 T = TypeVar("T")
@@ -26,8 +29,20 @@ SMALL = [[(P5, 1)], [(G5, 1)]]
 LARGE = [[(P5, 2)], [(G5, 2)], [(G5, 3)], [(P5, 1), (G5, 1)]]
 """What jobs demand."""
 
+WATCHES = [
+    {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": warm_up_s, "action": action}}
+    for action in ("stop", "requeue", "notify")
+    for warm_up_s in (0, 120)
+]
+"""Soon enough to find the idle ones before they end."""
+
+PROFILES = ["0:720", "0:720,200:0", "0:0", "0:100", "0:0,400:720"]
+"""How much of their GPUs jobs use."""
+
 RETRIES = {"capacity": {"maxPerJob": 2}, "code": {"maxPerJob": 1, "backoffSeconds": 0}}
 """Fewer and sooner than usual, so that they come to an end within a life."""
+
+SMALL_ONLY = {"small": {"require": {"maxInstances": 1}, "onStart": "stop"}}
 
 ACTS = 40
 """Things that people do in one life."""
@@ -60,6 +75,8 @@ class People:
             "configure": (2, self._configure),
             "faults": (3, self._faults),
             "take a name": (1, self._take_name),
+            "bypass": (2, self._bypass),
+            "interrupt": (3, self._interrupt),
             "stop outside": (1, self._stop_outside),
             "delete outside": (1, self._delete_outside),
             "poison": (1, queue.poison),
@@ -92,7 +109,11 @@ class People:
                 **self._mostly([{}, *teams], [{"team": "b"}]),
             },
         )
-
+        if random.random() < 0.5:
+            request["Environment"][GPU_UTILIZATION] = random.choice(PROFILES)
+        if random.random() < 0.3:
+            request["EnableManagedSpotTraining"] = True
+            request["StoppingCondition"]["MaxWaitTimeInSeconds"] = request["StoppingCondition"]["MaxRuntimeInSeconds"]
         self.queue.submit(request)
 
     def _mostly(self, likely: Sequence[T], others: Sequence[T]) -> T:
@@ -141,6 +162,9 @@ class People:
                 backfill={"enabled": random.random() < 0.7, "reservedHeads": random.choice([1, 2])},
                 preemption={"maxPerJob": random.choice([1, 10]), "minRunTimeSeconds": random.choice([0, 0, 200])},
                 ageing=random.choice([None, None, {"intervalSeconds": 60, "cap": 2}]),
+                rogues=random.choice([{}, {"charge": False}, {"action": "stop"}]),
+                watches=random.choice([*WATCHES, {"idle": None}]),
+                rules=random.choice([{}, {}, {}, SMALL_ONLY]),
             ),
         )
 
@@ -161,6 +185,24 @@ class People:
         with contextlib.suppress(AwsError):
             self.queue.fleet.create(training_request(name, [(FOREIGN, 1)], run_s=60), now=self.queue.now_s)
 
+    def _bypass(self) -> None:
+        """Somebody creates a training job on the queue's instances, and perhaps makes it look like the queue's own."""
+        random = self.random
+        forged = random.random() < 0.3
+        tags = {JOB_TAG: random.choice(NAMES), ATTEMPT_TAG: FORGED} if forged else {}
+        # What looks like the queue's own is not stopped, so it has to end by itself.
+        run_s = random.choice([60, 900] if forged else [60, 900, 1_000_000])
+        name = self._mostly([f"r{number}" for number in range(20)], NAMES)
+        with contextlib.suppress(AwsError):
+            request = training_request(name, random.choice([*SMALL, *LARGE]), run_s=run_s, tags=tags)
+            self.queue.fleet.create(request, now=self.queue.now_s)
+
+    def _interrupt(self) -> None:
+        """Spot takes the instances of a training job."""
+        spot = [each.name for each in self.queue.fleet.jobs(now=self.queue.now_s) if each.spot and not each.ended]
+        with contextlib.suppress(AwsError, IndexError):
+            self.queue.fleet.interrupt(self.random.choice(spot), now=self.queue.now_s)
+
     def _stop_outside(self) -> None:
         with contextlib.suppress(AwsError, IndexError):
             name = self.random.choice(self.queue.fleet.jobs(now=self.queue.now_s)).name
@@ -175,4 +217,5 @@ class People:
 def document_of(sizes: Mapping[str, int], teams: Mapping[str, Any], **rules: Any) -> dict[str, Any]:
     """A configuration document."""
     pools = {pool: {"size": size} for pool, size in sizes.items()}
-    return {"pools": pools, "teams": teams, "retries": RETRIES, **rules}
+    usual = {"retries": RETRIES, "spot": {"maxInterruptions": 1}, "watches": WATCHES[0]}
+    return {"pools": pools, "teams": teams, **usual, **rules}

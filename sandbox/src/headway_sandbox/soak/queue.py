@@ -7,24 +7,33 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from http import HTTPStatus
 from random import Random
 from typing import Any
 
 from headway_sandbox.fleet import Fleet
 from headway_sandbox.handlers import event, http_event
+from headway_sandbox.memory_cloudwatch import Change as AlarmChange
+from headway_sandbox.memory_cloudwatch import MemoryCloudWatch
 from headway_sandbox.soak.accidents import Accidents
-from headway_sandbox.soak.edges import Edge, EdgeConfiguration, EdgeSageMaker, EdgeSqs, EdgeTable, sagemaker_client
+from headway_sandbox.soak.audience import Audience, Batch
+from headway_sandbox.soak.edges import Edge, EdgeCloudWatch, EdgeConfiguration, EdgeSageMaker, EdgeSqs, EdgeTable
 from headway_sandbox.soak.functions import TIMEOUT_S, Functions, SoakServices
 from headway_sandbox.soak.invariants import Invariants, Violated
 from headway_sandbox.soak.processes import Process, Processes, current
+from headway_sandbox.stream import StreamedTable
+from headway_sandbox.stub_client import stub_client
+from headway_service.alarms import CloudWatchAlarms
 from headway_service.errors import Busy
-from headway_service.memory import MemoryTable
 from headway_service.sagemaker import SageMakerTrainingJobs
 
 START_S = 1_800_000_000.0
 MAX_DELIVERIES = 3
 """How often an event is handed to its function before it goes to the dead-letter queue, as Lambda does."""
+
+EVERY_MINUTE = ("reconcile", "patrol", "watch")
+"""The functions that run on a schedule (template.yaml)."""
 
 ENDED = frozenset({"Completed", "Failed", "Stopped"})
 """Final statuses of training jobs."""
@@ -32,20 +41,20 @@ ENDED = frozenset({"Completed", "Failed", "Stopped"})
 MAX_SKEW_S = 2.0
 """How far a function's clock may be off; leases allow for 5 s between two."""
 
-_current: list[EdgeSageMaker] = []
-_client: list[Any] = []
+ALARM_PREFIX = "headway-watch/"
+
+_current: dict[str, Callable[[str, Mapping[str, Any]], Mapping[str, Any]]] = {}
 _functions = Functions()
 
 
-def _answer(operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
-    return _current[0](operation, request)
-
-
-def _shared_client() -> Any:
+@cache
+def _shared_client(service: str) -> Any:
     """One client for all queues of this process, one after the other: to make one takes longer than a whole life."""
-    if not _client:
-        _client.append(sagemaker_client(_answer))
-    return _client[0]
+
+    def answer(operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        return _current[service](operation, request)
+
+    return stub_client(service, answer)
 
 
 @dataclass(order=True)
@@ -78,21 +87,30 @@ class Queue:
         self.accidents = accidents or Accidents(random)
         self.processes = Processes(random, self.accidents.violence.switch)
         self.fleet = Fleet(rng=random)
-        self.table = MemoryTable()
-        self.invariants = Invariants(self.table, self.fleet)
+        self.table = StreamedTable()
+        self.cloudwatch = MemoryCloudWatch(self.fleet)
+        self.invariants = Invariants(self.table, self.fleet, self.cloudwatch)
         self._edge = edge = Edge(self.accidents, self.note, lambda: self.now_s)
         self.store = EdgeConfiguration({"pools": {pool: {"size": size} for pool, size in pools.items()}}, edge)
-        _current[:] = [EdgeSageMaker(self.fleet, edge, lambda: self.now_s)]
+        _current["sagemaker"] = EdgeSageMaker(self.fleet, edge, lambda: self.now_s)
+        _current["cloudwatch"] = EdgeCloudWatch(self.cloudwatch, edge, lambda: self.now_s)
+        self.audience = Audience(self.table, edge, self.accidents, Random(random.random()))
         self._services = SoakServices(
             table=EdgeTable(self.table, edge, random),
-            training_jobs=SageMakerTrainingJobs(_shared_client()),
+            training_jobs=SageMakerTrainingJobs(_shared_client("sagemaker")),
+            alarms=CloudWatchAlarms(_shared_client("cloudwatch"), ALARM_PREFIX, "arn:aws:sns:eu-west-1:1:watch"),
             store=self.store,
             sqs=EdgeSqs(edge, self.wake),
+            events=self.audience,
+            sns=self.audience,
             clock=self.clock,
             random=random,
+            pause=self._pause,
             failed=self._tick_failed,
         )
         self._events: list[_Delivery] = []
+        #: Messages of alarms that fire: when they come, and what they say.
+        self._alarms: list[tuple[float, str]] = []
         self._wakes = 0
         self._numbers = 0
         self._minute_s = self.now_s
@@ -101,6 +119,12 @@ class Queue:
         """Now by the clock of whoever asks, ms."""
         process = current()
         return int((self.now_s + (process.skew_s if process else 0.0)) * 1000)
+
+    def _pause(self, seconds: float) -> None:
+        process = current()
+        if process is not None:
+            process.sleep_until_s = self.now_s + seconds
+            process.pause()
 
     def wake(self, why: str) -> None:
         """A message in the wake-up queue."""
@@ -166,7 +190,8 @@ class Queue:
 
     def minute(self) -> None:
         """What happens every minute."""
-        self.begin("reconcile", event("reconcile"))
+        for function in EVERY_MINUTE:
+            self.begin(function, event(function))
 
     def _tick_failed(self, error: Exception) -> None:
         self.failures["schedule", type(error).__name__] += 1
@@ -219,8 +244,11 @@ class Queue:
             poisoned = isinstance(process.about, _Delivery) and process.about.poison
             if not (poisoned or isinstance(process.error, Busy)):
                 raise Violated(f"{process.name} failed: {process.error!r}") from process.error
-        if (process.killed or process.error is not None) and isinstance(process.about, _Delivery):
-            self._give_back(process.about)
+        if process.killed or process.error is not None:
+            if isinstance(process.about, _Delivery):
+                self._give_back(process.about)
+            elif isinstance(process.about, Batch):
+                self.audience.failed(process.about, self.now_s)
 
     def check(self) -> None:
         """All that holds at every moment, if anything may have changed since it was looked at."""
@@ -247,6 +275,9 @@ class Queue:
                 self._settle(process)
         for detail in self.fleet.advance(self.now_s):
             self._deliver_later(detail)
+        for change in self.cloudwatch.evaluate(self.now_s):
+            if change.new_state == "ALARM":
+                self._tell_later(change)
 
     def poison(self) -> None:
         """An event that no handler understands."""
@@ -257,9 +288,20 @@ class Queue:
         self._numbers += 1
         heapq.heappush(self._events, _Delivery(self.now_s, self._numbers, detail, poison=poison))
 
+    def _tell_later(self, change: AlarmChange) -> None:
+        """An alarm fires. Its message befalls what befalls events: it is lost, comes twice, or late."""
+        faults, random = self.fleet.faults, self.random
+        self.note("alarm", f"{change.name} fires")
+        _, message = self.cloudwatch.notification(change, now=self.now_s)
+        if random.random() < faults.event_drop:
+            return
+        for _ in range(1 + (random.random() < faults.event_duplicate)):
+            late_s = random.random() * faults.event_delay_s if random.random() < faults.event_delay else 0.0
+            self._alarms.append((self.now_s + late_s, message))
+
     def deliver(self) -> bool:
         """Hand out one message, if there is any that is due."""
-        due = bool(self._events) and self._events[0].due_s <= self.now_s
+        due = self.has_news
         # The wake-up queue has one message group, so mostly one scheduler runs; but a message may be handed out again.
         idle = not any(process.function == "schedule" for process in self.processes.live)
         if (
@@ -273,7 +315,36 @@ class Queue:
         if due:
             self.hand_out()
             return True
-        return False
+        if any(due_s <= self.now_s for due_s, _ in self._alarms):
+            self.hand_alarm()
+            return True
+        return self._tell()
+
+    def hand_alarm(self) -> Process:
+        """Hand the next message of an alarm to the watcher."""
+        self._alarms.sort()
+        _, message = self._alarms.pop(0)
+        payload = event("watch-alarm")
+        payload["Records"][0]["Sns"]["Message"] = message
+        return self.begin("watch", payload, name="watch (alarm)")
+
+    @property
+    def has_news(self) -> bool:
+        """Whether an event is due."""
+        return bool(self._events) and self._events[0].due_s <= self.now_s
+
+    def _tell(self) -> bool:
+        """Hand the next changes to the teller, if there are any. Of one shard there is one invocation at a time."""
+        if any(process.function == "tell" for process in self.processes.live):
+            return False
+        batch = self.audience.next(self.now_s)
+        if batch is None:
+            return False
+        process = self.begin(
+            "tell", self.audience.payload(batch, self.now_s), then=lambda answer: self.audience.told(batch, answer)
+        )
+        process.about = batch
+        return True
 
     def hand_out(self, *, ended: bool = False) -> Process:
         """Hand the next event to the observer, or the next that tells an end."""

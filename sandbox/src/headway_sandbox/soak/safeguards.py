@@ -12,10 +12,24 @@ from headway.lifecycle import AttemptState
 from headway.plan import Start
 from headway.reasons import ReasonCode
 from headway_sandbox.soak import queue
-from headway_service import launching, observation, tick, transitions
+from headway_service import (
+    alarms,
+    launching,
+    measures,
+    observation,
+    patrol,
+    reconcile,
+    rogues,
+    telling,
+    tick,
+    transitions,
+    watching,
+)
 from headway_service.errors import Unclear
+from headway_service.ledger import Ledger
 from headway_service.memory import MemoryTable
 from headway_service.ports import Absent, AllEqual, AtLeast, Check, Equals, OneOf, Write
+from headway_service.records import AttemptRecord
 
 Switch = Callable[[], Any]
 
@@ -103,6 +117,52 @@ def _observed_too_early() -> Switch:
     return _patch(observation.Observer, "_attempt", attempt)
 
 
+def _all_at_once() -> Switch:
+    """Several changes of one job are sent at once."""
+
+    def together(news: Sequence[Any]) -> Iterator[list[Any]]:
+        for i in range(0, len(news), telling.MAX_SENT):
+            yield list(news[i : i + telling.MAX_SENT])
+
+    return _patch(telling, "_together", together)
+
+
+def _told_is_told(whole: Any = telling.Teller.tell) -> Switch:
+    """What was not taken does not come again."""
+
+    def tell(self: Any, records: Any) -> Any:
+        return replace(whole(self, records), failed_from=None)
+
+    return _patch(telling.Teller, "tell", tell)
+
+
+def _believed() -> Switch:
+    """What a message says of an alarm is believed, however old it is."""
+    whole = watching.Watcher._judge
+
+    def heed(self: Any, alarm_name: str) -> bool:
+        item = self._table.get(AttemptRecord.key(self._alarms.attempt_of(alarm_name)))
+        attempt = AttemptRecord.parse(item) if item else None
+        if attempt is None or attempt.attempt_state is not AttemptState.LIVE:
+            return False
+        covered = self._coverage(attempt)
+        return whole(self, attempt, covered, {alarm for each in covered for alarm in each.alarms})
+
+    return _patch(watching.Watcher, "heed", heed)
+
+
+def _moved_again() -> Switch:
+    """Also a job that runs on demand is moved to instances on demand."""
+    whole = measures.on_interruption
+
+    def on_interruption(job: Any, interruptions: int, most: int | None) -> Any:
+        return whole(job.model_copy(update={"on_demand": False}), interruptions, most)
+
+    return _patch(measures, "on_interruption", on_interruption)
+
+
+_NOTHING = Ledger(pools=(), attempts=(), reservations=())
+
 SAFEGUARDS: dict[str, Switch] = {
     "a start needs its instances to be free": _without(_on("pool#", AtLeast)),
     "a change of a job needs the version that was read": _without(_on("job#job", Equals, "version")),
@@ -124,11 +184,20 @@ SAFEGUARDS: dict[str, Switch] = {
     "a launch without an answer stays an intent": _unclear_is_failed(),
     "a launch is settled by the holder of its lease only": _any_lease(),
     "what is heard before a launch is settled does not count": _observed_too_early(),
-    "lost events are made good by asking": _patch(queue.Queue, "minute", lambda self: self.wake("minute")),
-    "a lost wake-up is made good each minute": _patch(queue.Queue, "minute", lambda _: None),
+    "lost events are made good by asking": _patch(reconcile, "read_ledger", lambda _: _NOTHING),
+    "a lost wake-up is made good each minute": _patch(queue, "EVERY_MINUTE", ("patrol", "watch")),
+    "an alarm is read again before anybody is stopped": _believed(),
+    "an alarm that is left over is removed": _patch(alarms.CloudWatchAlarms, "delete", lambda *_: None),
+    "who goes on on demand is not moved again": _moved_again(),
+    "a rogue job is put down once": _without(_on("rogue#", Absent)),
+    "a change of a rogue job needs the version that was read": _without(_on("rogue#", Equals, "version")),
+    "an attempt of the queue is no rogue job": _patch(rogues.Rogues, "_is_attempt", lambda *_: False),
+    "what no event has told of is found in the list": _patch(patrol, "sweep", lambda *_, **__: ()),
     "what is freed for a job is given back": _patch(transitions, "_give", lambda _: []),
     "instances are taken from the ledger": _patch(transitions, "_take", lambda _: []),
     "who starts leaves the line": _patch(transitions, "_leave_line", lambda _: []),
+    "changes of one job are told one after the other": _all_at_once(),
+    "changes that could not be told come again": _told_is_told(),
 }
 """By what it guarantees. Each gives a context in which it does not hold."""
 

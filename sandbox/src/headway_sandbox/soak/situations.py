@@ -8,6 +8,7 @@ from typing import Any
 
 from headway_sandbox.faults import Faults
 from headway_sandbox.handlers import event
+from headway_sandbox.script import GPU_UTILIZATION
 from headway_sandbox.soak.accidents import Accident
 from headway_sandbox.soak.people import document_of
 from headway_sandbox.soak.processes import Process
@@ -47,6 +48,38 @@ def minute(queue: Queue) -> Process:
     return queue.begin("reconcile", event("reconcile"))
 
 
+def patrol(queue: Queue) -> Process:
+    """The patrol."""
+    return queue.begin("patrol", event("patrol"))
+
+
+def watch(queue: Queue) -> Process:
+    """The watcher."""
+    return queue.begin("watch", event("watch"))
+
+
+def alarm(queue: Queue) -> Process:
+    """The watcher, for the first message of an alarm that is there."""
+    return queue.hand_alarm()
+
+
+def submit_idle(name: str, profile: str = "0:0") -> Begin:
+    """A submission of a job that does not use its GPUs, at least at first."""
+    request = training_request(name, [(P5, 1)], run_s=3000)
+    request["Environment"][GPU_UTILIZATION] = profile
+
+    return lambda queue: queue.submit(request)
+
+
+def submit_spot(name: str) -> Begin:
+    """A submission of a job on spot instances."""
+    request = training_request(name, [(P5, 1)], run_s=600)
+    request["EnableManagedSpotTraining"] = True
+    request["StoppingCondition"]["MaxWaitTimeInSeconds"] = request["StoppingCondition"]["MaxRuntimeInSeconds"]
+
+    return lambda queue: queue.submit(request)
+
+
 def submit(name: str, *demand: tuple[str, int], priority: int = 0, team: str = "", outcome: str = "complete") -> Begin:
     """A submission of a job that trains for 30 s."""
     tags = {"priority": str(priority), **({"team": team} if team else {})}
@@ -60,9 +93,9 @@ def ask(method: str, path: str, body: Any = None) -> Begin:
     return lambda queue: queue.ask(method, path, body)
 
 
-def configure(sizes: Mapping[str, int], teams: Mapping[str, Any] | None = None) -> Begin:
+def configure(sizes: Mapping[str, int], teams: Mapping[str, Any] | None = None, **rules: Any) -> Begin:
     """A new configuration."""
-    return ask("PUT", "/config", document_of(sizes, teams or {}))
+    return ask("PUT", "/config", document_of(sizes, teams or {}, **rules))
 
 
 def news(queue: Queue) -> Process:
@@ -96,6 +129,28 @@ def cut_off(queue: Queue) -> None:
     queue.accidents.planned = None
 
 
+def heard(queue: Queue) -> None:
+    """All events that are there are handled."""
+    while queue.has_news:
+        queue.finish(queue.hand_out())
+
+
+def interrupted(queue: Queue) -> None:
+    """Spot takes the instances of all jobs that train."""
+    for job in queue.fleet.jobs(now=queue.now_s):
+        if job.secondary == "Training":
+            queue.fleet.interrupt(job.name, now=queue.now_s)
+    queue.let_pass(1)
+
+
+def finished(queue: Queue) -> None:
+    """All training jobs complete at once."""
+    for job in queue.fleet.jobs(now=queue.now_s):
+        if not job.ended:
+            queue.fleet.finish(job.name, now=queue.now_s)
+    queue.let_pass(1)
+
+
 def deaf(queue: Queue) -> None:
     """From now on no event arrives."""
     queue.fleet.faults = Faults(event_drop=1.0)
@@ -106,6 +161,11 @@ def taken(queue: Queue) -> None:
     queue.fleet.create(training_request("j", [("ml.c5.xlarge", 1)], run_s=60), now=queue.now_s)
 
 
+def bypass(queue: Queue) -> None:
+    """Somebody else has a training job on an instance of the queue, called ``j``."""
+    queue.fleet.create(training_request("j", [(P5, 1)], run_s=300), now=queue.now_s)
+
+
 def _training(*submissions: Begin) -> tuple[Step, ...]:
     """These are submitted and started."""
     return (*submissions, tick, later(5))
@@ -113,6 +173,18 @@ def _training(*submissions: Begin) -> tuple[Step, ...]:
 
 _BOTH_RUN = _training(submit("low-1"), submit("low-2"))
 _STOPPING = (*_BOTH_RUN, submit("high", (P5, 2), priority=9), tick)
+_REQUEUES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "requeue"}}
+
+
+def _idle(profile: str = "0:0", **rules: Any) -> tuple[Step, ...]:
+    """A job trains and does nothing, and its alarm fires."""
+    return (configure(POOLS, **rules), submit_idle("j", profile), tick, later(400), heard, watch, later(400), heard)
+
+
+_INTERRUPTED = (
+    *(configure(POOLS), submit_spot("j"), tick, later(400), heard, interrupted, heard),
+    *(later(1000), heard, interrupted),
+)
 _TEAMS = {"a": {"limit": {P5: 1}}, "b": {"guaranteed": {P5: 1}}}
 
 SITUATIONS: dict[str, Situation] = {
@@ -156,6 +228,28 @@ SITUATIONS: dict[str, Situation] = {
     "a job has failed": Situation(
         prepare=done(*_training(submit("j", outcome="AlgorithmError: x")), later(900)), begin=news
     ),
+    "a rogue job is found": Situation(prepare=done(deaf, submit("a"), tick, bypass, later(5)), begin=patrol),
+    "a rogue job is stopped": Situation(
+        prepare=done(deaf, configure(POOLS, rogues={"action": "stop"}), bypass, later(300)), begin=patrol
+    ),
+    "a rogue job has ended": Situation(
+        prepare=done(configure(POOLS), bypass, later(5), patrol, later(900)), begin=news
+    ),
+    "a job waits for a launch while a patrol goes": Situation(prepare=done(submit("j")), begin=patrol),
+    "a job that trains gets its alarm": Situation(prepare=done(*_idle()[:5]), begin=watch),
+    "an idle job is found": Situation(prepare=done(*_idle()), begin=watch),
+    "an alarm tells of an idle job": Situation(prepare=done(*_idle()), begin=alarm),
+    "an alarm tells late of a job that is busy again": Situation(
+        prepare=done(*_idle("0:0,600:720"), later(300), later(300)), begin=alarm
+    ),
+    "an alarm has outlived its job": Situation(prepare=done(*_idle(), finished, heard), begin=watch),
+    "an idle job that is requeued has ended": Situation(
+        prepare=done(*_idle(watches=_REQUEUES), watch, tick, later(200)), begin=news
+    ),
+    "spot interrupts a job once too often": Situation(
+        prepare=done(*_INTERRUPTED), begin=lambda queue: queue.hand_out()
+    ),
+    "a job that leaves spot has ended": Situation(prepare=done(*_INTERRUPTED, heard, tick, later(200)), begin=news),
     "nothing was heard of jobs that have ended": Situation(prepare=done(deaf, *_BOTH_RUN, later(900)), begin=minute),
 }
 """By what is about to happen."""
@@ -216,6 +310,23 @@ DUELS: dict[str, Duel] = {
             prepare=done(configure({P5: 2, G5: 1}), submit("j", (G5, 1)), tick), begin=configure({P5: 2})
         ),
         meanwhile=done(configure({P5: 2, G5: 1})),
+    ),
+    "a rogue job that is found twice": _duel("a rogue job is found", patrol),
+    "a rogue job that is found while its name is launched": _duel("a rogue job is found", submit("j"), tick),
+    "a rogue job that is found while its pool goes": _duel("a rogue job is found", configure({G5: 2})),
+    "an end of a rogue job that is told twice": _duel("a rogue job has ended", patrol, submit("j", (P5, 2)), tick),
+    "a patrol and a start": _duel("a job waits for a launch while a patrol goes", tick, later(5)),
+    "a patrol and a start that ends": _duel("a job waits for a launch while a patrol goes", tick, later(900), news),
+    "an alarm that tells late, and the watcher": _duel("an alarm tells late of a job that is busy again", watch),
+    "a job that leaves spot, and its start": _duel("a job that leaves spot has ended", tick, later(400), heard, tick),
+    "an idle job that ends": _duel("an idle job is found", finished, heard, tick),
+    "an idle job that its owner stops": _duel("an idle job is found", ask("DELETE", "/jobs/j"), tick),
+    "an idle job that is preempted": _duel("an idle job is found", submit("high", (P5, 2), priority=9), tick),
+    "an idle job that is found twice": _duel("an alarm tells of an idle job", watch, tick),
+    "an alarm that is made while its job ends": _duel("a job that trains gets its alarm", finished, heard, watch),
+    "a job that leaves spot is stopped": _duel("spot interrupts a job once too often", ask("DELETE", "/jobs/j"), tick),
+    "a job that leaves spot is preempted": _duel(
+        "spot interrupts a job once too often", submit("high", (P5, 2), priority=9), tick
     ),
     "a team that comes back while it is forgotten": Duel(
         situation=Situation(

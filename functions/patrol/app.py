@@ -1,0 +1,18 @@
+"""Once a minute: looks after training jobs that did not come through the queue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from headway_service.log import logger
+from headway_service.wiring import Services
+
+services = Services.from_environment()
+
+
+@logger.inject_lambda_context(clear_state=True)
+def handler(event: dict[str, Any], context: LambdaContext) -> None:
+    """Run once."""
+    services.patrol(context.get_remaining_time_in_millis())

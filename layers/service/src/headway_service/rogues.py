@@ -1,0 +1,237 @@
+"""Training jobs that did not come through the queue: seen, charged to their pools, and stopped if the policy says so.
+
+An attempt of the queue is in the ledger from before it is created until after SageMaker has ended it. So a training job
+is rogue if it is live, its name is not in the ledger, and it is still live after that was looked up. Its tags prove
+nothing, as anybody may set them. What SageMaker answers counts, never an event by itself; so events that repeat, come
+late or out of order change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headway import reasons
+from headway.capacity import shortfall
+from headway.model import Demand
+from headway.rules import OnStart, violations
+from headway_service import transitions
+from headway_service.admission import JOB_TAG, as_ruled, limit_ms
+from headway_service.configuration import Configuration
+from headway_service.errors import Busy, Conflict, NotAllowed, TrainingJobEnded, Unclear
+from headway_service.log import logger
+from headway_service.observation import MAX_TRIES
+from headway_service.pools import InForce, applied
+from headway_service.ports import AllTrainingJobs, Description, Sighting, Table
+from headway_service.records import AttemptRecord, ReasonRecord, RogueRecord
+
+STOP_AGAIN_S = 600
+"""A rogue job that goes on after it was asked to stop, or that could not be asked, is asked again after this."""
+
+_MARKED = f"it carries the tag {JOB_TAG}, and what carries that is stopped by nobody but the scheduler"
+_FORBIDDEN = "the queue is not allowed to: deploy it with AllowStoppingRogueJobs=true"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Verdict:
+    """What the policy says of a rogue job."""
+
+    charged: Demand
+    #: What it breaks of the rules, each in a sentence.
+    broken: tuple[str, ...]
+    #: Why it is to be stopped; empty if it is not.
+    stop: str
+    team: str
+
+    def reason(self, problem: str) -> ReasonRecord:
+        """The reason that is shown; ``problem`` says why it could not be stopped, if it could not."""
+        return ReasonRecord.of(reasons.outside(self.charged, self.broken, stop=self.stop, problem=problem))
+
+
+class Rogues:
+    """Keeps the records of rogue jobs in step with what SageMaker says.
+
+    Args:
+        table: the table.
+        training_jobs: SageMaker.
+        stops: whether this function is the one that stops them.
+    """
+
+    def __init__(self, table: Table, training_jobs: AllTrainingJobs, *, stops: bool = False) -> None:
+        self._table = table
+        self._training_jobs = training_jobs
+        self._stops = stops
+
+    def hear(self, sighting: Sighting, now_ms: int) -> bool:
+        """Take in an event on a training job.
+
+        Returns:
+            Whether instances became free, so that a tick is due.
+
+        Raises:
+            Busy: the table is; the same event may be taken again.
+        """
+        name = sighting.attempt
+        if self._known(name) is None and (sighting.ended or self._is_attempt(name)):
+            return False
+        try:
+            return self.look(name, now_ms)
+        except Unclear as error:
+            # The patrol asks again.
+            logger.warning("not looked at now", extra={"rogue": name, "error": str(error)})
+            return False
+
+    def look(self, name: str, now_ms: int) -> bool:
+        """Ask SageMaker about a training job that may be rogue, and apply the answer.
+
+        Returns:
+            As :meth:`hear`.
+
+        Raises:
+            Busy: the table is, or others keep changing it.
+            Unclear: SageMaker gave no answer.
+        """
+        force = applied(self._table)
+        if force is None:
+            # There are no pools before the first tick.
+            return False
+        for _ in range(MAX_TRIES):
+            try:
+                return self._look(name, force, now_ms)
+            except Conflict:
+                continue
+        raise Busy(f"`{name}` keeps changing; look at it again")
+
+    def _look(self, name: str, force: InForce, now_ms: int) -> bool:
+        known = self._known(name)
+        if known is None and self._is_attempt(name):
+            return False
+        found = self._training_jobs.described(name)
+        if known is not None and (found is None or not found.live or found.created_ms != known.created_ms):
+            self._table.write(transitions.forget_rogue(known))
+            logger.info("a rogue job has ended", extra={"rogue": name, "charged": known.charged})
+            return bool(known.charged)
+        if found is None or not found.live:
+            return False
+        tags = self._training_jobs.tags_of(found.arn)
+        verdict = _judge(found, tags, force.configuration)
+        if known is None:
+            if not self._is_rogue(found):
+                return False
+            rogue = self._see(found, verdict, force, now_ms)
+        else:
+            rogue = self._change(known, found, verdict, force, now_ms)
+        if self._stops and is_stop_due(rogue, now_ms):
+            self._stop(rogue, tags, verdict, now_ms)
+        return bool(known and shortfall(known.charged, rogue.charged))
+
+    def _is_rogue(self, found: Description) -> bool:
+        """Whether a training job that was live a moment ago is no attempt of the queue."""
+        if self._is_attempt(found.name):
+            return False
+        again = self._training_jobs.described(found.name)
+        return again is not None and again.live and again.created_ms == found.created_ms
+
+    def _see(self, found: Description, verdict: _Verdict, force: InForce, now_ms: int) -> RogueRecord:
+        rogue = RogueRecord(
+            training_job_name=found.name,
+            arn=found.arn,
+            created_ms=found.created_ms,
+            since_ms=now_ms,
+            **_told(found, verdict, "", force, now_ms),
+        )
+        self._table.write(transitions.see_rogue(rogue))
+        logger.info("a rogue job is seen", extra={"rogue": found.name, "demand": rogue.demand, "stop": rogue.stop})
+        return rogue
+
+    def _change(
+        self, known: RogueRecord, found: Description, verdict: _Verdict, force: InForce, now_ms: int
+    ) -> RogueRecord:
+        problem = known.stop_problem if verdict.stop else ""
+        rogue, writes = transitions.change_rogue(known, **_told(found, verdict, problem, force, now_ms))
+        self._table.write(writes)
+        return rogue
+
+    def _stop(self, rogue: RogueRecord, tags: Mapping[str, str], verdict: _Verdict, now_ms: int) -> None:
+        problem = ""
+        try:
+            if JOB_TAG in tags:
+                problem = _MARKED
+            else:
+                self._training_jobs.stop(rogue.training_job_name)
+        except TrainingJobEnded:
+            # Its end will be seen as any other.
+            return
+        except NotAllowed:
+            problem = _FORBIDDEN
+        name = rogue.training_job_name
+        logger.info("a rogue job is asked to stop", extra={"rogue": name, "reason": verdict.stop, "problem": problem})
+        changes = {"stop_sent_ms": now_ms, "stop_problem": problem, "reason": verdict.reason(problem)}
+        self._table.write(transitions.change_rogue(rogue, **changes)[1])
+
+    def _known(self, name: str) -> RogueRecord | None:
+        item = self._table.get(RogueRecord.key(name))
+        return RogueRecord.parse(item) if item else None
+
+    def _is_attempt(self, name: str) -> bool:
+        return self._table.get(AttemptRecord.key(name)) is not None
+
+
+def is_stop_due(rogue: RogueRecord, now_ms: int) -> bool:
+    """Whether a rogue job has to be asked to stop now."""
+    tried_ms = rogue.stop_sent_ms
+    waits = tried_ms is not None and now_ms < tried_ms + STOP_AGAIN_S * 1000
+    return rogue.stop and rogue.training_job_status == "InProgress" and not waits
+
+
+def demand_of(description: Mapping[str, Any]) -> dict[str, int]:
+    """Instances per type of a training job, by DescribeTrainingJob's answer.
+
+    None for a serverless job, which has no ResourceConfig, and while SageMaker has not yet picked one of the
+    InstancePreferences (API reference, ResourceConfig).
+    """
+    resources = description.get("ResourceConfig") or {}
+    parts = [(resources.get("InstanceType"), resources.get("InstanceCount"))]
+    if resources.get("InstanceGroups"):
+        parts = [(each.get("InstanceType"), each.get("InstanceCount")) for each in resources["InstanceGroups"]]
+    elif resources.get("InstancePreferences"):
+        parts = [(resources.get("SelectedInstanceType"), resources.get("SelectedInstanceCount"))]
+    demand: dict[str, int] = {}
+    for kind, count in parts:
+        if kind and count:
+            demand[kind] = demand.get(kind, 0) + count
+    return demand
+
+
+def _judge(found: Description, tags: Mapping[str, str], configuration: Configuration) -> _Verdict:
+    job = as_ruled(found.document, tags, configuration)
+    broken = violations(configuration.job_rules(), job)
+    stop = ""
+    if configuration.rogues.action is OnStart.STOP:
+        stop = "no training job may run past the queue"
+    elif any(each.on_start is OnStart.STOP for each in broken):
+        stop = "it breaks rules that no training job may run against"
+    pools = configuration.pools if configuration.rogues.charge else {}
+    return _Verdict(
+        charged={pool: count for pool, count in demand_of(found.document).items() if pool in pools},
+        broken=tuple(f"{each.field} {each.message}" for each in broken),
+        stop=stop,
+        team=job.team,
+    )
+
+
+def _told(found: Description, verdict: _Verdict, problem: str, force: InForce, now_ms: int) -> dict[str, Any]:
+    """What is known of a rogue job now."""
+    return {
+        "training_job_status": found.status,
+        "demand": demand_of(found.document),
+        "charged": dict(verdict.charged),
+        "team": verdict.team,
+        "limit_ms": limit_ms(found.document, force.configuration),
+        "seen_ms": now_ms,
+        "reason": verdict.reason(problem),
+        "stop": bool(verdict.stop),
+        "stop_problem": problem,
+        "config_version": force.version,
+    }

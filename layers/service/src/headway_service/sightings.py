@@ -1,0 +1,42 @@
+"""Reads what SageMaker says of a training job, in an event or as the answer to DescribeTrainingJob."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from headway_service.ports import Sighting
+
+
+def sighting_of(said: Mapping[str, Any]) -> Sighting:
+    """The sighting in DescribeTrainingJob's answer, or in the ``detail`` of a Training Job State Change event.
+
+    They name their fields alike, but for the times: of events they are epoch milliseconds, sometimes as text
+    (EventBridge reference, SageMaker events).
+    """
+    reason = said.get("FailureReason")
+    transitions = said.get("SecondaryStatusTransitions") or []
+    secondary_status = said.get("SecondaryStatus", "")
+    trained_s = said.get("TrainingTimeInSeconds")
+    return Sighting(
+        attempt=said["TrainingJobName"],
+        status=said["TrainingJobStatus"],
+        secondary_status=secondary_status,
+        modified_ms=_ms(said.get("LastModifiedTime") or said.get("CreationTime") or 0),
+        arn=said.get("TrainingJobArn", ""),
+        failure_reason=str(reason) if reason else None,
+        interruptions=sum(each.get("Status") == "Interrupted" for each in transitions),
+        training_since_ms=_since(transitions) if secondary_status == "Training" else None,
+        trained_ms=None if trained_s is None else int(float(trained_s) * 1000),
+    )
+
+
+def _since(transitions: list[Mapping[str, Any]]) -> int | None:
+    """When the newest spell of training began: a spot job that was interrupted has several."""
+    began = [each["StartTime"] for each in transitions if each.get("Status") == "Training" and each.get("StartTime")]
+    return max((_ms(each) for each in began), default=None)
+
+
+def _ms(time: datetime | float | str) -> int:
+    return int(time.timestamp() * 1000 if isinstance(time, datetime) else float(time))

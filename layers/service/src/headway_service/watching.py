@@ -1,0 +1,171 @@
+"""Watches the use of running jobs: keeps their alarms, and takes measures where these fire.
+
+Nothing is remembered but what the alarms and the ledger say. Each run brings the alarms in line with the attempts that
+train now, so whatever was lost in between, an alarm that is missing or left over is so for a minute. What fires is read
+afresh before a measure is taken, so a message that comes late, twice or not at all does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headway.lifecycle import AttemptState
+from headway.rules import tags_in
+from headway.watches import Alarm, Coverage, Watched, coverage
+from headway_service import measures, transitions
+from headway_service.admission import as_ruled
+from headway_service.configuration import Configuration
+from headway_service.errors import Busy, Conflict
+from headway_service.ledger import read_ledger
+from headway_service.log import logger
+from headway_service.ports import Alarms, Table, Wake
+from headway_service.records import AttemptRecord, JobRecord, request_in, request_key
+
+MAX_PUTS = 60
+"""Alarms that one run makes; the next one goes on. PutMetricAlarm is throttled at three a second (service quota)."""
+
+MAX_ALARMS = 4000
+"""Alarms of one queue: an account has 5000 in a region (service quota)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WatchReport:
+    """What a run did.
+
+    Attributes:
+        made: alarms made or changed.
+        removed: alarms removed.
+        missing: alarms that are wanted and not there yet.
+        measures: attempts that a measure was taken on.
+    """
+
+    made: int
+    removed: int
+    missing: int
+    measures: int
+
+
+class Watcher:
+    """Watches all attempts.
+
+    Args:
+        table: the table.
+        alarms: the alarms.
+        configuration: what is watched, and what is done.
+        clock: now, ms since the epoch.
+        wake: asks for a tick, which stops what is to stop.
+    """
+
+    def __init__(
+        self,
+        *,
+        table: Table,
+        alarms: Alarms,
+        configuration: Callable[[], Configuration],
+        clock: Callable[[], int],
+        wake: Wake,
+    ) -> None:
+        self._table = table
+        self._alarms = alarms
+        self._configuration = configuration
+        self._clock = clock
+        self._wake = wake
+
+    def run(self) -> WatchReport:
+        """Bring the alarms in line, and look at all that fire.
+
+        Raises:
+            Busy: the table or CloudWatch is; the next run does the same.
+        """
+        training = [attempt for attempt in read_ledger(self._table).attempts if _trains(attempt)]
+        covered = {attempt.attempt_name: self._coverage(attempt) for attempt in training}
+        wanted: dict[Alarm, None] = {}
+        for attempt in sorted(training, key=lambda each: (each.since_ms, each.attempt_name)):
+            wanted |= {alarm: None for each in covered[attempt.attempt_name] for alarm in each.alarms}
+        there = self._alarms.seen()
+        left_over = [each.name for each in there if each.alarm not in wanted]
+        self._alarms.delete(left_over)
+        known = {each.alarm for each in there}
+        missing = [alarm for alarm in wanted if alarm not in known]
+        room = MAX_ALARMS - len(wanted) + len(missing)
+        made = self._make(missing[: min(room, MAX_PUTS)])
+        firing = {each.alarm for each in there if each.firing and each.alarm is not None}
+        taken = sum(self._judge(attempt, covered[attempt.attempt_name], firing) for attempt in training)
+        report = WatchReport(made=made, removed=len(left_over), missing=len(missing) - made, measures=taken)
+        logger.info("watched", extra={"made": made, "removed": len(left_over), "measures": taken})
+        return report
+
+    def heed(self, alarm_name: str) -> bool:
+        """An alarm is said to fire: look at those of its attempt. Returns whether a measure was taken.
+
+        Raises:
+            Busy: the table or CloudWatch is; the same may be heeded again.
+        """
+        name = self._alarms.attempt_of(alarm_name)
+        item = self._table.get(AttemptRecord.key(name)) if name else None
+        attempt = AttemptRecord.parse(item) if item else None
+        if attempt is None or not _trains(attempt):
+            logger.info("an alarm on an attempt that does not train", extra={"alarm": alarm_name})
+            return False
+        firing = {each.alarm for each in self._alarms.seen(attempt.attempt_name) if each.firing and each.alarm}
+        return self._judge(attempt, self._coverage(attempt), firing)
+
+    def _make(self, missing: Iterable[Alarm]) -> int:
+        made = 0
+        for alarm in missing:
+            try:
+                self._alarms.put(alarm)
+            except Busy as error:
+                # What fires already must not wait for it.
+                logger.warning("an alarm could not be made now", extra={"attempt": alarm.attempt, "error": str(error)})
+                break
+            made += 1
+        return made
+
+    def _judge(self, attempt: AttemptRecord, covered: Iterable[Coverage], firing: Collection[Alarm]) -> bool:
+        """Take the measure that the firing alarms of an attempt call for. Returns whether there was any to take."""
+        now_ms = self._clock()
+        since_ms = attempt.training_since_ms or now_ms
+        for each in covered:
+            if not (each.says_too_little(firing) and each.watch.is_warm(since_ms, now_ms)):
+                continue
+            item = self._table.get(JobRecord.key(attempt.job_name))
+            job = JobRecord.parse(item) if item else None
+            if job is None or job.live_attempt != attempt.attempt_name:
+                return False
+            measure = measures.on_underuse(job, attempt, each.watch)
+            if measure is None:
+                continue
+            try:
+                self._table.write(transitions.take_measure(job, attempt, measure, now_ms))
+            except Conflict:
+                # It has changed since it was read, perhaps it has ended: the next run looks again.
+                return False
+            logger.info(
+                "a measure was taken",
+                extra={"job": job.job_name, "attempt": attempt.attempt_name, "cause": measure.cause},
+            )
+            if measure.cause is not None:
+                self._wake(f"{attempt.attempt_name} is to stop")
+            return True
+        return False
+
+    def _coverage(self, attempt: AttemptRecord) -> tuple[Coverage, ...]:
+        item = self._table.get(request_key(attempt.job_name))
+        return coverage_of(attempt, request_in(item), self._configuration()) if item else ()
+
+
+def coverage_of(
+    attempt: AttemptRecord, request: Mapping[str, Any], configuration: Configuration
+) -> tuple[Coverage, ...]:
+    """How an attempt is covered by the watches in force."""
+    job = as_ruled(request, tags_in(request.get("Tags")), configuration)
+    watched = Watched(attempt=attempt.attempt_name, hosts=job.hosts(), job=job)
+    return coverage(watched, configuration.active_watches())
+
+
+def _trains(attempt: AttemptRecord) -> bool:
+    """Whether it trains, and nobody has asked it to stop."""
+    return attempt.attempt_state is AttemptState.LIVE and attempt.training_since_ms is not None

@@ -1,0 +1,34 @@
+"""For each reason it is settled what to do, and whether people are told of it by message."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.reasons import ReasonCode
+from headway.remedies import HOLDS, REMEDIES, TOLD, remedy_for
+
+
+@pytest.mark.parametrize("code", ReasonCode)
+def test_each_reason_either_only_holds_a_job_or_changes_one(code: ReasonCode) -> None:
+    assert (code in HOLDS) != (code in REMEDIES)
+
+
+@pytest.mark.parametrize("code", TOLD)
+def test_whoever_is_told_is_told_what_to_do(code: ReasonCode) -> None:
+    remedy = remedy_for(code)
+    assert remedy is not None
+    assert remedy.endswith(".")
+    assert len(remedy) < 300
+
+
+@pytest.mark.parametrize(
+    "code", [ReasonCode.ENTERED, ReasonCode.STARTED, ReasonCode.COMPLETED, ReasonCode.STOP_REQUESTED]
+)
+def test_nobody_is_told_of_what_they_asked_for(code: ReasonCode) -> None:
+    assert code not in TOLD
+    assert remedy_for(code) is None
+
+
+@pytest.mark.parametrize("code", sorted(HOLDS))
+def test_a_hold_has_its_remedy_in_its_sentence(code: ReasonCode) -> None:
+    assert remedy_for(code) is None

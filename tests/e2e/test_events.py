@@ -1,0 +1,198 @@
+"""Each change of a job is told: on the event bus, and by message where the policy says so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from headway_sandbox.sandbox import Sandbox
+from tests.e2e.conftest import DOCUMENT
+from tests.e2e.queue_view import QueueView
+from tests.e2e.waiting import eventually
+
+pytestmark = pytest.mark.e2e
+
+
+class Ears:
+    """Two queues of somebody's own: one for the events of a rule on the bus, one that is subscribed to the topic."""
+
+    def __init__(self, sandbox: Sandbox, queue: QueueView) -> None:
+        self._sandbox = sandbox
+        self._queue = queue
+        self._sqs, self._events, self._sns = (sandbox.client(service) for service in ("sqs", "events", "sns"))
+        (stack,) = sandbox.client("cloudformation").describe_stacks(StackName=sandbox.info.stack)["Stacks"]
+        outputs = {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
+        self._bus, self._topic = outputs["EventBusName"], outputs["NotificationTopicArn"]
+        self._heard: list[dict[str, Any]] = []
+        self._mail: list[dict[str, Any]] = []
+        self._bus_queue = self._make_queue("events", "events.amazonaws.com")
+        self._events.put_rule(
+            Name=f"{queue.prefix}rule", EventBusName=self._bus, EventPattern=json.dumps({"source": ["headway"]})
+        )
+        self._events.put_targets(
+            Rule=f"{queue.prefix}rule", EventBusName=self._bus, Targets=[{"Id": "ears", "Arn": self._arn("events")}]
+        )
+        self._mail_queue = self._make_queue("mail", "sns.amazonaws.com")
+        self._subscription = self._sns.subscribe(
+            TopicArn=self._topic,
+            Protocol="sqs",
+            Endpoint=self._arn("mail"),
+            ReturnSubscriptionArn=True,
+            Attributes={"FilterPolicy": json.dumps({"code": ["Preempted", "Failed"]})},
+        )["SubscriptionArn"]
+
+    def _arn(self, name: str) -> str:
+        return f"arn:aws:sqs:{self._sandbox.info.region}:{self._sandbox.info.account}:{self._queue.prefix}{name}"
+
+    def _make_queue(self, name: str, service: str) -> str:
+        statement = {
+            "Effect": "Allow",
+            "Principal": {"Service": service},
+            "Action": "sqs:SendMessage",
+            "Resource": self._arn(name),
+        }
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+        made = self._sqs.create_queue(QueueName=f"{self._queue.prefix}{name}", Attributes={"Policy": policy})
+        return str(made["QueueUrl"])
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        self._sns.unsubscribe(SubscriptionArn=self._subscription)
+        self._events.remove_targets(Rule=f"{self._queue.prefix}rule", EventBusName=self._bus, Ids=["ears"])
+        self._events.delete_rule(Name=f"{self._queue.prefix}rule", EventBusName=self._bus)
+        for url in (self._bus_queue, self._mail_queue):
+            self._sqs.delete_queue(QueueUrl=url)
+
+    def _take(self, url: str) -> list[dict[str, Any]]:
+        messages = self._sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", [])
+        for message in messages:
+            self._sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
+        return [json.loads(message["Body"]) for message in messages]
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        """The details of all events on a job of the test so far, as they came."""
+        self._heard += self._take(self._bus_queue)
+        details = [event["detail"] for event in self._heard if event["detail-type"] == "Headway Job Change"]
+        return [detail for detail in details if detail["jobName"] == self._queue.prefix + name]
+
+    def codes(self, name: str) -> list[str]:
+        """Why a job changed, change by change."""
+        return [detail["code"] for detail in self.events(name)]
+
+    def wait_for(self, name: str, *codes: str) -> list[dict[str, Any]]:
+        """The events on a job, once these have come, in this order."""
+        eventually(lambda: self.codes(name) == [*codes], lambda: f"{codes} of {name}; there are {self.codes(name)}")
+        return self.events(name)
+
+    def mail(self) -> dict[str, dict[str, Any]]:
+        """The messages on jobs of the test so far, by subject."""
+        self._mail += self._take(self._mail_queue)
+        mine = [m for m in self._mail if m["MessageAttributes"]["jobName"]["Value"].startswith(self._queue.prefix)]
+        return {message["Subject"].replace(self._queue.prefix, ""): message for message in mine}
+
+    @contextmanager
+    def deaf(self) -> Iterator[None]:
+        """The bus takes nothing from the function meanwhile."""
+        iam = self._sandbox.client("iam")
+        (role,) = [each["RoleName"] for each in iam.list_roles()["Roles"] if "TellFunctionRole" in each["RoleName"]]
+        denied = {"Effect": "Deny", "Action": "events:PutEvents", "Resource": "*"}
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [denied]})
+        iam.put_role_policy(RoleName=role, PolicyName="deaf", PolicyDocument=policy)
+        try:
+            yield
+        finally:
+            iam.delete_role_policy(RoleName=role, PolicyName="deaf")
+
+
+@pytest.fixture
+def ears(sb: Sandbox, queue: QueueView) -> Iterator[Ears]:
+    ears = Ears(sb, queue)
+    yield ears
+    ears.close()
+
+
+def test_a_preempted_job_is_told_step_by_step_and_its_history_says_the_same(queue: QueueView, ears: Ears):
+    queue.submit("low", 1)
+    queue.submit("other", 5)
+    queue.wait_until_training("low", "other")
+    queue.submit("high", 9)
+    queue.wait_for(low="preempted", high="running")
+    queue.finish("other")
+    queue.wait_for(low="running")
+    queue.finish("low")
+    queue.wait_for(low="completed")
+
+    told = ears.wait_for("low", "Entered", "Started", "Preempted", "ReturnedToLine", "Started", "Completed")
+
+    assert [detail["id"] for detail in told] == [f"{queue.prefix}low/{version}" for version in range(1, 7)]
+    states = ["pending", "running", "stopping", "preempted", "running", "completed"]
+    assert [detail["jobState"] for detail in told] == states
+    assert [detail["previousState"] for detail in told] == [None, *states[:-1]]
+    history = queue.details("low").history
+    assert [detail["message"] for detail in told] == [step.reason and step.reason.message for step in history]
+    preempted = told[2]
+    assert preempted["jobs"] == [f"{queue.prefix}high"]
+    assert preempted["attemptName"] == queue.attempts("low")[0]
+    assert "starts again by itself" in preempted["remedy"]
+    mail = eventually(ears.mail, "a message on the preemption")
+    assert list(mail) == ["Preempted: low"]
+    assert mail["Preempted: low"]["MessageAttributes"]["priority"] == {"Type": "Number", "Value": "1"}
+
+
+def test_people_hear_of_a_failed_job_what_happened_why_and_what_to_do(sb: Sandbox, queue: QueueView, ears: Ears):
+    queue.submit("job")
+    queue.wait_until_training("job")
+    live = queue.job("job").live_attempt
+    assert live is not None
+    sb.fail(live, "AlgorithmError: ExecuteUserScriptError: exit code 1")
+
+    ears.wait_for("job", "Entered", "Started", "Failed")
+    message = eventually(ears.mail, "a message on the failure")["Failed: job"]["Message"]
+
+    assert f"What happened: job {queue.prefix}job went from running to failed." in message
+    assert "Why: failed: AlgorithmError: ExecuteUserScriptError: exit code 1" in message
+    assert "What to do: Look at the training job's log" in message
+
+
+def test_a_policy_may_switch_messages_off_and_the_events_go_on(sb: Sandbox, queue: QueueView, ears: Ears):
+    queue.api.put_config({**DOCUMENT, "notifications": {"codes": []}})
+    queue.submit("quiet")
+    queue.wait_until_training("quiet")
+    live = queue.job("quiet").live_attempt
+    assert live is not None
+    sb.fail(live)
+    ears.wait_for("quiet", "Entered", "Started", "Failed")
+    queue.api.put_config(DOCUMENT)
+    queue.submit("loud")
+    queue.wait_until_training("loud")
+    live = queue.job("loud").live_attempt
+    assert live is not None
+    sb.fail(live)
+    ears.wait_for("loud", "Entered", "Started", "Failed")
+    assert list(eventually(ears.mail, "a message on the loud one")) == ["Failed: loud"]
+
+
+def test_jobs_run_on_while_nothing_can_be_told_and_all_of_it_is_told_later(queue: QueueView, ears: Ears):
+    with ears.deaf():
+        queue.submit("job")
+        queue.finish("job")
+        queue.wait_for(job="completed")
+        assert ears.events("job") == []
+    told = ears.wait_for("job", "Entered", "Started", "Completed")
+    assert [detail["version"] for detail in told] == [1, 2, 3]
+
+
+def test_after_a_restart_what_follows_is_told_and_nothing_from_before_it(sb: Sandbox, queue: QueueView, ears: Ears):
+    queue.submit("job")
+    queue.wait_until_training("job")
+    ears.wait_for("job", "Entered", "Started")
+
+    sb.restart()
+
+    queue.finish("job")
+    queue.wait_for(job="completed")
+    ears.wait_for("job", "Entered", "Started", "Completed")

@@ -1,0 +1,67 @@
+"""A training job that bypasses the queue: shown, charged, keeping others waiting, and stopped if the policy says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from headway_client.documents import RogueJob
+from headway_sandbox.sandbox import Sandbox
+from tests.e2e.conftest import DOCUMENT
+from tests.e2e.queue_view import QueueView
+from tests.e2e.waiting import eventually
+from tests.service.world import P5, on
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def past(sb: Sandbox, queue: QueueView) -> Iterator[str]:
+    """A training job on one of the two instances, created with boto3."""
+    # A queue that has just been deployed has no pools before it is asked anything.
+    assert queue.api.capacity().pools
+    request = queue.request("past")
+    sb.client("sagemaker").create_training_job(**request)
+    name = str(request["TrainingJobName"])
+    yield name
+    if any(job["TrainingJobName"] == name and job["TrainingJobStatus"] == "InProgress" for job in sb.jobs()):
+        sb.finish(name)
+    eventually(lambda: not queue.api.rogue_jobs().jobs, "no rogue job is left", meanwhile=lambda: sb.invoke("Patrol"))
+
+
+def rogue(queue: QueueView, name: str) -> RogueJob | None:
+    return next((each for each in queue.api.rogue_jobs().jobs if each.name == name), None)
+
+
+def test_it_is_shown_and_charged_and_keeps_a_job_waiting_until_it_ends(sb: Sandbox, queue: QueueView, past: str):
+    eventually(lambda: rogue(queue, past), "the queue hears of it")
+    (row,) = [line for line in queue.cli("queue", "--all").out.splitlines() if line.startswith(past)]
+    assert row.split()[1:3] == ["rogue", "-"]
+    assert row.endswith("did not come through the queue; takes 1 ml.p5.48xlarge from its pools")
+    assert past not in queue.cli("queue").out
+    assert queue.cli("capacity").out.splitlines()[2].split() == [P5, "2", "0", "0", "0", "1", "1", "0"]
+
+    queue.submit("large", ResourceConfig=on(2))
+    reason = queue.job("large").reason
+    assert reason.code == "WaitsForCapacity"
+    assert f"waits for 1 of 2 ml.p5.48xlarge: job `{past}` (outside the queue, until " in reason.message
+
+    sb.finish(past)
+    queue.wait_for(large="running")
+    assert queue.cli("capacity").out.splitlines()[2].split() == [P5, "2", "2", "0", "0", "0", "0", "0"]
+
+
+def test_the_policy_has_it_stopped_and_no_job_of_the_queue(sb: Sandbox, queue: QueueView, past: str):
+    eventually(lambda: rogue(queue, past), "the queue hears of it")
+    queue.submit("own")
+    queue.wait_until_training("own")
+    try:
+        queue.api.put_config({**DOCUMENT, "rogues": {"action": "stop"}})
+        sb.invoke("Patrol")
+        status = {job["TrainingJobName"]: job["TrainingJobStatus"] for job in sb.jobs()}
+        assert status[past] in {"Stopping", "Stopped"}
+        sb.invoke("Patrol")
+        assert queue.states() == {"own": "running"}
+    finally:
+        queue.api.put_config(DOCUMENT)

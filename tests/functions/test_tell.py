@@ -1,0 +1,122 @@
+"""The handler that tells of changes, on what Lambda hands it; moto plays SNS and the table, a list the event bus."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import boto3
+import pytest
+
+from headway_sandbox.handlers import event
+from tests.functions.conftest import Functions
+
+
+class Bus:
+    """EventBridge's client, as far as it is needed; what it takes, it keeps."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+        #: How many events it takes in each of its next calls; all in further ones.
+        self.room: list[int] = []
+
+    def put_events(self, *, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803 - boto3's name
+        room = self.room.pop(0) if self.room else len(Entries)
+        self.events += Entries[:room]
+        answers = [{"EventId": "1"} if i < room else {"ErrorCode": "InternalFailure"} for i in range(len(Entries))]
+        return {"FailedEntryCount": len(Entries) - min(room, len(Entries)), "Entries": answers}
+
+
+class Ears:
+    """An event bus, and a queue that is subscribed to the topic."""
+
+    def __init__(self, functions: Functions) -> None:
+        self.functions = functions
+        self.bus = Bus()
+        sns = boto3.client("sns")
+        self.topic = sns.create_topic(Name="notifications")["TopicArn"]
+        self.url = functions.sqs.create_queue(QueueName="mail")["QueueUrl"]
+        sns.subscribe(TopicArn=self.topic, Protocol="sqs", Endpoint="arn:aws:sqs:eu-west-1:123456789012:mail")
+
+    def mail(self) -> list[dict[str, Any]]:
+        """The messages that have come since the last call."""
+        messages = self.functions.sqs.receive_message(QueueUrl=self.url, MaxNumberOfMessages=10).get("Messages", [])
+        for message in messages:
+            self.functions.sqs.delete_message(QueueUrl=self.url, ReceiptHandle=message["ReceiptHandle"])
+        return [json.loads(message["Body"]) for message in messages]
+
+    def tell(self, payload: dict[str, Any] | None = None) -> list[str]:
+        """Hand over a batch; the records that have to come again."""
+        answer = self.functions.invoke("tell", payload or event("tell"))
+        return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+
+@pytest.fixture
+def ears(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ears]:
+    ears = Ears(functions)
+    services = functions.module("tell").services
+    told = {"event_bus": "headway", "notification_topic_arn": ears.topic}
+    monkeypatch.setattr(services, "settings", replace(services.settings, **told))
+    monkeypatch.setitem(vars(services), "_event_bridge", ears.bus)
+    yield ears
+    functions.sqs.delete_queue(QueueUrl=ears.url)
+
+
+def test_a_batch_is_told_on_the_bus_and_what_nobody_asked_for_by_message(ears: Ears) -> None:
+    assert ears.tell() == []
+
+    entered, failed = ears.bus.events
+    assert {each["EventBusName"] for each in ears.bus.events} == {"headway"}
+    assert {(each["Source"], each["DetailType"]) for each in ears.bus.events} == {("headway", "Headway Job Change")}
+    assert (json.loads(entered["Detail"])["id"], json.loads(failed["Detail"])["id"]) == ("bert-large/1", "bert-large/3")
+    assert json.loads(failed["Detail"])["owner"] == "arn:aws:iam::123456789012:user/ada"
+    (mail,) = ears.mail()
+    assert mail["Subject"] == "Failed: bert-large"
+    assert "What to do: Look at the training job's log" in mail["Message"]
+    assert mail["MessageAttributes"]["priority"] == {"Type": "Number", "Value": "5"}
+
+
+def test_what_the_bus_does_not_take_comes_again_from_there_on(ears: Ears) -> None:
+    first, second = (record["dynamodb"]["SequenceNumber"] for record in event("tell")["Records"])
+    ears.bus.room = [1, 0, 0, 0]
+    assert ears.tell() == [second]
+    assert len(ears.bus.events) == 1
+    ears.bus.room = [0, 0, 0]
+    assert ears.tell() == [first]
+
+
+def test_the_policy_in_force_decides_on_messages(ears: Ears) -> None:
+    document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, "notifications": {"codes": ["Entered"]}}
+    assert ears.functions.http("PUT", "/config", document)[0] == 200
+    ears.tell()
+    assert [mail["Subject"] for mail in ears.mail()] == ["Entered: bert-large"]
+
+
+def test_telling_changes_nothing_not_even_before_the_first_configuration_is_in_force(ears: Ears) -> None:
+    assert ears.tell() == []
+    assert ears.functions.dynamodb.scan(TableName="queue")["Items"] == []
+
+
+def test_a_record_that_nobody_understands_is_counted_and_skipped_and_nothing_of_it_is_logged(
+    ears: Ears, capsys: pytest.CaptureFixture[str]
+) -> None:
+    payload = event("tell")
+    payload["Records"][0]["dynamodb"]["NewImage"] = {"jobName": {"S": "hunter2"}}
+
+    assert ears.tell(payload) == []
+
+    assert [json.loads(each["Detail"])["id"] for each in ears.bus.events] == ["bert-large/3"]
+    output = capsys.readouterr().out
+    (metrics,) = [line for line in map(json.loads, output.splitlines()) if "_aws" in line]
+    assert metrics["Untold"] == [1]
+    assert "hunter2" not in output
+
+
+def test_a_topic_that_is_gone_holds_up_no_event(ears: Ears, capsys: pytest.CaptureFixture[str]) -> None:
+    boto3.client("sns").delete_topic(TopicArn=ears.topic)
+    assert ears.tell() == []
+    assert len(ears.bus.events) == 2
+    (metrics,) = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"_aws"' in line]
+    assert metrics["Untold"] == [1]

@@ -1,0 +1,104 @@
+"""How a message reads, and by what subscribers may choose."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway_service.changes import CHANGES, Change, JobChange, RogueJobChange
+from headway_service.messages import MAX_SUBJECT_CHARS, message_of
+
+FAILED = JobChange.model_validate(
+    {
+        "id": "bert-large/3",
+        "version": 3,
+        "time": "2027-01-15T08:05:00Z",
+        "code": "Failed",
+        "message": "failed: AlgorithmError: exit code 1",
+        "remedy": "Mend the cause.",
+        "team": "research",
+        "jobName": "bert-large",
+        "jobState": "failed",
+        "previousState": "running",
+        "attemptName": "bert-large-2",
+        "attemptCount": 2,
+        "jobs": [],
+        "priority": 5,
+        "owner": "arn:aws:iam::123456789012:user/ada",
+    }
+)
+STOPPED = RogueJobChange.model_validate(
+    {
+        "id": "beside/5000/1",
+        "version": 1,
+        "time": "2027-01-15T08:05:00Z",
+        "code": "OutsideAndStopped",
+        "message": "did not come through the queue; is stopped, as the policy says",
+        "remedy": None,
+        "team": None,
+        "trainingJobName": "beside",
+        "trainingJobArn": "arn:aws:sagemaker:eu-west-1:123456789012:training-job/beside",
+        "trainingJobStatus": "InProgress",
+        "live": True,
+        "demand": {"ml.p5.48xlarge": 2},
+        "charged": {},
+    }
+)
+
+
+def test_these_are_messages_of_each_kind_of_change() -> None:
+    assert {type(FAILED), type(STOPPED)} == set(CHANGES)
+
+
+def test_a_message_says_what_happened_why_what_to_do_and_to_what() -> None:
+    message = message_of(FAILED)
+    assert message.subject == "Failed: bert-large"
+    assert message.text == (
+        "What happened: job bert-large went from running to failed.\n"
+        "Why: failed: AlgorithmError: exit code 1.\n"
+        "What to do: Mend the cause.\n"
+        "\n"
+        "Job: bert-large\n"
+        "Training job: bert-large-2 (number 2)\n"
+        "Priority: 5\n"
+        "Owner: arn:aws:iam::123456789012:user/ada\n"
+        "Team: research\n"
+        "Time: 2027-01-15 08:05:00 UTC\n"
+        "Reason: Failed\n"
+        "Event: bert-large/3\n"
+    )
+
+
+def test_a_message_on_a_rogue_job_says_the_same() -> None:
+    message = message_of(STOPPED)
+    assert message.subject == "OutsideAndStopped: beside"
+    assert message.text == (
+        "What happened: training job beside outside the queue: OutsideAndStopped.\n"
+        "Why: did not come through the queue; is stopped, as the policy says.\n"
+        "What to do: nothing.\n"
+        "\n"
+        "Training job: arn:aws:sagemaker:eu-west-1:123456789012:training-job/beside\n"
+        "Instances: 2 ml.p5.48xlarge\n"
+        "Time: 2027-01-15 08:05:00 UTC\n"
+        "Reason: OutsideAndStopped\n"
+        "Event: beside/5000/1\n"
+    )
+
+
+def test_subscribers_choose_by_attributes_of_which_none_is_empty() -> None:
+    assert message_of(FAILED).attributes == {
+        "code": "Failed", "team": "research", "jobName": "bert-large", "jobState": "failed", "priority": 5,
+    }  # fmt: skip
+    assert message_of(STOPPED).attributes == {"code": "OutsideAndStopped", "trainingJobName": "beside"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        FAILED.model_copy(update={"job_name": "j" * 63, "code": "c" * 40}),
+        STOPPED.model_copy(update={"training_job_name": "j" * 63, "code": "c" * 40}),
+    ],
+)
+def test_a_subject_is_as_short_as_sns_takes_it(change: Change) -> None:
+    subject = message_of(change).subject
+    assert len(subject) == MAX_SUBJECT_CHARS
+    assert subject.isascii()

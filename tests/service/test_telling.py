@@ -1,0 +1,244 @@
+"""How changes are told: all of them, in order for each job, again if they were not taken, and by message by policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+import pytest
+
+from headway_sandbox.stream import StreamedTable
+from headway_service.changes import Change
+from headway_service.errors import Busy
+from headway_service.messages import Message
+from headway_service.notification_notation import Notifications
+from headway_service.ports import Sent
+from headway_service.telling import MAX_SENT, MAX_TRIES, Teller, Told
+from tests.service.world import START_S, World
+
+T = TypeVar("T")
+
+
+class Heard(Generic[T]):
+    """An outlet that writes down what it takes, call by call.
+
+    Attributes:
+        plan: what becomes of the things in the next calls; all are taken in further ones.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[list[T]] = []
+        self.taken: list[T] = []
+        self.plan: list[Callable[[Sequence[T]], Sent]] = []
+
+    def send(self, items: Sequence[T]) -> Sent:
+        assert 1 <= len(items) <= MAX_SENT
+        self.calls.append(list(items))
+        sent = self.plan.pop(0)(items) if self.plan else Sent()
+        self.taken += [item for i, item in enumerate(items) if i not in sent.again | sent.refused]
+        return sent
+
+
+class Ears:
+    """A teller, and both of its outlets."""
+
+    def __init__(self, **notifications: Any) -> None:
+        self.bus: Heard[Change] = Heard()
+        self.topic: Heard[Message] = Heard()
+        self.policy = Notifications.model_validate(notifications)
+        self.teller = Teller(self.bus, self.topic, lambda: self.policy)
+
+    def tell(self, records: Sequence[dict[str, Any]]) -> Told:
+        return self.teller.tell(records)
+
+    @property
+    def events(self) -> list[str]:
+        return [change.id for change in self.bus.taken]
+
+    @property
+    def subjects(self) -> list[str]:
+        return [message.subject for message in self.topic.taken]
+
+
+def records(table: StreamedTable) -> list[dict[str, Any]]:
+    return [table.record(number, START_S) for number in range(len(table.written))]
+
+
+def submitted(*names: str) -> list[dict[str, Any]]:
+    """The stream after these jobs were submitted."""
+    table = StreamedTable()
+    world = World(table=table)
+    for name in names:
+        world.submit(name)
+    return records(table)
+
+
+def lived() -> list[dict[str, Any]]:
+    """The stream after two jobs were submitted, started and completed: a/1 b/1 a/2 b/2 and so on."""
+    table = StreamedTable()
+    world = World(table=table)
+    world.submit("a")
+    world.submit("b")
+    world.tick()
+    world.pass_time(3000)
+    return records(table)
+
+
+def again(*indexes: int) -> Callable[[object], Sent]:
+    return lambda _: Sent(again=frozenset(indexes))
+
+
+def refused(*indexes: int) -> Callable[[object], Sent]:
+    return lambda _: Sent(refused=frozenset(indexes))
+
+
+def busy(_: object) -> Sent:
+    raise Busy("not now")
+
+
+def test_all_changes_are_told_in_their_order() -> None:
+    ears = Ears()
+    assert ears.tell(lived()) == Told(failed_from=None, untold=0)
+    assert ears.events == ["a/1", "b/1", "a/2", "b/2", "a/3", "b/3"]
+
+
+def test_ten_are_sent_at_once() -> None:
+    ears = Ears()
+    ears.tell(submitted(*(f"j{i}" for i in range(23))))
+    assert [len(call) for call in ears.bus.calls] == [10, 10, 3]
+
+
+def test_two_of_one_job_are_never_sent_at_once_as_one_might_overtake_the_other() -> None:
+    ears = Ears()
+    ears.tell(lived())
+    assert [[change.id for change in call] for call in ears.bus.calls] == [
+        ["a/1", "b/1"],
+        ["a/2", "b/2"],
+        ["a/3", "b/3"],
+    ]
+
+
+def test_only_what_was_not_taken_is_sent_once_more() -> None:
+    ears = Ears()
+    ears.bus.plan = [again(0, 2), again(1)]
+    assert ears.tell(submitted("a", "b", "c")).failed_from is None
+    assert [[change.id for change in call] for call in ears.bus.calls] == [
+        ["a/1", "b/1", "c/1"],
+        ["a/1", "c/1"],
+        ["c/1"],
+    ]
+
+
+def test_what_is_not_taken_in_several_tries_comes_again_and_nothing_after_it_is_sent() -> None:
+    ears = Ears()
+    ears.bus.plan = [again(1), *[again(0)] * (MAX_TRIES - 1)]
+    stream = lived()
+    assert ears.tell(stream) == Told(failed_from=stream[1]["dynamodb"]["SequenceNumber"], untold=0)
+    assert ears.events == ["a/1"]
+
+    assert ears.tell(stream[1:]).failed_from is None
+    assert ears.events == ["a/1", "b/1", "a/2", "b/2", "a/3", "b/3"]
+
+
+def test_the_first_that_failed_is_found_by_number_not_by_text() -> None:
+    ears = Ears()
+    ears.bus.plan = [again(8, 9), again(0, 1), again(0, 1)]
+    stream = submitted(*(f"j{i}" for i in range(10)))
+    assert [stream[8]["dynamodb"]["SequenceNumber"], stream[9]["dynamodb"]["SequenceNumber"]] == ["9", "10"]
+    assert ears.tell(stream).failed_from == "9"
+
+
+@pytest.mark.parametrize("outlet", ["bus", "topic"])
+def test_an_outlet_that_does_not_answer_has_all_of_it_come_again(outlet: str) -> None:
+    ears = Ears(codes=["Entered"])
+    getattr(ears, outlet).plan = [busy]
+    stream = submitted("a", "b")
+    assert ears.tell(stream).failed_from == stream[0]["dynamodb"]["SequenceNumber"]
+
+
+def test_a_policy_that_cannot_be_read_now_has_all_of_it_come_again() -> None:
+    ears = Ears()
+    stream = submitted("a")
+
+    def unread() -> Notifications:
+        raise Busy("not now")
+
+    told = Teller(ears.bus, ears.topic, unread).tell(stream)
+    assert told == Told(failed_from=stream[0]["dynamodb"]["SequenceNumber"], untold=0)
+    assert ears.events == []
+
+
+POISON: list[tuple[str, dict[str, Any]]] = [
+    ("an item that is no job", {"jobName": {"S": "a"}}),
+    ("a reason that nobody knows", {"reason": {"M": {"code": {"S": "?"}, "message": {"S": ""}}}}),
+    ("a shape of later code", {"schema": {"N": "999"}}),
+    ("no type that the table has", {"version": {"X": "1"}}),
+]
+
+
+@pytest.mark.parametrize("image", [row[1] for row in POISON], ids=[row[0] for row in POISON])
+def test_a_record_that_nobody_understands_is_counted_and_holds_up_no_other(image: dict[str, Any]) -> None:
+    ears = Ears()
+    stream = submitted("a", "b", "c")
+    whole = stream[1]["dynamodb"]["NewImage"]
+    stream[1]["dynamodb"]["NewImage"] = image if "jobName" in image else {**whole, **image}
+    assert ears.tell(stream) == Told(failed_from=None, untold=1)
+    assert ears.events == ["a/1", "c/1"]
+
+
+def test_a_record_that_is_nothing_at_all_is_counted_too() -> None:
+    ears = Ears()
+    assert ears.tell([{}, {"dynamodb": {}}]) == Told(failed_from=None, untold=2)
+
+
+def test_the_policy_says_of_what_there_is_a_message() -> None:
+    ears = Ears(codes=["Completed"])
+    ears.tell(lived())
+    assert ears.subjects == ["Completed: a", "Completed: b"]
+
+
+def test_usually_there_is_a_message_of_what_nobody_asked_for() -> None:
+    table = StreamedTable()
+    world = World(table=table)
+    world.submit("a", Environment={"SANDBOX_OUTCOME": "AlgorithmError: exit code 1", "SANDBOX_RUN_SECONDS": "60"})
+    world.tick()
+    world.pass_time(3000)
+    ears = Ears()
+    ears.tell(records(table))
+    assert ears.subjects == ["Failed: a"]
+
+
+def test_an_empty_list_switches_messages_off_and_no_events() -> None:
+    ears = Ears(codes=[])
+    ears.tell(lived())
+    assert ears.topic.calls == []
+    assert len(ears.events) == 6
+
+
+def test_messages_may_be_for_some_teams_only() -> None:
+    ears = Ears(codes=["Entered"], teams=["research"])
+    ears.tell(submitted("a"))
+    assert ears.topic.calls == []
+
+
+def test_who_gets_a_message_has_an_event_too() -> None:
+    ears = Ears(codes=["Entered"])
+    ears.bus.plan = [again(1), again(0), again(0)]
+    ears.tell(submitted("a", "b", "c"))
+    assert ears.subjects == ["Entered: a"]
+
+
+def test_a_message_that_was_not_taken_comes_again_with_its_event() -> None:
+    ears = Ears(codes=["Entered"])
+    ears.topic.plan = [again(1), *[again(0)] * (MAX_TRIES - 1)]
+    stream = submitted("a", "b", "c")
+    assert ears.tell(stream).failed_from == stream[1]["dynamodb"]["SequenceNumber"]
+    assert ears.subjects == ["Entered: a", "Entered: c"]
+
+
+def test_a_message_that_will_never_be_taken_is_counted_and_holds_up_nothing() -> None:
+    ears = Ears(codes=["Entered"])
+    ears.topic.plan = [refused(0, 2)]
+    assert ears.tell(submitted("a", "b", "c")) == Told(failed_from=None, untold=2)
+    assert ears.subjects == ["Entered: b"]
+    assert ears.events == ["a/1", "b/1", "c/1"]

@@ -1,0 +1,316 @@
+"""Watching running jobs: the alarms follow the attempts, and what fires is acted on with care."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+from mypy_boto3_cloudwatch import CloudWatchClient
+from mypy_boto3_cloudwatch.literals import StateValueType
+
+from headway_service import watching
+from headway_service.alarms import CloudWatchAlarms
+from headway_service.errors import Busy
+from headway_service.records import AttemptRecord, JobRecord
+from headway_service.watching import Watcher
+from tests.service.world import P5, World, on
+
+PREFIX = "headway-watch/"
+#: Provisioning and download take less, so that it trains then.
+UNTIL_IT_TRAINS_S = 600
+#: Warm-up, window and evaluation of the default watch.
+UNTIL_IT_IS_WARM_S = 1800 + 900 + 60
+LONG = {"SANDBOX_RUN_SECONDS": "86400"}
+
+
+class Watched:
+    """A world whose running jobs are watched."""
+
+    def __init__(self, client: CloudWatchClient, **document: Any) -> None:
+        self.client = client
+        self.world = World()
+        self.configure(**document)
+        self.alarms = CloudWatchAlarms(client, PREFIX, "arn:aws:sns:eu-west-1:123456789012:headway-watch")
+        self.watcher = Watcher(
+            table=self.world.table,
+            alarms=self.alarms,
+            configuration=self.world.configured,
+            clock=self.world.clock,
+            wake=self.world.wakes.append,
+        )
+
+    def configure(self, **document: Any) -> None:
+        self.world.configuration.write(
+            json.dumps({"pools": {P5: {"size": 4}, "ml.trn1.32xlarge": {"size": 1}}, **document})
+        )
+
+    def train(self, name: str, priority: int | None = None, **changes: Any) -> str:
+        """Submit a job and wait until it trains. Returns the name of its attempt."""
+        self.world.submit(name, priority, **{"Environment": LONG, **changes})
+        self.world.tick()
+        self.world.pass_time(UNTIL_IT_TRAINS_S)
+        return self.attempt(name)
+
+    def attempt(self, name: str) -> str:
+        attempt = self.world.seen(name).job.live_attempt
+        assert attempt is not None
+        return attempt
+
+    def names(self) -> list[str]:
+        """The alarms, without their prefix."""
+        return sorted(each.name.removeprefix(PREFIX) for each in self.alarms.seen())
+
+    def say(self, attempt: str, state: StateValueType, *numbers: int, watch: str = "idle") -> None:
+        """Alarms take on a state."""
+        for number in numbers or (1,):
+            name = f"{PREFIX}{attempt}/{watch}/{number}"
+            self.client.set_alarm_state(AlarmName=name, StateValue=state, StateReason="a test says so")
+
+    def history(self, name: str) -> list[str]:
+        return [str(step.reason.code) for step in self.world.seen(name).job.history]
+
+
+@pytest.fixture
+def client() -> Iterator[CloudWatchClient]:
+    with mock_aws():
+        yield boto3.client("cloudwatch", region_name="eu-west-1")
+
+
+def test_an_attempt_has_an_alarm_for_each_host_while_it_trains_and_none_after(client: CloudWatchClient) -> None:
+    queue = Watched(client)
+    queue.world.submit("a", ResourceConfig=on(2), Environment={"SANDBOX_RUN_SECONDS": "3600"})
+    queue.world.tick()
+    queue.watcher.run()
+    assert queue.names() == [], "it does not train yet"
+    queue.world.pass_time(UNTIL_IT_TRAINS_S)
+    assert queue.watcher.run().made == 2
+    attempt = queue.attempt("a")
+    assert queue.names() == [f"{attempt}/idle/1", f"{attempt}/idle/2"]
+    assert queue.watcher.run().made == 0
+    queue.world.pass_time(7200)
+    assert queue.watcher.run().removed == 2
+    assert queue.names() == []
+
+
+def test_a_job_that_goes_idle_late_is_stopped(client: CloudWatchClient) -> None:
+    queue = Watched(client)
+    attempt = queue.train("a")
+    queue.watcher.run()
+    queue.world.pass_time(40_000)
+    queue.say(attempt, "ALARM")
+    assert queue.watcher.heed(f"{PREFIX}{attempt}/idle/1")
+    assert queue.world.wakes[-1] == f"{attempt} is to stop"
+    queue.world.tick()
+    assert queue.world.called("StopTrainingJob") == [attempt]
+    queue.world.pass_time(600)
+    seen = queue.world.seen("a")
+    assert (seen.job.job_state, seen.reason.code) == ("stopped", "StoppedByPolicy")
+    assert seen.reason.message == (
+        "stopped, as it used too little (watch `idle`: GPUUtilization was below 1 % of what its hosts could show, "
+        "3 times 300 s in a row)"
+    )
+    queue.world.check()
+
+
+def test_what_was_missed_or_came_too_early_is_made_good_by_the_next_run(client: CloudWatchClient) -> None:
+    queue = Watched(client)
+    attempt = queue.train("a")
+    queue.watcher.run()
+    queue.say(attempt, "ALARM")
+    assert not queue.watcher.heed(f"{PREFIX}{attempt}/idle/1"), "it is still warming up"
+    assert queue.watcher.run().measures == 0
+    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
+    assert queue.watcher.run().measures == 1
+    assert queue.world.states("a") == {"a": "stopping"}
+
+
+@pytest.mark.parametrize("state", ["OK", "INSUFFICIENT_DATA"])
+def test_the_state_is_read_again_before_anything_is_stopped(client: CloudWatchClient, state: StateValueType) -> None:
+    queue = Watched(client)
+    attempt = queue.train("a")
+    queue.watcher.run()
+    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
+    queue.say(attempt, "ALARM")
+    queue.say(attempt, state)
+    assert not queue.watcher.heed(f"{PREFIX}{attempt}/idle/1")
+    assert queue.world.states("a") == {"a": "running"}
+
+
+def test_one_host_that_works_or_tells_nothing_keeps_a_job_alive(client: CloudWatchClient) -> None:
+    queue = Watched(client)
+    attempt = queue.train("a", ResourceConfig=on(3))
+    queue.watcher.run()
+    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
+    queue.say(attempt, "ALARM", 1, 2)
+    assert queue.watcher.run().measures == 0
+    queue.client.delete_alarms(AlarmNames=[f"{PREFIX}{attempt}/idle/3"])
+    assert not queue.watcher.heed(f"{PREFIX}{attempt}/idle/1"), "an alarm that is missing says nothing"
+    queue.watcher.run()
+    queue.say(attempt, "ALARM", 3)
+    assert queue.watcher.run().measures == 1
+
+
+def test_an_alarm_of_an_earlier_attempt_stops_no_later_one(client: CloudWatchClient) -> None:
+    queue = Watched(client)
+    first = queue.train("a", 1)
+    queue.watcher.run()
+    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
+    queue.say(first, "ALARM")
+    queue.world.submit("urgent", 9, ResourceConfig=on(4))
+    queue.world.tick()
+    queue.world.pass_time(6000)
+    second = queue.attempt("a")
+    assert second != first
+    assert not queue.watcher.heed(f"{PREFIX}{first}/idle/1")
+    assert queue.watcher.run().measures == 0
+    assert queue.world.states("a") == {"a": "running"}
+    assert queue.names() == [f"{second}/idle/1"]
+
+
+@pytest.mark.parametrize(
+    "name", [f"{PREFIX}nobody/idle/1", f"{PREFIX}", "another-alarm", f"{PREFIX}nobody", f"{PREFIX}a/b/c/d/e"]
+)
+def test_an_alarm_on_nobody_is_passed_over(client: CloudWatchClient, name: str) -> None:
+    assert not Watched(client).watcher.heed(name)
+
+
+def test_a_measure_is_taken_once_however_often_the_alarm_comes(client: CloudWatchClient) -> None:
+    queue = Watched(client, watches={"idle": {"action": "notify"}})
+    attempt = queue.train("a")
+    queue.watcher.run()
+    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
+    queue.say(attempt, "ALARM")
+    assert queue.watcher.heed(f"{PREFIX}{attempt}/idle/1")
+    assert not queue.watcher.heed(f"{PREFIX}{attempt}/idle/1")
+    assert queue.watcher.run().measures == 0
+    assert queue.history("a").count("Underused") == 1
+    assert queue.world.states("a") == {"a": "running"}
+
+
+def test_a_job_is_requeued_lower_once_and_stopped_the_second_time(client: CloudWatchClient) -> None:
+    queue = Watched(client, watches={"idle": {"action": "requeue", "requeuePriority": 2}})
+    queue.train("a", 7)
+    for state, priority in (("running", 2), ("stopped", 2)):
+        attempt = queue.attempt("a")
+        queue.watcher.run()
+        queue.world.pass_time(UNTIL_IT_IS_WARM_S)
+        queue.say(attempt, "ALARM")
+        queue.watcher.run()
+        queue.world.tick()
+        queue.world.pass_time(600)
+        queue.world.pass_time(UNTIL_IT_TRAINS_S)
+        job = queue.world.seen("a").job
+        assert (job.job_state, job.priority) == (state, priority)
+    assert "had been put back into the line for that before" in queue.world.seen("a").reason.message
+
+
+def test_trainium_has_no_alarm_and_says_so_unless_it_has_a_watch_of_its_own(client: CloudWatchClient) -> None:
+    queue = Watched(client)
+    on_trainium = {"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 1, "VolumeSizeInGB": 30}
+    attempt = queue.train("a", ResourceConfig=on_trainium)
+    assert queue.watcher.run().missing == 0
+    assert queue.names() == []
+    (covered,) = queue.world.desk.show("a")[3]
+    assert "does not watch ml.trn1.32xlarge, which has no GPU" in covered.note
+    own = {"metric": "neuroncore_utilization", "namespace": "Neuron", "fullScale": 100, "instanceTypes": ["ml.trn*"]}
+    queue.configure(watches={"idle": {"instanceTypes": ["ml.p*", "ml.g*"]}, "neuron": own})
+    queue.world.tick()
+    queue.watcher.run()
+    assert queue.names() == [f"{attempt}/neuron/1"]
+    assert [(each.watch.name, each.note) for each in queue.world.desk.show("a")[3]] == [("idle", ""), ("neuron", "")]
+
+
+def test_a_changed_policy_changes_the_alarms_that_are_there(client: CloudWatchClient) -> None:
+    queue = Watched(client)
+    attempt = queue.train("a")
+    queue.watcher.run()
+    queue.configure(
+        watches={"idle": {"belowPercent": 5}, "low": {"belowPercent": 80, "action": "notify", "periods": 12}}
+    )
+    queue.world.tick()
+    queue.watcher.run()
+    queue.watcher.run()
+    found = {each.alarm.watch: each.alarm.threshold for each in queue.alarms.seen() if each.alarm}
+    assert found == {"idle": 40.0, "low": 640.0}
+    queue.configure(watches={"idle": None})
+    queue.world.tick()
+    queue.watcher.run()
+    assert queue.names() == []
+    assert queue.world.seen("a").job.live_attempt == attempt
+
+
+def test_one_run_makes_a_bounded_number_of_alarms_and_the_next_goes_on(
+    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "MAX_PUTS", 3)
+    queue = Watched(client)
+    queue.train("a", ResourceConfig=on(4))
+    first, second = queue.watcher.run(), queue.watcher.run()
+    assert [(each.made, each.missing) for each in (first, second)] == [(3, 1), (1, 0)]
+
+
+def test_alarms_beyond_what_a_queue_may_have_are_counted_as_missing(
+    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "MAX_ALARMS", 3)
+    queue = Watched(client)
+    queue.train("a", ResourceConfig=on(4))
+    assert [(each.made, each.missing) for each in (queue.watcher.run(), queue.watcher.run())] == [(3, 1), (0, 1)]
+
+
+def test_an_alarm_that_cannot_be_made_does_not_keep_others_from_being_heard(
+    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = Watched(client)
+    attempt = queue.train("a")
+    queue.watcher.run()
+    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
+    queue.say(attempt, "ALARM")
+    queue.train("b")
+
+    def refuse(_: object) -> None:
+        raise Busy("CloudWatch cannot answer now")
+
+    monkeypatch.setattr(queue.alarms, "put", refuse)
+    report = queue.watcher.run()
+    assert (report.made, report.missing, report.measures) == (0, 1, 1)
+
+
+def test_an_attempt_that_ends_meanwhile_is_left_alone(
+    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = Watched(client)
+    attempt = queue.train("a")
+    queue.watcher.run()
+    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
+    queue.say(attempt, "ALARM")
+    seen = queue.alarms.seen
+
+    def and_it_ends(attempt_name: str | None = None) -> object:
+        found = seen(attempt_name)
+        queue.world.fleet.finish(attempt, now=queue.world.now_s)
+        queue.world.pass_time(1)
+        return found
+
+    monkeypatch.setattr(queue.alarms, "seen", and_it_ends)
+    assert not queue.watcher.heed(f"{PREFIX}{attempt}/idle/1")
+    assert queue.world.states("a") == {"a": "completed"}
+    assert queue.world.table.get(AttemptRecord.key(attempt)) is None
+    assert queue.world.table.get(JobRecord.key("a")) is not None
+
+
+def test_a_stopped_job_that_its_owner_stops_too_ends_at_the_owners_request(client: CloudWatchClient) -> None:
+    queue = Watched(client)
+    attempt = queue.train("a")
+    queue.watcher.run()
+    queue.world.pass_time(UNTIL_IT_IS_WARM_S)
+    queue.say(attempt, "ALARM")
+    queue.watcher.run()
+    queue.world.desk.stop("a")
+    queue.world.tick()
+    queue.world.pass_time(600)
+    assert queue.world.seen("a").reason.message == "stopped on request"

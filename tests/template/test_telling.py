@@ -1,0 +1,97 @@
+"""How changes get from the table to the bus and the topic. The sandbox ignores retries by number and bisecting."""
+
+import json
+from typing import Any
+
+import pytest
+
+from headway_sandbox.handlers import event
+
+DAY_S = 86_400
+
+
+@pytest.fixture
+def mapping(of_type) -> dict[str, Any]:
+    return of_type("AWS::Lambda::EventSourceMapping")["TellFunctionChange"]
+
+
+def test_the_tables_stream_feeds_the_teller_with_what_was_before_and_after(mapping, of_type):
+    (table,) = of_type("AWS::DynamoDB::Table").values()
+    assert table["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
+    assert mapping["EventSourceArn"] == {"Fn::GetAtt": ["JobsTable", "StreamArn"]}
+    assert mapping["FunctionName"] == {"Ref": "TellFunction"}
+
+
+def test_these_are_all_event_source_mappings(of_type):
+    assert set(of_type("AWS::Lambda::EventSourceMapping")) == {"ScheduleFunctionWake", "TellFunctionChange"}
+
+
+def test_no_change_is_missed_when_the_function_is_deployed(mapping):
+    assert mapping["StartingPosition"] == "TRIM_HORIZON"
+
+
+def test_changes_of_one_job_are_told_one_after_the_other(mapping):
+    assert mapping.get("ParallelizationFactor", 1) == 1
+
+
+def test_what_cannot_be_told_comes_again_from_where_it_failed_for_a_time_and_is_then_kept_as_a_letter(mapping):
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert mapping["BisectBatchOnFunctionError"] is True
+    assert 0 < mapping["MaximumRetryAttempts"] <= 10_000
+    # DynamoDB keeps the records for a day: before that is over, a letter has to say that they were not told.
+    assert 3600 <= mapping["MaximumRecordAgeInSeconds"] < DAY_S
+    assert mapping["DestinationConfig"] == {"OnFailure": {"Destination": {"Fn::GetAtt": ["EventDeadLetters", "Arn"]}}}
+
+
+def matches(pattern: Any, record: Any) -> bool:
+    """Whether a record passes a filter, as far as these go (source: Lambda developer guide, event filtering)."""
+    if isinstance(pattern, dict):
+        return isinstance(record, dict) and all(matches(each, record.get(key)) for key, each in pattern.items())
+    return any(
+        isinstance(record, str) and record.startswith(each["prefix"]) if isinstance(each, dict) else each == record
+        for each in pattern
+    )
+
+
+def written(pk: str, sk: str, kind: str = "MODIFY") -> dict[str, Any]:
+    record = event("tell")["Records"][0]
+    return {**record, "eventName": kind, "dynamodb": {"Keys": {"pk": {"S": pk}, "sk": {"S": sk}}}}
+
+
+@pytest.mark.parametrize(
+    ("record", "passes"),
+    [
+        (written("job#a", "job", "INSERT"), True),
+        (written("job#a", "job"), True),
+        (written("job#a", "job", "REMOVE"), False),
+        (written("job#a", "request"), False),
+        (written("line#ml.p5.48xlarge", "9994#1#a"), False),
+        (written("ledger", "attempt#a"), False),
+        (written("ledger", "pool#ml.p5.48xlarge"), False),
+        (written("ledger", "rogue#a", "INSERT"), True),
+        (written("ledger", "rogue#a", "REMOVE"), True),
+        (written("config", "config"), False),
+    ],
+)
+def test_only_jobs_and_rogue_jobs_are_handed_to_the_teller(mapping, record, passes):
+    filters = [json.loads(each["Pattern"]) for each in mapping["FilterCriteria"]["Filters"]]
+    assert any(matches(each, record) for each in filters) is passes
+
+
+def test_every_topic_is_encrypted_with_a_key_of_our_own_that_turns_over(of_type):
+    keys = [topic["KmsMasterKeyId"] for topic in of_type("AWS::SNS::Topic").values()]
+    assert keys == [{"Ref": "TopicKey"}] * len(keys)
+    assert of_type("AWS::KMS::Key")["TopicKey"]["EnableKeyRotation"] is True
+
+
+def test_the_key_is_for_this_account_and_its_alarms(of_type):
+    account, alarms = of_type("AWS::KMS::Key")["TopicKey"]["KeyPolicy"]["Statement"]
+    assert account["Principal"] == {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:root"}}
+    assert alarms["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
+    assert alarms["Action"] == ["kms:Decrypt", "kms:GenerateDataKey*"]
+    assert alarms["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+
+
+def test_the_outputs_name_what_people_subscribe_to(template):
+    assert template["Outputs"]["EventBusName"]["Value"] == {"Ref": "EventBus"}
+    assert template["Outputs"]["NotificationTopicArn"]["Value"] == {"Ref": "NotificationTopic"}
