@@ -21,6 +21,8 @@ services = Services.from_environment()
 @metrics.log_metrics
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """Look at one alarm, or at all. An error is raised: Lambda tries the alarm again, the next minute looks at all."""
+    # Also if it fails, so that there is always something to publish.
+    metrics.add_metric(name="Measures", unit=MetricUnit.Count, value=0)
     if "Records" in event:
         alarms = [json.loads(record.sns.message)["AlarmName"] for record in SNSEvent(event).records]
         measures = sum([services.watcher.heed(alarm) for alarm in alarms])

@@ -21,7 +21,7 @@ from headway_sandbox.soak.situations import DUELS, SITUATIONS
 from headway_sandbox.soak.trials import crash, duel
 from headway_service.log import logger
 
-SEEDS = 200
+SEEDS = 120
 PROCESSES = 2
 
 NOTICED = (

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from headway_sandbox.chaos.functions import API, OBSERVE, RECONCILE, SCHEDULE, Functions
+from headway_sandbox.chaos.functions import API, OBSERVE, PATROL, RECONCILE, SCHEDULE, TELL, WATCH, Functions
 from headway_sandbox.sandbox import Sandbox
 from headway_sandbox.training_request import G5, P5
 
@@ -95,7 +95,8 @@ class Accidents:
 
     def _kill(self) -> None:
         killed = self._sandbox.kill_functions(
-            self._random.choice([None, API, SCHEDULE, OBSERVE, RECONCILE]), busy_only=self._random.random() < 0.5
+            self._random.choice([None, API, SCHEDULE, OBSERVE, RECONCILE, PATROL, WATCH, TELL]),
+            busy_only=self._random.random() < 0.5,
         )
         for worker in killed:
             self.counted[f"processes of {worker['function'].split('-')[2]} killed"] += 1

@@ -9,6 +9,7 @@ from typing import Any
 from headway_sandbox.sandbox import Sandbox
 
 API, SCHEDULE, OBSERVE, RECONCILE = "ApiFunction", "ScheduleFunction", "ObserveFunction", "ReconcileFunction"
+PATROL, WATCH, TELL = "PatrolFunction", "WatchFunction", "TellFunction"
 
 
 class Functions:

@@ -268,7 +268,9 @@ class Queue:
     def let_pass(self, seconds: float) -> None:
         """As :meth:`pass_time`, without what happens every minute."""
         self.now_s += seconds
-        self._edge.changed = True
+        due_s = self.fleet.next_due()
+        if due_s is not None and due_s <= self.now_s:
+            self._edge.changed = True
         for process in self.processes.live:
             if process.deadline_s < self.now_s:
                 self.processes.kill(process)
