@@ -29,6 +29,9 @@ MAX_PUTS = 60
 MAX_ALARMS = 4000
 """Alarms of one queue: an account has 5000 in a region (service quota)."""
 
+_MAX_NAMED = 10
+"""Attempts that lack alarms which one line of the log names."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WatchReport:
@@ -80,7 +83,9 @@ class Watcher:
             Busy: the table or CloudWatch is; the next run does the same.
         """
         training = [attempt for attempt in read_ledger(self._table).attempts if _trains(attempt)]
-        covered = {attempt.attempt_name: self._coverage(attempt) for attempt in training}
+        # Before the first decision there is no configuration yet, nor anything that trains.
+        configuration = self._configuration() if training else None
+        covered = {each.attempt_name: self._coverage(each, configuration) for each in training if configuration}
         wanted: dict[Alarm, None] = {}
         for attempt in sorted(training, key=lambda each: (each.since_ms, each.attempt_name)):
             wanted |= {alarm: None for each in covered[attempt.attempt_name] for alarm in each.alarms}
@@ -89,12 +94,13 @@ class Watcher:
         self._alarms.delete(left_over)
         known = {each.alarm for each in there}
         missing = [alarm for alarm in wanted if alarm not in known]
-        room = MAX_ALARMS - len(wanted) + len(missing)
+        room = max(0, MAX_ALARMS - (len(wanted) - len(missing)))
         made = self._make(missing[: min(room, MAX_PUTS)])
         firing = {each.alarm for each in there if each.firing and each.alarm is not None}
         taken = sum(self._judge(attempt, covered[attempt.attempt_name], firing) for attempt in training)
         report = WatchReport(made=made, removed=len(left_over), missing=len(missing) - made, measures=taken)
-        logger.info("watched", extra={"made": made, "removed": len(left_over), "measures": taken})
+        lacking = sorted({alarm.attempt for alarm in missing[made:]})[:_MAX_NAMED]
+        logger.info("watched", extra={"made": made, "removed": len(left_over), "measures": taken, "lacking": lacking})
         return report
 
     def heed(self, alarm_name: str) -> bool:
@@ -110,7 +116,7 @@ class Watcher:
             logger.info("an alarm on an attempt that does not train", extra={"alarm": alarm_name})
             return False
         firing = {each.alarm for each in self._alarms.seen(attempt.attempt_name) if each.firing and each.alarm}
-        return self._judge(attempt, self._coverage(attempt), firing)
+        return self._judge(attempt, self._coverage(attempt, self._configuration()), firing)
 
     def _make(self, missing: Iterable[Alarm]) -> int:
         made = 0
@@ -152,9 +158,9 @@ class Watcher:
             return True
         return False
 
-    def _coverage(self, attempt: AttemptRecord) -> tuple[Coverage, ...]:
+    def _coverage(self, attempt: AttemptRecord, configuration: Configuration) -> tuple[Coverage, ...]:
         item = self._table.get(request_key(attempt.job_name))
-        return coverage_of(attempt, request_in(item), self._configuration()) if item else ()
+        return coverage_of(attempt, request_in(item), configuration) if item else ()
 
 
 def coverage_of(

@@ -145,7 +145,7 @@ def _believed() -> Switch:
         attempt = AttemptRecord.parse(item) if item else None
         if attempt is None or attempt.attempt_state is not AttemptState.LIVE:
             return False
-        covered = self._coverage(attempt)
+        covered = self._coverage(attempt, self._configuration())
         return whole(self, attempt, covered, {alarm for each in covered for alarm in each.alarms})
 
     return _patch(watching.Watcher, "heed", heed)
