@@ -11,7 +11,8 @@ from urllib.parse import quote
 from headway_sandbox.errors import SandboxError
 
 _PREFIX = "/_headway"
-_TIMEOUT_S = 10.0
+_TIMEOUT_S = 30.0
+"""A sandbox that starts many functions at once, on a machine with more to do, answers late."""
 
 
 def call(port: int, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
