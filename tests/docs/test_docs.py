@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from headway.lifecycle import ATTEMPT_TRANSITIONS, JOB_TRANSITIONS, TERMINAL, JobState
 from headway.reasons import outside
-from headway_service import admission, configuration, errors
+from headway_service import admission, answers, configuration, errors
 from headway_service.dead_letters import ReadLetter, Redrive
 from headway_service.desk import PoolUse
 from headway_service.documents import (
@@ -26,6 +27,7 @@ from headway_service.documents import (
 from headway_service.letters import LetterQueue, content_of
 from headway_service.ports import DeadLetter
 from headway_service.records import ReasonRecord, RogueRecord
+from headway_service.routes.foresight import Changes
 from tests.service.world import World, on, request
 
 ROOT = Path(__file__).parents[2]
@@ -70,9 +72,11 @@ def test_every_public_limit_of_the_code_is_in_the_docs() -> None:
     elsewhere = {"headway_service.ports.MAX_TRANSACTION_WRITES", "headway_service.ports.MAX_ITEM_BYTES"}
     found = set()
     for folder, package in (("core", "headway"), ("service", "headway_service")):
-        for path in sorted((ROOT / "layers" / folder / "src" / package).glob("*.py")):
+        source = ROOT / "layers" / folder / "src"
+        for path in sorted((source / package).rglob("*.py")):
+            module = ".".join(path.relative_to(source).with_suffix("").parts)
             for constant in re.findall(r"^(MAX_\w+) = ", path.read_text(), re.MULTILINE):
-                found.add(f"{package}.{path.stem}.{constant}")
+                found.add(f"{module}.{constant}")
     assert found - elsewhere <= documented
 
 
@@ -96,7 +100,9 @@ def keys(document: Any) -> set[str]:
 
 
 def test_the_documents_of_the_api_page_have_the_fields_that_are_answered() -> None:
-    job, rogue, letter, refusal, document = (json.loads(text) for text in blocks("docs/api.md", "json"))
+    job, _, _, _, _, _, _, rogue, letter, refusal, document = (
+        json.loads(text) for text in blocks("docs/api.md", "json")
+    )
     seen = World().submit("a")
     assert keys(job) == keys(job_document(seen))
     assert keys(job["reason"]) == keys(job_document(seen)["reason"])
@@ -112,6 +118,22 @@ def test_the_documents_of_the_api_page_have_the_fields_that_are_answered() -> No
     with pytest.raises(errors.InvalidRequest) as raised:
         admission.admit(wrong, configuration.validate(document))
     assert refusal == error_document(raised.value, refusal["requestId"])
+
+
+EXAMPLES = [
+    answers.Job,
+    answers.BatchResults,
+    answers.DryRun,
+    answers.Explanation,
+    answers.Forecast,
+    Changes,
+    answers.Consequences,
+]
+
+
+@pytest.mark.parametrize(("block", "kind"), list(enumerate(EXAMPLES)), ids=[kind.__name__ for kind in EXAMPLES])
+def test_the_examples_of_the_api_page_are_what_the_api_takes_and_answers(block: int, kind: Any) -> None:
+    TypeAdapter(kind).validate_json(blocks("docs/api.md", "json")[block], extra="forbid")
 
 
 def test_the_page_names_every_field_of_a_pool_and_of_a_redrive_and_every_error_code() -> None:

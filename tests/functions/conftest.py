@@ -16,6 +16,7 @@ from headway_sandbox.fleet import Fleet
 from headway_sandbox.handlers import Context, http_event, load_handler
 from headway_sandbox.stub_client import stub_client
 from headway_service.sagemaker import SageMakerTrainingJobs
+from tests.functions import published
 from tests.service.schema import SCHEMA
 
 REGION = "eu-west-1"
@@ -68,11 +69,13 @@ class Functions:
         *,
         raw: str | None = None,
         query: Mapping[str, list[str]] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> tuple[int, dict[str, Any]]:
         """Call the API's handler as API Gateway would."""
         content = raw if raw is not None else (None if body is None else json.dumps(body))
-        answer = self.invoke("api", http_event(method, path, content, query))
+        answer = self.invoke("api", http_event(method, path, content, query, headers))
         assert answer["multiValueHeaders"]["Content-Type"] == ["application/json"]
+        published.check(method, path, answer["statusCode"], answer["body"])
         return answer["statusCode"], json.loads(answer["body"])
 
     def wakes(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -105,12 +106,6 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     ("an opt-out that is not allowed", tagged(("headway:preemptible", "false")), "Tags[0].Value", "preemption.optOut"),
     ("an opt-out in other words", tagged(("headway:preemptible", "no")), "Tags[0].Value", "'true' or 'false'"),
-    (
-        "a warm pool",
-        {"ResourceConfig": {**on(1), "KeepAlivePeriodInSeconds": 600}},
-        "ResourceConfig.KeepAlivePeriodInSeconds",
-        "remove it",
-    ),
     ("a priority in words", tagged(("priority", "high")), "Tags[0].Value", "a whole number from 0 to 100"),
     ("a negative priority", tagged(("priority", "-1")), "Tags[0].Value", "a whole number from 0 to 100"),
     ("a priority above the maximum", tagged(("priority", "101")), "Tags[0].Value", "from 0 to 100"),
@@ -406,3 +401,28 @@ LIMITS: list[tuple[str, dict[str, Any], int]] = [
 def test_how_long_a_job_holds_its_instances_at_most(changes: dict[str, Any], limit_s: int) -> None:
     overhead_s = 1800
     assert admit(request("x", **changes), CONFIGURATION).limit_ms == (limit_s + overhead_s) * 1000
+
+
+WARM: dict[str, Any] = {"ResourceConfig": {**on(1), "KeepAlivePeriodInSeconds": 600}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [(WARM, True), ({}, False), ({"ResourceConfig": {**on(1), "KeepAlivePeriodInSeconds": 0}}, False)],
+    ids=["a warm pool", "none", "one for no time"],
+)
+def test_a_request_for_a_warm_pool_is_taken_as_it_is(changes: dict[str, Any], expected: bool) -> None:
+    wanted = request("a", **changes)
+    admitted = admit(wanted, CONFIGURATION)
+    assert admitted.warm_pool is expected
+    assert json.loads(admitted.request) == wanted
+
+
+def test_a_warm_pool_is_refused_where_the_configuration_says_so() -> None:
+    refusing = validate({"pools": {P5: {"size": 2}}, "warmPools": "refuse"})
+    with pytest.raises(InvalidRequest) as raised:
+        admit(request("a", **WARM), refusing)
+    (problem,) = raised.value.fields
+    assert problem.field == "ResourceConfig.KeepAlivePeriodInSeconds"
+    assert problem.message.endswith("(warmPools): remove it")
+    assert not admit(request("a"), refusing).warm_pool

@@ -227,6 +227,19 @@ def test_every_launch_carries_the_request_the_job_and_a_mark_of_its_own(world: W
     assert sent["Environment"]["X"] == "y"
 
 
+def test_a_job_is_launched_without_the_warm_pool_that_its_request_asks_for_and_says_so(world: World) -> None:
+    asked = {**on(1), "KeepAlivePeriodInSeconds": 600}
+    world.submit("a", ResourceConfig=asked)
+    seen, _, stored, _ = world.desk.show("a")
+    assert stored["ResourceConfig"] == asked, "the request stays as it was submitted"
+    assert seen.job.history[0].reason.message == (
+        "entered the line for 1 ml.p5.48xlarge; runs without the warm pool that it asks for (KeepAlivePeriodInSeconds)"
+    )
+    world.tick()
+    _, sent = next(call for call in world.calls if call[0] == "CreateTrainingJob")
+    assert sent["ResourceConfig"] == on(1)
+
+
 def test_an_unknown_refusal_is_told_not_repeated(world: World) -> None:
     fail_once(world, "CreateTrainingJob", AwsError("SomethingNew", "never heard of it"))
     with pytest.raises(LaunchRefused, match="never heard of it"):

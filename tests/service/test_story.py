@@ -12,6 +12,7 @@ from headway.verify import verify
 from headway_service import transitions
 from headway_service.errors import Conflict, JobEnded, NameInUse
 from headway_service.ledger import read_ledger, read_snapshot
+from headway_service.listing import Wanted
 from headway_service.ports import Change, Sighting
 from headway_service.records import PoolRecord, ReservationRecord
 from headway_service.sightings import sighting_of
@@ -25,7 +26,7 @@ def world() -> World:
 
 
 def line(world: World) -> list[str]:
-    return [seen.job.job_name for seen in world.desk.jobs(WAITING, 100, None)[0]]
+    return [seen.job.job_name for seen in world.desk.jobs(Wanted(states=WAITING), 100, None)[0]]
 
 
 def test_the_founding_story_plays_from_submit_to_an_empty_queue(world: World) -> None:
@@ -62,7 +63,7 @@ def test_the_founding_story_plays_from_submit_to_an_empty_queue(world: World) ->
     world.pass_time(20_000)
     world.check()
     assert set(world.states("job1", "job2", "job3", "job4").values()) == {"completed"}
-    assert world.desk.jobs(WAITING | HOLDING, 100, None) == ([], None)
+    assert world.desk.jobs(Wanted(states=WAITING | HOLDING), 100, None) == ([], None)
     assert world.called("CreateTrainingJob")[-1] == "job3"
     ledger = read_ledger(world.table)
     assert not ledger.attempts
@@ -192,6 +193,19 @@ def test_the_same_request_again_is_the_same_job_and_another_one_is_refused(world
     assert again.job.entry_time == first.job.entry_time
     with pytest.raises(NameInUse, match="choose a new name"):
         world.desk.submit(request("a", 2), None)
+
+
+@pytest.mark.parametrize(
+    ("first", "again", "new"),
+    [("k", "k", True), ("k", "l", False), ("k", None, False), (None, "k", False), (None, None, False)],
+)
+def test_a_repeated_call_made_the_job_if_it_carries_the_key_of_the_one_that_did(
+    world: World, first: str | None, again: str | None, new: bool
+) -> None:
+    assert world.desk.submit(request("a", 1), None, first)[1] is True
+    assert world.desk.submit(request("a", 1), None, again)[1] is new
+    with pytest.raises(NameInUse):
+        world.desk.submit(request("a", 2), None, again)
 
 
 def test_a_higher_priority_moves_a_waiting_job_to_the_front(world: World) -> None:
@@ -453,9 +467,9 @@ def test_a_job_far_back_is_told_how_many_are_ahead_of_it(world: World) -> None:
     assert (near.place, far.place) == (100, 120)
     assert "99 jobs ahead" in near.reason.message
     assert far.reason.message == "waits behind 119 jobs in line"
-    listed, token = world.desk.jobs(WAITING, 100, None)
+    listed, token = world.desk.jobs(Wanted(states=WAITING), 100, None)
     assert [seen.place for seen in listed] == list(range(1, 101))
-    assert [seen.place for seen in world.desk.jobs(WAITING, 100, token)[0]] == list(range(101, 121))
+    assert [seen.place for seen in world.desk.jobs(Wanted(states=WAITING), 100, token)[0]] == list(range(101, 121))
 
 
 def test_a_job_that_was_started_while_the_snapshot_was_read_is_not_started_again(world: World) -> None:

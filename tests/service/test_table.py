@@ -21,6 +21,7 @@ from headway_service.ports import (
     Change,
     Check,
     Condition,
+    Contains,
     Delete,
     Equals,
     Key,
@@ -28,6 +29,7 @@ from headway_service.ports import (
     Put,
     Table,
     Write,
+    position_of,
 )
 from tests.service.schema import SCHEMA
 
@@ -123,6 +125,9 @@ CONDITIONS: list[tuple[str, Condition, bool, bool]] = [
     ("at least more", AtLeast("free", 3), False, False),
     ("at least a negative number", AtLeast("free", -1), True, False),
     ("at least of a missing attribute", AtLeast("nothing", -1), False, False),
+    ("a part of a text", Contains("state", "o"), True, False),
+    ("a part in another case", Contains("state", "O"), False, False),
+    ("a part of a missing attribute", Contains("nothing", "o"), False, False),
     ("one of several", OneOf("state", ("off", "on")), True, False),
     ("none of several", OneOf("state", ("off", "out")), False, False),
 ]
@@ -207,16 +212,19 @@ def test_of_writers_at_once_exactly_one_wins(table: Table) -> None:
     assert len(table.query("log", limit=10)) == 1
 
 
-def listed(name: str, key: str, state: str) -> Put:
-    return put(f"job#{name}", "job", listing="waiting", listingKey=key, jobState=state, jobName=name)
+def listed(name: str, key: str, state: str, **attributes: Any) -> Put:
+    return put(f"job#{name}", "job", listing="waiting", listingKey=key, jobState=state, jobName=name, **attributes)
 
 
-def names(table: Table, *, states: tuple[str, ...], limit: int, descending: bool = False) -> list[list[str]]:
+def names(
+    table: Table, *conditions: Condition, states: tuple[str, ...] = ("pending",), limit: int, descending: bool = False
+) -> list[list[str]]:
     """The names on each page."""
     pages: list[list[str]] = []
     after = None
+    where = [OneOf("jobState", states), *conditions]
     for _ in range(20):
-        page = table.listing("waiting", states=states, after=after, limit=limit, descending=descending)
+        page = table.listing("waiting", where=where, after=after, limit=limit, descending=descending)
         pages.append([item["jobName"] for item in page.items])
         after = page.after
         if after is None:
@@ -242,3 +250,30 @@ def test_a_listing_is_filtered_by_state_and_goes_on_past_what_it_leaves_out(tabl
     assert [n for page in names(table, states=("preempted", "pending"), limit=4) for n in page] == [
         f"j{i}" for i in range(6)
     ]
+
+
+def test_a_listing_holds_only_jobs_of_which_every_condition_holds(table: Table) -> None:
+    owners = {"bert-1": "ada", "bert-2": "bob", "Bert-3": "ada", "gpt-4": "ada"}
+    for key, (name, owner) in enumerate(owners.items()):
+        table.write([listed(name, f"{key}", "pending", owner=owner, team="a" if name == "gpt-4" else "")])
+    table.write([listed("nobodys", "9", "pending")])
+
+    def found(*conditions: Condition) -> list[str]:
+        return [name for page in names(table, *conditions, limit=2) for name in page]
+
+    assert found(Equals("owner", "ada")) == ["bert-1", "Bert-3", "gpt-4"]
+    assert found(Equals("owner", "ada"), Contains("jobName", "ert")) == ["bert-1", "Bert-3"]
+    assert found(Contains("jobName", "bert"), Equals("owner", "ada")) == ["bert-1"]
+    assert found(Equals("team", "a")) == ["gpt-4"]
+    assert found(Equals("owner", "ada"), Equals("owner", "bob")) == []
+
+
+def test_a_listing_goes_on_after_any_job_of_it(table: Table) -> None:
+    for i in range(4):
+        table.write([listed(f"j{i}", f"{i}", "pending")])
+    where = [OneOf("jobState", ("pending",))]
+    for descending, following in ((False, ["j2", "j3"]), (True, ["j0"])):
+        first = table.listing("waiting", where=where, after=None, limit=9, descending=descending).items
+        (second,) = (item for item in first if item["jobName"] == "j1")
+        rest = table.listing("waiting", where=where, after=position_of(second), limit=9, descending=descending)
+        assert [item["jobName"] for item in rest.items] == following

@@ -11,6 +11,7 @@ import pytest
 from headway.lifecycle import WAITING
 from headway_service.errors import InvalidRequest
 from headway_service.ledger import read_ledger
+from headway_service.listing import Wanted
 from headway_service.pools import TEAM_KEPT_MS
 from headway_service.tick import Ticker
 from tests.service.world import DAY_S, P5, World, on
@@ -54,7 +55,7 @@ def test_a_team_borrows_what_the_other_leaves_free_and_gives_it_back_when_asked(
     world.pass_time(130)
     world.check()
     assert world.states("b0") == {"b0": "running"}
-    assert [seen.job.job_name for seen in world.desk.jobs(WAITING, 9, None)[0]] == sorted(stopping)
+    assert [seen.job.job_name for seen in world.desk.jobs(Wanted(states=WAITING), 9, None)[0]] == sorted(stopping)
     # What a waits for now is beyond its guarantee, so it reclaims nothing, and the two do not go back and forth.
     world.tick()
     assert world.states("b0") == {"b0": "running"}

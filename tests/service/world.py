@@ -15,6 +15,7 @@ from headway_sandbox.stub_client import stub_client
 from headway_service.configuration import Configuration
 from headway_service.desk import Desk
 from headway_service.explanation import Seen
+from headway_service.foresight import Foresight
 from headway_service.launching import Launcher
 from headway_service.ledger import read_ledger
 from headway_service.memory import MemoryTable
@@ -74,6 +75,7 @@ class World:
             configuration=self.configured,
             retention_s=30 * DAY_S,
         )
+        self.foresight = Foresight(table=self.table, clock=self.clock, configuration=self.configured, desk=self.desk)
 
     def _call_sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         self.calls.append((operation, dict(request)))

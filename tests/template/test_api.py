@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from headway_service import openapi
+
 ROUTES = {
     ("post", "/jobs"),
     ("post", "/add-job"),
@@ -12,12 +14,20 @@ ROUTES = {
     ("get", "/jobs/{name}"),
     ("delete", "/jobs/{name}"),
     ("patch", "/jobs/{name}"),
+    ("post", "/jobs/{name}/hold"),
+    ("post", "/jobs/{name}/release"),
+    ("get", "/jobs/{name}/explanation"),
+    ("post", "/job-batches"),
+    ("get", "/forecast"),
+    ("post", "/what-if"),
     ("get", "/capacity"),
     ("get", "/rogue-jobs"),
     ("get", "/config"),
     ("put", "/config"),
     ("get", "/dead-letters"),
     ("post", "/dead-letters/redrive"),
+    ("get", "/version"),
+    ("get", "/openapi.json"),
 }
 ENDPOINTS = ["vpce-0123456789abcdef0", "vpce-0fedcba9876543210"]
 
@@ -77,6 +87,11 @@ def test_the_resource_policy_allows_only_the_account_so_that_callers_need_a_poli
 def test_the_api_has_exactly_the_routes_of_its_contract(api):
     routes = {(method, path) for path, methods in api["Body"]["paths"].items() for method in methods}
     assert routes == ROUTES
+
+
+def test_the_openapi_document_tells_of_exactly_these_routes():
+    paths = openapi.document()["paths"]
+    assert {(method, path) for path, methods in paths.items() for method in methods} == ROUTES
 
 
 @pytest.mark.parametrize(("method", "path"), sorted(ROUTES))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,7 +20,13 @@ STOP_MS = 120_000
 
 
 class UnknownChange(HeadwayError):
-    """A change names a job or a pool that the snapshot does not hold."""
+    """A change names a job or a pool that the snapshot does not hold.
+
+    Attributes:
+        index: which of the changes, from 0 on.
+    """
+
+    index = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,7 +111,12 @@ def by_limits(snapshot: Snapshot) -> RunTime:
 
 
 def forecast(
-    snapshot: Snapshot, run_time: RunTime | None = None, *, stop_ms: int = STOP_MS, steps: int = MAX_FORECAST_STEPS
+    snapshot: Snapshot,
+    run_time: RunTime | None = None,
+    *,
+    stop_ms: int = STOP_MS,
+    steps: int = MAX_FORECAST_STEPS,
+    awaited: Collection[str] | None = None,
 ) -> Forecast:
     """When each waiting job is expected to start.
 
@@ -115,6 +126,7 @@ def forecast(
             limits.
         stop_ms: what a preempted attempt takes to end, ms.
         steps: instants to look ahead, at most :data:`MAX_FORECAST_STEPS`.
+        awaited: looks ahead only until these have started; by default all.
     """
     starts: dict[str, int | None] = dict.fromkeys((job.name for job in snapshot.waiting), None)
 
@@ -129,14 +141,24 @@ def forecast(
     )
     course.settle()
     for _ in range(min(steps, MAX_FORECAST_STEPS)):
-        if None not in starts.values() or not course.step():
+        if not _lacks(starts, awaited) or not course.step():
             break
-    more = None in starts.values() and course.next_ms is not None
+    more = _lacks(starts, awaited) and course.next_ms is not None
     return Forecast(starts=starts, until_ms=course.now_ms if more else None)
 
 
+def _lacks(starts: Mapping[str, int | None], awaited: Collection[str] | None) -> bool:
+    """Whether the start of a job that is awaited is not known yet."""
+    return None in starts.values() if awaited is None else any(starts.get(name) is None for name in awaited)
+
+
 def what_if(
-    snapshot: Snapshot, changes: Iterable[Change], run_time: RunTime | None = None, *, stop_ms: int = STOP_MS
+    snapshot: Snapshot,
+    changes: Iterable[Change],
+    run_time: RunTime | None = None,
+    *,
+    stop_ms: int = STOP_MS,
+    steps: int = MAX_FORECAST_STEPS,
 ) -> WhatIf:
     """What changes would do: who starts, who is preempted, how waits change. Nothing is changed.
 
@@ -145,18 +167,32 @@ def what_if(
         changes: applied in order.
         run_time: as in :func:`forecast`.
         stop_ms: as in :func:`forecast`.
+        steps: as in :func:`forecast`.
 
     Raises:
         UnknownChange: a change names a job that does not wait or run, or submits one whose name is taken.
     """
-    changed = snapshot
-    for change in changes:
-        changed = _apply(changed, change)
+    changed = with_changes(snapshot, changes)
     return WhatIf(
         plan=schedule(changed),
-        before=forecast(snapshot, run_time, stop_ms=stop_ms),
-        after=forecast(changed, run_time, stop_ms=stop_ms),
+        before=forecast(snapshot, run_time, stop_ms=stop_ms, steps=steps),
+        after=forecast(changed, run_time, stop_ms=stop_ms, steps=steps),
     )
+
+
+def with_changes(snapshot: Snapshot, changes: Iterable[Change]) -> Snapshot:
+    """The queue as it would be after changes, applied in order.
+
+    Raises:
+        UnknownChange: as :func:`what_if`.
+    """
+    for index, change in enumerate(changes):
+        try:
+            snapshot = _apply(snapshot, change)
+        except UnknownChange as error:
+            error.index = index
+            raise
+    return snapshot
 
 
 def _apply(snapshot: Snapshot, change: Change) -> Snapshot:

@@ -40,6 +40,8 @@ class ReasonCode(StrEnum):
     RETURNED_TO_LINE = "ReturnedToLine"
     RESERVATION_RELEASED = "ReservationReleased"
     PRIORITY_CHANGED = "PriorityChanged"
+    HELD = "Held"
+    RELEASED = "Released"
     STOP_REQUESTED = "StopRequested"
     # What the policy noticed of a running job, and perhaps stops it for.
     BREAKS_RULES = "BreaksRules"
@@ -83,6 +85,24 @@ class Reason:
     def __post_init__(self) -> None:
         if len(self.message) > MAX_MESSAGE_CHARS:
             object.__setattr__(self, "message", self.message[: MAX_MESSAGE_CHARS - 1] + "…")
+
+
+def entered(demand: Demand, *, warm_pool: bool = False) -> Reason:
+    """The job has come into the queue; its request may ask for a warm pool, which it does not get."""
+    without = "; runs without the warm pool that it asks for (KeepAlivePeriodInSeconds)" if warm_pool else ""
+    return Reason(code=ReasonCode.ENTERED, message=f"entered the line for {describe(demand)}{without}")
+
+
+def held(job: str, by: str) -> Reason:
+    """Somebody has taken the job out of the line until further notice; ``by`` says who, empty if nobody knows."""
+    message = f"held on request{_of(by)}; `headway release {job}` puts it back at its place in line"
+    return Reason(code=ReasonCode.HELD, message=message)
+
+
+def released(by: str) -> Reason:
+    """Somebody has put the job back into the line."""
+    message = f"released on request{_of(by)}; stands at its old place in line again"
+    return Reason(code=ReasonCode.RELEASED, message=message)
 
 
 def started(demand: Demand) -> Reason:
@@ -276,6 +296,10 @@ def clock_time(time_ms: int, now_ms: int) -> str:
     """A time of day, with the date if that is another one than today's; UTC."""
     time, now = datetime.fromtimestamp(time_ms / 1000, UTC), datetime.fromtimestamp(now_ms / 1000, UTC)
     return f"{time:%H:%M}" if time.date() == now.date() else f"{time:%Y-%m-%d %H:%M}"
+
+
+def _of(who: str) -> str:
+    return f" of {who}" if who else ""
 
 
 def _first_to_end(holders: tuple[Allocation, ...]) -> list[Allocation]:

@@ -57,6 +57,8 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
     ),
     ReasonCode.RETURNED_TO_LINE: Remedy(),
     ReasonCode.PRIORITY_CHANGED: Remedy(),
+    ReasonCode.HELD: Remedy(),
+    ReasonCode.RELEASED: Remedy(),
     ReasonCode.STOP_REQUESTED: Remedy(),
     ReasonCode.BREAKS_RULES: Remedy(
         told=True,

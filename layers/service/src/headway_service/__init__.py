@@ -1,1 +1,3 @@
 """The AWS side of Headway: admission, the store, launching and observing SageMaker training jobs."""
+
+__version__ = "0.1.0"

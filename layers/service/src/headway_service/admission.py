@@ -11,7 +11,7 @@ from typing import Any
 from headway.capacity import describe
 from headway.rules import DEFAULT_RUN_TIME_S, TrainingJob, tags_in, violations
 from headway_service import shapes
-from headway_service.configuration import DEFAULT_TEAM, Configuration
+from headway_service.configuration import DEFAULT_TEAM, Configuration, WarmPools
 from headway_service.errors import FieldError, ImpossibleDemand, InvalidRequest, RequestTooLarge, RuleViolation
 
 MAX_REQUEST_BYTES = 400_000
@@ -55,6 +55,8 @@ class Admitted:
     preemptible: bool = True
     #: The same if it runs on demand, though it asks for spot instances; None if it does not ask for them.
     on_demand_limit_ms: int | None = None
+    #: Whether it asks for a warm pool, which it is launched without.
+    warm_pool: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,6 +118,7 @@ def admit(request: Any, configuration: Configuration) -> Admitted:
         limit_ms=limit_ms(request, configuration),
         preemptible=_preemptible(tags),
         on_demand_limit_ms=limit_ms(on_demand(request), configuration) if spot else None,
+        warm_pool=_asks_for_warm_pool(request),
     )
 
 
@@ -131,6 +134,13 @@ def on_demand(request: Mapping[str, Any]) -> dict[str, Any]:
     return changed
 
 
+def without_warm_pool(request: Mapping[str, Any]) -> dict[str, Any]:
+    """A request as one whose training job leaves no warm pool, which would hold its instances after its end."""
+    resources = request["ResourceConfig"].items()
+    kept = {name: value for name, value in resources if name != "KeepAlivePeriodInSeconds"}
+    return {**request, "ResourceConfig": kept}
+
+
 def review(request: Mapping[str, Any], configuration: Configuration) -> Review:
     """All that is wrong with a request."""
     errors = shapes.check(request)
@@ -138,7 +148,7 @@ def review(request: Mapping[str, Any], configuration: Configuration) -> Review:
     if _sound("Tags", errors):
         errors += _tag_errors(request, configuration)
     if _sound("ResourceConfig", errors):
-        errors += _resource_errors(request)
+        errors += _resource_errors(request, configuration)
     if _sound("EnableManagedSpotTraining", errors) and _sound("StoppingCondition", errors):
         errors += _spot_errors(request)
     job = as_ruled(request, tags_in(request.get("Tags")), configuration)
@@ -239,7 +249,7 @@ def _team_errors(request: Mapping[str, Any], configuration: Configuration) -> It
         yield FieldError(field="Tags", message=f"names no team: add the tag 'team' with one of {known}")
 
 
-def _resource_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
+def _resource_errors(request: Mapping[str, Any], configuration: Configuration) -> Iterator[FieldError]:
     resources = request.get("ResourceConfig")
     if resources is None:
         yield FieldError(
@@ -264,11 +274,15 @@ def _resource_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
             field="ResourceConfig.InstanceCount",
             message=f"is {resources.get('InstanceCount', 'missing')}; a job needs at least 1 instance",
         )
-    if resources.get("KeepAlivePeriodInSeconds", 0) > 0:
+    if configuration.warm_pools is WarmPools.REFUSE and _asks_for_warm_pool(request):
         yield FieldError(
             field="ResourceConfig.KeepAlivePeriodInSeconds",
-            message="asks for a warm pool, which would hold instances that the queue counts as free: remove it",
+            message="asks for a warm pool, which would hold instances that others wait for (warmPools): remove it",
         )
+
+
+def _asks_for_warm_pool(request: Mapping[str, Any]) -> bool:
+    return bool(request["ResourceConfig"].get("KeepAlivePeriodInSeconds", 0) > 0)
 
 
 def _group_errors(resources: Mapping[str, Any]) -> Iterator[FieldError]:

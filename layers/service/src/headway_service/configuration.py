@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import Field, Strict, StringConstraints, ValidationError, model_validator
@@ -144,6 +145,14 @@ class Rogues(Document):
     action: Annotated[OnStart, Strict(strict=False)] = OnStart.REPORT
 
 
+class WarmPools(StrEnum):
+    """What is done about requests that ask for a warm pool (KeepAlivePeriodInSeconds)."""
+
+    #: The job is launched without it.
+    LEAVE_OUT = "leaveOut"
+    REFUSE = "refuse"
+
+
 class Ageing(Document):
     """A waiting job gains one priority for each interval that it has waited, up to a cap."""
 
@@ -163,6 +172,7 @@ class Configuration(Document):
     #: By kind of failure. What is named replaces the default for that kind; the others keep theirs.
     retries: dict[Annotated[FailureKind, Strict(strict=False)], Retry] = Field(default_factory=dict)
     spot: Spot = Spot()
+    warm_pools: Annotated[WarmPools, Strict(strict=False)] = WarmPools.LEAVE_OUT
     #: On the use of running jobs, by name. What is named replaces the default of that name; null switches it off.
     watches: dict[watch_notation.WatchName, watch_notation.Watch | None] = Field(
         default_factory=dict, max_length=watch_notation.MAX_WATCHES

@@ -1,25 +1,35 @@
-"""What people ask of the queue: submit, list, show, stop, change the priority, see the capacity."""
+"""What people ask of the queue: submit, list, show, stop, hold, change the priority, see the capacity."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headway.capacity import describe, total
+from headway import reasons
+from headway.capacity import total
 from headway.errors import InvalidTransition
 from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
-from headway.ordering import handicap_ms
 from headway.reasons import Reason, ReasonCode
 from headway.watches import Coverage
 from headway_service import transitions
 from headway_service.admission import admit
 from headway_service.configuration import Configuration
-from headway_service.errors import Busy, Conflict, FieldError, InvalidRequest, JobEnded, JobNotFound, NameInUse
+from headway_service.entry import new_job
+from headway_service.errors import (
+    Busy,
+    Conflict,
+    FieldError,
+    InvalidRequest,
+    JobEnded,
+    NameInUse,
+    NotWaiting,
+)
 from headway_service.explanation import MAX_PLACE, Explainer, Seen
 from headway_service.ledger import Ledger, read_ledger
-from headway_service.listing import list_jobs
+from headway_service.listing import Wanted, list_jobs
 from headway_service.log import logger
+from headway_service.lookup import job_named, live_attempt_of
 from headway_service.observation import MAX_TRIES
 from headway_service.ports import Table, Wake
 from headway_service.records import (
@@ -27,11 +37,10 @@ from headway_service.records import (
     AttemptRecord,
     JobRecord,
     LineEntry,
-    ReasonRecord,
     ReservationRecord,
     RogueRecord,
-    Step,
     StopCause,
+    TeamRecord,
     request_in,
     request_key,
 )
@@ -84,11 +93,17 @@ class Desk:
         self._retention_s = retention_s
         self._explainer = Explainer(table, clock, lambda: configuration().policy())
 
-    def submit(self, request: Any, owner: str | None) -> tuple[Seen, bool]:
+    def submit(self, request: Any, owner: str | None, key: str | None = None) -> tuple[Seen, bool]:
         """Accept a CreateTrainingJob request into the queue.
 
+        Args:
+            request: the request as decoded from JSON.
+            owner: ARN of the caller.
+            key: by which the caller knows the call again when it is repeated.
+
         Returns:
-            The job, and whether it is new: the same request under the same name is the same job.
+            The job, and whether this call made it, or an earlier one with the same key: the same request under the
+            same name is the same job.
 
         Raises:
             InvalidRequest, RequestTooLarge, RuleViolation, ImpossibleDemand: see
@@ -97,25 +112,7 @@ class Desk:
         """
         configuration = self._configuration()
         admitted = admit(request, configuration)
-        now_ms = self._clock()
-        reason = ReasonRecord(code=ReasonCode.ENTERED, message=f"entered the line for {describe(admitted.demand)}")
-        job = JobRecord(
-            job_name=admitted.name,
-            job_state=JobState.PENDING,
-            priority=admitted.priority,
-            entry_time=now_ms,
-            handicap_ms=handicap_ms(admitted.limit_ms, configuration.policy()),
-            demand=dict(admitted.demand),
-            checkpoints=admitted.checkpoints,
-            team=admitted.team,
-            limit_ms=admitted.limit_ms,
-            preemptible=admitted.preemptible,
-            on_demand_limit_ms=admitted.on_demand_limit_ms,
-            owner=owner,
-            request_digest=admitted.digest,
-            reason=reason,
-            history=(Step(time_ms=now_ms, job_state=JobState.PENDING, reason=reason),),
-        )
+        job = new_job(admitted, configuration.policy(), owner=owner, key=key, now_ms=self._clock())
         try:
             self._table.write(transitions.accept(job, admitted.request))
         except Conflict:
@@ -127,10 +124,10 @@ class Desk:
                 ) from None
             # The first call may have died before it woke anybody.
             self._wake("submitted again")
-            return self._seen(known), False
+            return self._seen(known), key is not None and known.idempotency_key == key
         logger.info("accepted", extra={"job": job.job_name, "priority": job.priority, "demand": job.demand})
         self._wake("submitted")
-        return Seen(job=job, place=self._explainer.place(job), reason=reason), True
+        return Seen(job=job, place=self._explainer.place(job), reason=job.reason), True
 
     def show(self, name: str) -> tuple[Seen, AttemptRecord | None, Mapping[str, Any], tuple[Coverage, ...]]:
         """A job with its live attempt, its request, and how that attempt is watched.
@@ -145,9 +142,9 @@ class Desk:
         covered = coverage_of(attempt, request, self._configuration()) if attempt else ()
         return self._seen(job), attempt, request, covered
 
-    def jobs(self, states: Collection[JobState], limit: int, token: str | None) -> tuple[Sequence[Seen], str | None]:
-        """A page of the jobs in these states, explained; see :func:`headway_service.listing.list_jobs`."""
-        jobs, following = list_jobs(self._table, states, limit, token)
+    def jobs(self, wanted: Wanted, limit: int, token: str | None) -> tuple[Sequence[Seen], str | None]:
+        """A page of the jobs that are wanted, explained; see :func:`headway_service.listing.list_jobs`."""
+        jobs, following = list_jobs(self._table, wanted, limit, token)
         return self._explainer.explain(jobs), following
 
     def stop(self, name: str) -> tuple[Seen, bool]:
@@ -196,12 +193,10 @@ class Desk:
             Busy: others keep changing it.
         """
         configuration = self._configuration()
-        _require_priority(priority, configuration.priority.maximum)
+        require_priority(priority, configuration.priority.maximum)
         for _ in range(MAX_TRIES):
-            job = self._job(name)
-            _require_priority(priority, configuration.max_priority(job.team), job.team)
-            if job.job_state in TERMINAL:
-                raise JobEnded(f"`{name}` has {job.job_state} already: its priority does not matter any more")
+            job = self._unended(name, "its priority does not matter any more")
+            require_priority(priority, configuration.max_priority(job.team), job.team)
             if job.priority == priority:
                 return self._seen(job)
             attempt = self._attempt(job)
@@ -217,6 +212,66 @@ class Desk:
                 continue
             self._wake("priority changed")
             return self._seen(changed)
+        raise Busy(f"`{name}` keeps changing; try again in a moment")
+
+    def hold(self, name: str, by: str | None) -> Seen:
+        """Take a waiting job out of the line until it is released. Holding a held job is no error.
+
+        Args:
+            name: of the job.
+            by: ARN of the caller.
+
+        Raises:
+            JobNotFound: there is none of that name.
+            JobEnded: it has ended.
+            NotWaiting: it holds instances.
+            Busy: others keep changing it.
+        """
+        for _ in range(MAX_TRIES):
+            job = self._unended(name, "there is nothing to hold")
+            if job.job_state in HOLDING:
+                raise NotWaiting(
+                    f"`{name}` is {job.job_state}, and only a job that waits can be held: stop it, or wait until it "
+                    "waits again"
+                )
+            if job.held:
+                return self._seen(job)
+            now_ms, reason = self._clock(), reasons.held(name, _who(by))
+            try:
+                held, writes = transitions.hold(job, self._reservation(name), reason, now_ms)
+                self._table.write(writes)
+            except Conflict:
+                continue
+            # Those behind it may go first now.
+            self._wake("held")
+            return self._seen(held)
+        raise Busy(f"`{name}` keeps changing; try again in a moment")
+
+    def release(self, name: str, by: str | None) -> Seen:
+        """Put a held job back into the line. Releasing a job that is not held is no error.
+
+        Args:
+            name: of the job.
+            by: ARN of the caller.
+
+        Raises:
+            JobNotFound: there is none of that name.
+            JobEnded: it has ended.
+            Busy: others keep changing it.
+        """
+        for _ in range(MAX_TRIES):
+            job = self._unended(name, "there is nothing to release")
+            if not job.held:
+                return self._seen(job)
+            item = self._table.get(TeamRecord.key(job.team)) if job.team else None
+            team = TeamRecord.parse(item) if item else None
+            try:
+                released, writes = transitions.release(job, team, reasons.released(_who(by)), self._clock())
+                self._table.write(writes)
+            except Conflict:
+                continue
+            self._wake("released")
+            return self._seen(released)
         raise Busy(f"`{name}` keeps changing; try again in a moment")
 
     def capacity(self) -> list[PoolUse]:
@@ -261,29 +316,42 @@ class Desk:
         return found
 
     def _stop_waiting(self, job: JobRecord, now_ms: int) -> None:
-        item = self._table.get(ReservationRecord.key(job.job_name))
-        reservation = ReservationRecord.parse(item) if item else None
         reason = Reason(code=ReasonCode.STOPPED, message="stopped on request while it waited")
         expires_at = now_ms // 1000 + self._retention_s
+        reservation = self._reservation(job.job_name)
         self._table.write(transitions.stop_waiting(job, reservation, reason, now_ms, expires_at))
 
     def _seen(self, job: JobRecord) -> Seen:
         return self._explainer.explain([job])[0]
 
     def _job(self, name: str) -> JobRecord:
-        item = self._table.get(JobRecord.key(name))
-        if item is None:
-            raise JobNotFound(f"there is no job `{name}` in the queue: check the name, or list the queue")
-        return JobRecord.parse(item)
+        return job_named(self._table, name)
+
+    def _unended(self, name: str, so: str) -> JobRecord:
+        job = self._job(name)
+        if job.job_state in TERMINAL:
+            raise JobEnded(f"`{name}` has {job.job_state} already: {so}")
+        return job
+
+    def _reservation(self, job: str) -> ReservationRecord | None:
+        item = self._table.get(ReservationRecord.key(job))
+        return ReservationRecord.parse(item) if item else None
 
     def _attempt(self, job: JobRecord) -> AttemptRecord | None:
-        if job.live_attempt is None:
-            return None
-        item = self._table.get(AttemptRecord.key(job.live_attempt))
-        return AttemptRecord.parse(item) if item else None
+        return live_attempt_of(self._table, job)
 
 
-def _require_priority(priority: int, most: int, team: str = "") -> None:
+def _who(caller: str | None) -> str:
+    """A caller in words: what the ARN says beyond the account, e.g. ``user/ada``."""
+    return (caller or "").rpartition(":")[2]
+
+
+def require_priority(priority: int, most: int, team: str = "") -> None:
+    """Check a priority that somebody gives to a job.
+
+    Raises:
+        InvalidRequest: it is none, or above the highest that is allowed, of that team if one is named.
+    """
     if not 0 <= priority <= most:
         of_team = f" for the team {team}" if team else ""
         message = f"is {priority}; a priority is a whole number from 0 to {most}{of_team}, higher goes first"

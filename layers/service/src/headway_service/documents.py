@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
+from http import HTTPStatus
+from typing import Any, overload
 
+from headway.lifecycle import AttemptState
 from headway.watches import Coverage
+from headway_service import answers
+from headway_service.batches import Taken
 from headway_service.dead_letters import ReadLetter, Redrive
 from headway_service.desk import PoolUse
 from headway_service.errors import RequestError
 from headway_service.explanation import Seen
+from headway_service.foresight import Consequences, DryRun, Explanation, Move, Outlook
 from headway_service.letters import Illegible, Lost
 from headway_service.records import AttemptRecord, EndedAttempt, ReasonRecord, RogueRecord
 
 
-def job_document(seen: Seen) -> dict[str, Any]:
+def job_document(seen: Seen) -> answers.Job:
     """A job."""
     job = seen.job
     return {
         "jobName": job.job_name,
         "jobState": job.job_state,
+        "held": job.held,
         "priority": job.priority,
         "entryTime": _time(job.entry_time),
         "demand": job.demand,
@@ -31,19 +36,24 @@ def job_document(seen: Seen) -> dict[str, Any]:
         "reason": _reason(seen.reason),
         "attemptCount": job.attempt_count,
         "liveAttempt": job.live_attempt,
+        "preemptions": job.preemption_count,
+        "startedTime": _time(job.usage.started_ms),
         "endedTime": _time(job.ended_ms),
+        "instanceSeconds": {pool: held_ms // 1000 for pool, held_ms in job.usage.instance_ms.items()},
     }
 
 
 def whole_job_document(
     seen: Seen, attempt: AttemptRecord | None, request: Mapping[str, Any], covered: Iterable[Coverage]
-) -> dict[str, Any]:
+) -> answers.WholeJob:
     """A job with its attempts, its history and its request, and how its live attempt is watched."""
     attempts = [_ended_attempt(ended) for ended in seen.job.attempts]
     if attempt is not None:
         attempts.append(_live_attempt(attempt))
-    watches = [{"watch": each.watch.name, "hosts": len(each.alarms), "note": each.note or None} for each in covered]
-    history = [
+    watches: list[answers.Watched] = [
+        {"watch": each.watch.name, "hosts": len(each.alarms), "note": each.note or None} for each in covered
+    ]
+    history: list[answers.Step] = [
         {
             "time": _time(step.time_ms),
             "jobState": step.job_state,
@@ -61,12 +71,21 @@ def whole_job_document(
     }
 
 
-def pool_document(use: PoolUse) -> dict[str, Any]:
+def pool_document(use: PoolUse) -> answers.Pool:
     """A pool."""
-    return asdict(use)
+    return {
+        "pool": use.pool,
+        "size": use.size,
+        "allocated": use.allocated,
+        "stopping": use.stopping,
+        "reserved": use.reserved,
+        "rogue": use.rogue,
+        "free": use.free,
+        "waiting": use.waiting,
+    }
 
 
-def rogue_document(rogue: RogueRecord) -> dict[str, Any]:
+def rogue_document(rogue: RogueRecord) -> answers.RogueJob:
     """A training job that did not come through the queue."""
     return {
         "trainingJobName": rogue.training_job_name,
@@ -80,7 +99,7 @@ def rogue_document(rogue: RogueRecord) -> dict[str, Any]:
     }
 
 
-def letter_document(read: ReadLetter) -> dict[str, Any]:
+def letter_document(read: ReadLetter) -> answers.Letter:
     """A dead letter."""
     content = read.content
     return {
@@ -95,7 +114,7 @@ def letter_document(read: ReadLetter) -> dict[str, Any]:
     }
 
 
-def redrive_document(done: Redrive) -> dict[str, Any]:
+def redrive_document(done: Redrive) -> answers.Redriven:
     """What a redrive did."""
     return {
         "redriven": done.redriven,
@@ -114,17 +133,109 @@ def redrive_document(done: Redrive) -> dict[str, Any]:
     }
 
 
-def error_document(error: RequestError, request_id: str) -> dict[str, Any]:
+def dry_run_document(found: DryRun) -> answers.DryRun:
+    """A dry run."""
+    return {
+        "dryRun": True,
+        "job": job_document(found.seen),
+        "expectedStart": _time(found.expected_start_ms),
+        "preempts": list(found.preempts),
+        "delays": [_move(move) for move in found.delays],
+        "note": found.note,
+    }
+
+
+def batch_document(results: Iterable[Taken | RequestError]) -> answers.BatchResults:
+    """What became of each request of a batch."""
+    return {"results": [_batch_result(each) for each in results]}
+
+
+def explanation_document(found: Explanation) -> answers.Explanation:
+    """Why a job is where it is."""
+    job = found.seen.job
+    return {
+        "jobName": job.job_name,
+        "jobState": job.job_state,
+        "held": job.held,
+        "place": found.seen.place,
+        "reason": _reason(found.seen.reason),
+        "expectedStart": _time(found.expected_start_ms),
+        "expectedEnd": _time(found.expected_end_ms),
+        "note": found.note,
+        "ahead": [
+            {
+                "jobName": each.job,
+                "jobState": each.job_state,
+                "priority": each.priority,
+                "demand": dict(each.demand),
+                "startedTime": _time(each.started_ms),
+                "expectedEnd": _time(each.expected_end_ms),
+            }
+            for each in found.ahead
+        ],
+        "more": found.more,
+        "pools": [pool_document(use) for use in found.pools],
+        "remedy": found.remedy,
+    }
+
+
+def forecast_document(found: Outlook) -> answers.Forecast:
+    """When waiting jobs are expected to start."""
+    return {
+        "asOf": _time(found.as_of_ms),
+        "until": _time(found.until_ms),
+        "note": found.note,
+        "jobs": [
+            {
+                "jobName": each.seen.job.job_name,
+                "jobState": each.seen.job.job_state,
+                "place": each.seen.place,
+                "priority": each.seen.job.priority,
+                "demand": each.seen.job.demand,
+                "held": each.seen.job.held,
+                "expectedStart": _time(each.start_ms),
+            }
+            for each in found.jobs
+        ],
+        "more": found.more,
+    }
+
+
+def consequences_document(found: Consequences) -> answers.Consequences:
+    """What changes would do."""
+    return {
+        "starts": list(found.starts),
+        "preempts": list(found.preempts),
+        "moved": [_move(move) for move in found.moved],
+        "note": found.note,
+    }
+
+
+def error_document(error: RequestError, request_id: str) -> answers.Refusal:
     """A refusal."""
-    fields = [{"field": each.field, "message": each.message} for each in error.fields]
-    return {"error": {"code": error.code, "message": str(error), "fields": fields}, "requestId": request_id}
+    return {"error": _error(error), "requestId": request_id}
 
 
-def _ended_attempt(ended: EndedAttempt) -> dict[str, Any]:
+def _error(error: RequestError) -> answers.Error:
+    fields: list[answers.WrongField] = [{"field": each.field, "message": each.message} for each in error.fields]
+    return {"code": error.code, "message": str(error), "fields": fields}
+
+
+def _batch_result(result: Taken | RequestError) -> answers.Taken | answers.Refused:
+    if isinstance(result, RequestError):
+        return {"status": result.status, "error": _error(result)}
+    return {"status": HTTPStatus.CREATED if result.new else HTTPStatus.OK, "job": job_document(result.seen)}
+
+
+def _move(move: Move) -> answers.Delay:
+    return {"jobName": move.job, "before": _time(move.before_ms), "after": _time(move.after_ms)}
+
+
+def _ended_attempt(ended: EndedAttempt) -> answers.Attempt:
     return {
         "attemptName": ended.attempt_name,
         "number": ended.number,
-        "attemptState": "ended",
+        "attemptState": AttemptState.ENDED,
         "trainingJobStatus": ended.training_job_status,
         "secondaryStatus": ended.secondary_status,
         "startedTime": _time(ended.since_ms),
@@ -134,7 +245,7 @@ def _ended_attempt(ended: EndedAttempt) -> dict[str, Any]:
     }
 
 
-def _live_attempt(attempt: AttemptRecord) -> dict[str, Any]:
+def _live_attempt(attempt: AttemptRecord) -> answers.Attempt:
     return {
         "attemptName": attempt.attempt_name,
         "number": attempt.number,
@@ -148,8 +259,16 @@ def _live_attempt(attempt: AttemptRecord) -> dict[str, Any]:
     }
 
 
-def _reason(reason: ReasonRecord) -> dict[str, Any]:
+def _reason(reason: ReasonRecord) -> answers.Reason:
     return {"code": reason.code, "message": reason.message}
+
+
+@overload
+def _time(time_ms: int) -> str: ...
+
+
+@overload
+def _time(time_ms: int | None) -> str | None: ...
 
 
 def _time(time_ms: int | None) -> str | None:

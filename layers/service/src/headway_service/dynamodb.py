@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,6 +20,7 @@ from headway_service.ports import (
     Change,
     Check,
     Condition,
+    Contains,
     Delete,
     Equals,
     Item,
@@ -28,6 +29,7 @@ from headway_service.ports import (
     OneOf,
     Put,
     Write,
+    position_of,
 )
 
 if TYPE_CHECKING:
@@ -101,7 +103,7 @@ class DynamoDBTable:
         self,
         name: str,
         *,
-        states: Collection[str],
+        where: Sequence[Condition],
         after: Mapping[str, str] | None,
         limit: int,
         descending: bool = False,
@@ -111,20 +113,23 @@ class DynamoDBTable:
         if after is not None:
             position = {"listing": name, "sk": "job", **after}
             options["ExclusiveStartKey"] = {attribute: _serialize(value) for attribute, value in position.items()}
-        wanted = {f":state{i}": _serialize(state) for i, state in enumerate(sorted(states))}
+        aliases = _Aliases()
+        filters = " AND ".join(_condition(each, aliases) for each in where)
+        aliases.values[":listing"] = _serialize(name)
         with _answering():
             page = self._client.query(
                 TableName=self._name,
                 IndexName=LISTING_INDEX,
                 KeyConditionExpression="listing = :listing",
-                FilterExpression=f"jobState IN ({', '.join(wanted)})",
-                ExpressionAttributeValues={":listing": _serialize(name), **wanted},
+                FilterExpression=filters,
+                ExpressionAttributeNames=aliases.names,
+                ExpressionAttributeValues=aliases.values,
                 ScanIndexForward=not descending,
                 Limit=limit,
                 **options,
             )
         last = page.get("LastEvaluatedKey")
-        tail = {part: _deserialize(last[part]) for part in ("listingKey", "pk")} if last else None
+        tail = position_of(_item(last)) if last else None
         return ListingPage(items=tuple(_item(item) for item in page["Items"]), after=tail)
 
     def write(self, writes: Sequence[Write]) -> None:
@@ -185,21 +190,10 @@ class DynamoDBTable:
         return cast("TransactWriteItemTypeDef", entry)
 
     def _expressions(self, write: Write) -> dict[str, Any]:
-        """Table name, condition and update of a write. All names are aliased: many are reserved words."""
-        names: dict[str, str] = {}
-        values: dict[str, Any] = {}
+        """Table name, condition and update of a write."""
         expressions: dict[str, Any] = {"TableName": self._name}
-
-        def name(attribute: str) -> str:
-            alias = f"#n{len(names)}"
-            names[alias] = attribute
-            return alias
-
-        def value(content: Any) -> str:
-            alias = f":v{len(values)}"
-            values[alias] = _serialize(content)
-            return alias
-
+        aliases = _Aliases()
+        name, value = aliases.name, aliases.value
         if isinstance(write, Change):
             clauses = []
             if write.sets:
@@ -208,11 +202,11 @@ class DynamoDBTable:
                 clauses.append("ADD " + ", ".join(f"{name(a)} {value(v)}" for a, v in write.adds.items()))
             expressions["UpdateExpression"] = " ".join(clauses)
         if write.requires is not None:
-            expressions["ConditionExpression"] = _condition(write.requires, name, value)
-        if names:
-            expressions["ExpressionAttributeNames"] = names
-        if values:
-            expressions["ExpressionAttributeValues"] = values
+            expressions["ConditionExpression"] = _condition(write.requires, aliases)
+        if aliases.names:
+            expressions["ExpressionAttributeNames"] = aliases.names
+        if aliases.values:
+            expressions["ExpressionAttributeValues"] = aliases.values
         return expressions
 
     def _pages(
@@ -236,7 +230,26 @@ class DynamoDBTable:
             start["ExclusiveStartKey"] = page["LastEvaluatedKey"]
 
 
-def _condition(condition: Condition, name: Any, value: Any) -> str:
+class _Aliases:
+    """What stands for the names and the values in an expression. All names have one: many are reserved words."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.values: dict[str, Any] = {}
+
+    def name(self, attribute: str) -> str:
+        alias = f"#n{len(self.names)}"
+        self.names[alias] = attribute
+        return alias
+
+    def value(self, content: Any) -> str:
+        alias = f":v{len(self.values)}"
+        self.values[alias] = _serialize(content)
+        return alias
+
+
+def _condition(condition: Condition, aliases: _Aliases) -> str:
+    name, value = aliases.name, aliases.value
     match condition:
         case Absent():
             return f"attribute_not_exists({name('pk')})"
@@ -248,6 +261,8 @@ def _condition(condition: Condition, name: Any, value: Any) -> str:
             return f"{name(condition.attribute)} >= {value(condition.value)}"
         case OneOf():
             return f"{name(condition.attribute)} IN ({', '.join(value(each) for each in condition.values)})"
+        case Contains():
+            return f"contains({name(condition.attribute)}, {value(condition.text)})"
 
 
 def _contended(error: ClientError) -> bool:

@@ -88,6 +88,13 @@ class JobEnded(RequestError):
     code = "JobEnded"
 
 
+class NotWaiting(RequestError):
+    """The job holds instances, so it cannot be held."""
+
+    status = HTTPStatus.CONFLICT
+    code = "NotWaiting"
+
+
 class Busy(RequestError):
     """Too many writers at once, or a throttled service; the same call may succeed a moment later."""
 

@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headway import reasons
-from headway.lifecycle import WAITING
 from headway.model import Snapshot
 from headway.ordering import rank_key
-from headway.plan import Start
+from headway.plan import Plan, Start
 from headway.policy import Policy
 from headway.reasons import Reason
 from headway.schedule import schedule
@@ -54,20 +53,20 @@ class Explainer:
 
     def explain(self, jobs: Sequence[JobRecord]) -> list[Seen]:
         """Jobs with their places and the reasons of this moment, in the order given."""
-        waiting = [job for job in jobs if job.job_state in WAITING]
+        waiting = [job for job in jobs if job.in_line]
         if not waiting:
             return [Seen(job=job, place=None, reason=job.reason) for job in jobs]
         ledger = read_ledger(self._table)
         snapshot = read_snapshot(
             self._table, ledger, self._clock(), policy=self._policy(), also=waiting, heads=MAX_EXPLAINED
         )
-        told = _told(snapshot)
+        told = told_by(schedule(snapshot))
         lines = _Lines(self._table, ledger.lines, snapshot)
         seen = []
         for job in jobs:
             place: int | None = None
             reason = job.reason
-            if job.job_state in WAITING:
+            if job.in_line:
                 # A job that the decision did not look at (or that has just been started) is told its place only.
                 place, reason = told.get(job.job_name) or _further_back(lines.place(job))
             seen.append(Seen(job=job, place=place, reason=reason))
@@ -81,9 +80,8 @@ class Explainer:
         return _Lines(self._table, read_lines(self._table)).place(job)
 
 
-def _told(snapshot: Snapshot) -> dict[str, tuple[int, ReasonRecord]]:
-    """Place and reason of the jobs that are among the heads of their lines, as a decision would tell them now."""
-    plan = schedule(snapshot)
+def told_by(plan: Plan) -> dict[str, tuple[int, ReasonRecord]]:
+    """Place and reason of the jobs that are among the heads of their lines, as a decision tells them."""
     told: dict[str, tuple[int, ReasonRecord]] = {}
     ahead: dict[str, int] = {}
     for action in plan.actions:

@@ -15,7 +15,7 @@ from headway.capacity import describe
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.reasons import Reason, ReasonCode
 from headway_service import transitions
-from headway_service.admission import ATTEMPT_TAG, JOB_TAG, on_demand
+from headway_service.admission import ATTEMPT_TAG, JOB_TAG, on_demand, without_warm_pool
 from headway_service.errors import (
     Conflict,
     LaunchPostponed,
@@ -199,7 +199,7 @@ class Launcher:
         item = self._table.get(request_key(attempt.job_name))
         if item is None:
             raise Unclear(f"the request of `{attempt.job_name}` is missing from the table")
-        request = request_in(item)
+        request = without_warm_pool(request_in(item))
         marks = [{"Key": JOB_TAG, "Value": attempt.job_name}, {"Key": ATTEMPT_TAG, "Value": attempt.mark}]
         if attempt.on_demand:
             request = on_demand(request)

@@ -7,7 +7,6 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from headway.lifecycle import WAITING
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.ordering import MAX_PRIORITY, effective_priority, given_priority, held_priority, rank, rank_key
 from headway.policy import DEFAULT_POLICY, Policy
@@ -120,7 +119,7 @@ def read_snapshot(
         ledger: what :func:`read_ledger` gave.
         now_ms: the moment of the decision.
         policy: the rules to decide under.
-        also: jobs to include if they wait, however far back they stand.
+        also: jobs to include if they stand in line, however far back.
         heads: how many heads of each line to read at least.
     """
     sizes = {pool.pool: pool.size for pool in ledger.pools}
@@ -138,7 +137,7 @@ def read_snapshot(
             for job in _heads(table, pool, team, sizes, now_ms, policy, within_reach, share=behind, heads=heads):
                 waiting[job.name] = job
     for record in also:
-        if record.job_state in WAITING:
+        if record.in_line:
             waiting.setdefault(record.job_name, record.waiting())
     # What is reserved stays with its job wherever that stands, so the job has to be seen.
     owed = {each.job_name for each in ledger.reservations} | {
@@ -146,7 +145,7 @@ def read_snapshot(
     }
     for name in sorted(owed - waiting.keys()):
         item = table.get(JobRecord.key(name))
-        if item is not None and (owner := JobRecord.parse(item)).job_state in WAITING:
+        if item is not None and (owner := JobRecord.parse(item)).in_line:
             waiting[name] = owner.waiting()
     # Ledger and lines are read one after the other: who moved from one to the other in between shows in both. What
     # holds instances counts; as a waiting job it is seen by the next decision.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Any
 
@@ -20,6 +20,7 @@ from headway_service.ports import (
     Change,
     Check,
     Condition,
+    Contains,
     Delete,
     Equals,
     Item,
@@ -28,6 +29,7 @@ from headway_service.ports import (
     OneOf,
     Put,
     Write,
+    position_of,
 )
 
 _Place = tuple[str, str, str]
@@ -77,7 +79,7 @@ class MemoryTable:
         self,
         name: str,
         *,
-        states: Collection[str],
+        where: Sequence[Condition],
         after: Mapping[str, str] | None,
         limit: int,
         descending: bool = False,
@@ -94,9 +96,9 @@ class MemoryTable:
                 first = 0 if after is None else bisect_right(places, (after["listingKey"], after["pk"], _LAST))
                 read = places[first : first + limit]
                 more = len(places) > first + limit
-            items = [self._items[Key(pk, sk)] for _, pk, sk in read]
-            kept = tuple(_copy(_listed_part(item)) for item in items if item["jobState"] in states)
-            tail = {"listingKey": read[-1][0], "pk": read[-1][1]} if more else None
+            items = [_listed_part(self._items[Key(pk, sk)]) for _, pk, sk in read]
+            kept = tuple(_copy(item) for item in items if all(_holds(condition, item) for condition in where))
+            tail = position_of(items[-1]) if more else None
             return ListingPage(items=kept, after=tail)
 
     def write(self, writes: Sequence[Write]) -> None:
@@ -210,3 +212,5 @@ def _holds(condition: Condition | None, item: Mapping[str, Any] | None) -> bool:
             return item is not None and condition.attribute in item and item[condition.attribute] >= condition.value
         case OneOf():
             return item is not None and item.get(condition.attribute) in condition.values
+        case Contains():
+            return item is not None and condition.text in item.get(condition.attribute, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headway.failures import LIMITS, FailureKind, failure_kind
-from headway.lifecycle import WAITING, AttemptState, JobTrigger
+from headway.lifecycle import AttemptState, JobTrigger
 from headway.reasons import Reason, ReasonCode
 from headway.retries import Failure, judge
 from headway.rules import tags_in, violations
@@ -123,7 +123,7 @@ class Observer:
         if job is None or job.live_attempt != attempt.attempt_name:
             raise Conflict([0])
         preemptor = self._job(attempt.freed_for) if attempt.freed_for else None
-        if preemptor is not None and preemptor.job_state not in WAITING:
+        if preemptor is not None and not preemptor.in_line:
             preemptor = None
         reservation = None
         if preemptor is not None:

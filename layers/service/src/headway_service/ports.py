@@ -5,7 +5,7 @@ A table, SageMaker, a wake-up call, the configuration, and the dead-letter queue
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -65,7 +65,15 @@ class OneOf:
     values: tuple[str, ...]
 
 
-Condition = Absent | Equals | AllEqual | AtLeast | OneOf
+@dataclass(frozen=True, slots=True)
+class Contains:
+    """The item exists and its text holds this one, in the same case."""
+
+    attribute: str
+    text: str
+
+
+Condition = Absent | Equals | AllEqual | AtLeast | OneOf | Contains
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,8 +121,12 @@ Write = Put | Change | Delete | Check
 LISTED = (
     *("jobName", "jobState", "priority", "entryTime", "handicapMs", "demand", "team", "limitMs", "owner"),
     *("requestDigest", "attemptCount", "liveAttempt", "notBeforeMs", "heldBy", "reason", "endedMs", "schema"),
+    *("held", "preemptionCount", "usage"),
 )
-"""Attributes of a job that a listing holds beside its keys; not its history and ended attempts, which may be large."""
+"""Attributes of a job that a listing holds beside its keys; not its history and ended attempts, which may be large.
+
+There is no room for more: DynamoDB takes 20 in one index (API reference, Projection).
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,6 +135,11 @@ class ListingPage:
 
     items: tuple[Item, ...]
     after: Mapping[str, str] | None
+
+
+def position_of(item: Item) -> Mapping[str, str]:
+    """Where a listing goes on that has come to this item of it."""
+    return {"listingKey": item["listingKey"], "pk": item["pk"]}
 
 
 class Table(Protocol):
@@ -151,7 +168,7 @@ class Table(Protocol):
         self,
         name: str,
         *,
-        states: Collection[str],
+        where: Sequence[Condition],
         after: Mapping[str, str] | None,
         limit: int,
         descending: bool = False,
@@ -160,9 +177,9 @@ class Table(Protocol):
 
         Args:
             name: the listing: ``holding``, ``waiting`` or ``ended``.
-            states: only jobs in these states.
-            after: where to go on, from an earlier page.
-            limit: at most so many items. A page may hold fewer and still have a successor.
+            where: only jobs of which all of this holds; on attributes of :data:`LISTED`, and at least one condition.
+            after: where to go on, from an earlier page, or from :func:`position_of` a job of one.
+            limit: looks at so many items. A page may hold fewer and still have a successor.
             descending: whether the greatest listing key comes first.
         """
 

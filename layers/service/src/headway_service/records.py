@@ -95,6 +95,15 @@ class EndedAttempt(_Record):
     reason: ReasonRecord
 
 
+class Usage(_Record):
+    """What a job has had of its pools."""
+
+    #: When its first attempt that was launched got its instances, ms.
+    started_ms: int | None = None
+    #: What its ended attempts held, by pool: instances times ms.
+    instance_ms: dict[str, int] = Field(default_factory=dict)
+
+
 class JobRecord(_Record):
     """An accepted job. ``version`` counts its changes; each is conditional on the one before."""
 
@@ -120,6 +129,11 @@ class JobRecord(_Record):
     owner: str | None = None
     #: Digest of the canonical request, to tell the same request from another one of that name.
     request_digest: str
+    #: What the call that submitted it was known by, if its caller said.
+    idempotency_key: str | None = None
+    #: Whether it stands in no line until somebody releases it, though it waits.
+    held: bool = False
+    usage: Usage = Usage()
     #: Launches so far; names the next attempt.
     attempt_count: int = 0
     live_attempt: str | None = None
@@ -166,9 +180,14 @@ class JobRecord(_Record):
         item = {"pk": key.pk, "sk": key.sk, "listing": listing, "listingKey": listing_key, **self.fields()}
         return Put(item=item, requires=None if was is None else Equals("version", was))
 
+    @property
+    def in_line(self) -> bool:
+        """Whether it stands in its lines: it waits, and nobody holds it."""
+        return self.job_state in WAITING and not self.held
+
     def line_entries(self) -> list[LineEntry]:
-        """Its entries in the lines, if it waits."""
-        if self.job_state not in WAITING:
+        """Its entries in the lines, if it stands there."""
+        if not self.in_line:
             return []
         return [
             LineEntry(
@@ -187,7 +206,7 @@ class JobRecord(_Record):
         ]
 
     def waiting(self) -> WaitingJob:
-        """It as the scheduler sees it, if it waits: what each of its entries in the lines says."""
+        """It as the scheduler sees it, if it stands in line: what each of its entries there says."""
         return self.line_entries()[0].waiting()
 
 
@@ -222,6 +241,12 @@ class LineEntry(_Record):
         """The write that stores it."""
         key = self.key()
         return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+    @classmethod
+    def key_of(cls, job: WaitingJob) -> Key:
+        """Where the entry of a waiting job is kept; of its entries the one in the first of its pools."""
+        rank = rank_key(job.priority, job.turn_ms, job.name)
+        return Key(cls.partition(min(job.demand), job.team), rank)
 
     def waiting(self) -> WaitingJob:
         """The job as the scheduler sees it."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from headway.capacity import free
 from headway.errors import InvalidTransition
 from headway.lifecycle import AttemptState
-from headway.model import Demand, Snapshot
+from headway.model import Demand, Snapshot, WaitingJob
 from headway.plan import Action, Plan, Preempt, Release, Start
 from headway.policy import DEFAULT_POLICY
 from headway.schedule import schedule
@@ -75,6 +75,8 @@ class Ticker:
         self._policy = DEFAULT_POLICY
         #: Starts of each team since the ledger was read.
         self._started: Counter[str] = Counter()
+        #: Who waited when it was decided.
+        self._waiting: dict[str, WaitingJob] = {}
 
     def run(self) -> TickReport:
         """Run rounds until there is nothing left to do now."""
@@ -99,6 +101,7 @@ class Ticker:
             snapshot = read_snapshot(self._table, ledger, self._clock(), policy=policy)
             _check_ledger(ledger, snapshot)
             report.waiting = len(snapshot.waiting)
+            self._waiting = {job.name: job for job in snapshot.waiting}
             plan = schedule(snapshot, explain=False)
             verify(snapshot, plan)
             if self._apply(plan, ledger, given_up, report):
@@ -173,7 +176,7 @@ class Ticker:
             case Release():
                 reservation = ledger.reservation_of(action.job)
                 if reservation is not None:
-                    self._table.write(transitions.release(reservation))
+                    self._table.write(transitions.free(reservation))
                     report.released.append(action.job)
                 return None
             case Start():
@@ -228,7 +231,8 @@ class Ticker:
         if attempt is None:
             raise Conflict([0])
         job = self._job(action.job)
-        return transitions.preempt(job, attempt, action.for_job, action.freed, action.reason, now_ms)
+        preemptor = self._waiting[action.for_job]
+        return transitions.preempt(job, attempt, preemptor, action.freed, action.reason, now_ms)
 
     def _job(self, name: str) -> JobRecord:
         item = self._table.get(JobRecord.key(name))

@@ -12,26 +12,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.capacity import minus, plus
+from headway.errors import InvalidTransition
 from headway.failures import FailureKind
 from headway.lifecycle import (
     TERMINAL,
-    WAITING,
     AttemptTrigger,
     JobState,
     JobTrigger,
     next_attempt_state,
     next_job_state,
 )
-from headway.model import Demand
+from headway.model import Demand, WaitingJob
 from headway.reasons import Reason
 from headway_service.measures import Measure
-from headway_service.ports import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, OneOf, Put, Sighting, Write
+from headway_service.ports import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, Put, Sighting, Write
 from headway_service.records import (
     MAX_ENDED_ATTEMPTS,
     MAX_HISTORY,
     AttemptRecord,
     EndedAttempt,
     JobRecord,
+    LineEntry,
     PoolRecord,
     ReasonRecord,
     ReservationRecord,
@@ -39,6 +40,7 @@ from headway_service.records import (
     Step,
     StopCause,
     TeamRecord,
+    Usage,
     request_item,
     request_key,
 )
@@ -96,7 +98,12 @@ def start(
 
     Fails if they are no longer free, or if the job has changed since it was read, or if its team has a limit
     (``limited``) and another job of it was started since that was read.
+
+    Raises:
+        InvalidTransition: the job does not wait, or is held.
     """
+    _require_released(job)
+    usage = job.usage
     moved = _step(
         job,
         JobTrigger.START,
@@ -107,6 +114,7 @@ def start(
         live_attempt=attempt.attempt_name,
         not_before_ms=0,
         held_by="",
+        usage=usage if usage.started_ms is not None else usage.model_copy(update={"started_ms": attempt.since_ms}),
     )
     own = reservation.demand if reservation else {}
     return [
@@ -163,6 +171,7 @@ def postpone(
         live_attempt=None,
         not_before_ms=not_before_ms,
         held_by="",
+        usage=_usage_after(job, attempt, None),
     )
     return [
         moved.put(was=job.version),
@@ -173,18 +182,43 @@ def postpone(
 
 
 def preempt(
-    job: JobRecord, attempt: AttemptRecord, preemptor: str, freed: Demand, reason: Reason, now_ms: int
+    job: JobRecord, attempt: AttemptRecord, preemptor: WaitingJob, freed: Demand, reason: Reason, now_ms: int
 ) -> tuple[AttemptRecord, list[Write]]:
     """Ask an attempt to stop for a waiting job, which gets ``freed`` of what it frees. Gives the attempt as it is then.
 
-    Fails if the preemptor no longer waits.
+    Fails if the preemptor no longer stands in line where the decision saw it.
     """
     moved = _step(job, JobTrigger.PREEMPT, reason, now_ms, attempt=attempt.attempt_name)
-    stopping = _stopping(attempt, StopCause.PREEMPTION, freed_for=preemptor, freed=dict(freed))
+    stopping = _stopping(attempt, StopCause.PREEMPTION, freed_for=preemptor.name, freed=dict(freed))
     return stopping, [
         moved.put(was=job.version),
         stopping.put(was=attempt.version),
-        Check(key=JobRecord.key(preemptor), requires=OneOf("jobState", tuple(sorted(WAITING)))),
+        Check(key=LineEntry.key_of(preemptor), requires=Equals("jobName", preemptor.name)),
+    ]
+
+
+def hold(
+    job: JobRecord, reservation: ReservationRecord | None, reason: Reason, now_ms: int
+) -> tuple[JobRecord, list[Write]]:
+    """A waiting job leaves its lines until it is released; what is reserved for it becomes free."""
+    moved = _noted(job, job.job_state, reason, now_ms, held=True)
+    return moved, [moved.put(was=job.version), *_leave_line(job), *(free(reservation) if reservation else [])]
+
+
+def release(job: JobRecord, team: TeamRecord | None, reason: Reason, now_ms: int) -> tuple[JobRecord, list[Write]]:
+    """A held job stands in its lines again, at its old place.
+
+    Args:
+        job: the job.
+        team: of the job; None if it has none, or if that is not known any more.
+        reason: why.
+        now_ms: now.
+    """
+    moved = _noted(job, job.job_state, reason, now_ms, held=False)
+    return moved, [
+        moved.put(was=job.version),
+        *(entry.put() for entry in moved.line_entries()),
+        *(_keep_team(job.team, team, now_ms) if job.team else []),
     ]
 
 
@@ -192,11 +226,11 @@ def stop_waiting(
     job: JobRecord, reservation: ReservationRecord | None, reason: Reason, now_ms: int, expires_at: int
 ) -> list[Write]:
     """A waiting job leaves the line for good."""
-    moved = _step(job, JobTrigger.STOP, reason, now_ms, ended_ms=now_ms, expires_at=expires_at)
+    moved = _step(job, JobTrigger.STOP, reason, now_ms, held=False, ended_ms=now_ms, expires_at=expires_at)
     return [
         moved.put(was=job.version),
         *_leave_line(job),
-        *(release(reservation) if reservation else []),
+        *(free(reservation) if reservation else []),
         _expire_request(job, expires_at),
     ]
 
@@ -280,7 +314,7 @@ def end(
         trigger: what this means for the job.
         reason: why.
         sighting: the final status; None if the attempt was never launched.
-        preemptor: the job that the attempt was stopped for, if that still waits.
+        preemptor: the job that the attempt was stopped for, if that still stands in line.
         reservation: what is already reserved for the preemptor.
         now_ms: now.
         expires_at: when the table may forget the job if it has ended, s since the epoch.
@@ -307,6 +341,7 @@ def end(
         attempts=(*job.attempts, ended)[-MAX_ENDED_ATTEMPTS:],
         preemption_count=job.preemption_count + (trigger is JobTrigger.YIELD),
         interruptions=job.interruptions + max(attempt.interruptions, sighting.interruptions if sighting else 0),
+        usage=_usage_after(job, attempt, now_ms if sighting else None),
         **(retry.changes(job) if retry else {}),
         ended_ms=now_ms if over else None,
         expires_at=expires_at if over else None,
@@ -331,6 +366,9 @@ def change_priority(
 ) -> tuple[JobRecord, list[Write]]:
     """A job that has not ended gets another priority; a waiting one moves in its lines."""
     moved = _noted(job, job.job_state, reason, now_ms, priority=priority)
+    if job.held:
+        # Why it waits is what it was.
+        moved = moved.model_copy(update={"reason": job.reason})
     writes: list[Write] = [moved.put(was=job.version)]
     if attempt:
         writes.append(_changed(attempt, priority=priority).put(was=attempt.version))
@@ -339,7 +377,7 @@ def change_priority(
     return moved, writes
 
 
-def release(reservation: ReservationRecord) -> list[Write]:
+def free(reservation: ReservationRecord) -> list[Write]:
     """What is reserved becomes free."""
     return [reservation.delete(), *_give(reservation.demand)]
 
@@ -430,6 +468,31 @@ def _noted(
         history = (history[0], *history[-(MAX_HISTORY - 1) :])
     update = {"job_state": state, "reason": noted, "history": history, "version": job.version + 1, **changes}
     return job.model_copy(update=update)
+
+
+def _require_released(job: JobRecord) -> None:
+    if job.held:
+        raise InvalidTransition("held", JobTrigger.START)
+
+
+def _usage_after(job: JobRecord, attempt: AttemptRecord, ended_ms: int | None) -> Usage:
+    """What a job has had of its pools once an attempt has ended; ``ended_ms`` is None if it was never launched."""
+    if ended_ms is None:
+        # If no attempt before it was launched either, the job has not been started yet.
+        return job.usage if job.usage.instance_ms else Usage()
+    ran_ms = max(0, ended_ms - attempt.since_ms)
+    held = {pool: count * ran_ms for pool, count in attempt.demand.items()}
+    return job.usage.model_copy(update={"instance_ms": plus(job.usage.instance_ms, held)})
+
+
+def _keep_team(name: str, known: TeamRecord | None, now_ms: int) -> list[Write]:
+    """The lines of a team are read for as long as after it has left. Fails if it is forgotten or comes back now."""
+    if known is None:
+        return [Put(item=TeamRecord(team=name, left_ms=now_ms).put().item, requires=Absent())]
+    if known.left_ms is None:
+        return []
+    kept = known.model_copy(update={"left_ms": now_ms})
+    return [Put(item=kept.put().item, requires=Equals("leftMs", known.left_ms))]
 
 
 def _changed(attempt: AttemptRecord, **changes: Any) -> AttemptRecord:

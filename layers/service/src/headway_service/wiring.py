@@ -20,6 +20,7 @@ from headway_service.dead_letters import DeadLetters
 from headway_service.delivery import AwsRecipients, SqsDeadLetterQueue
 from headway_service.desk import Desk
 from headway_service.dynamodb import DynamoDBTable
+from headway_service.foresight import Foresight
 from headway_service.launching import Launcher
 from headway_service.letters import LetterQueue
 from headway_service.log import logger
@@ -29,7 +30,7 @@ from headway_service.outlets import EventBus, Topic
 from headway_service.parameter import ParameterStore
 from headway_service.patrol import patrol
 from headway_service.pools import applied, in_force
-from headway_service.ports import Alarms, AllTrainingJobs, ConfigurationStore, Table
+from headway_service.ports import Alarms, AllTrainingJobs, ConfigurationStore, Table, Wake
 from headway_service.rogues import Rogues
 from headway_service.sagemaker import SageMakerTrainingJobs
 from headway_service.settings import Settings
@@ -184,13 +185,22 @@ class Services:
     @property
     def desk(self) -> Desk:
         """Answers callers."""
+        return self.desk_that_wakes(self.wake)
+
+    def desk_that_wakes(self, wake: Wake) -> Desk:
+        """Answers callers, and asks for ticks in this way."""
         return Desk(
             table=self.table,
-            wake=self.wake,
+            wake=wake,
             clock=self.clock,
             configuration=self._configuration,
             retention_s=self.settings.retention_s,
         )
+
+    @property
+    def foresight(self) -> Foresight:
+        """Looks ahead."""
+        return Foresight(table=self.table, clock=self.clock, configuration=self._configuration, desk=self.desk)
 
     @property
     def dead_letters(self) -> DeadLetters:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, TypeVar
 
@@ -17,7 +17,18 @@ from headway_sandbox.soak.processes import Killed, current
 from headway_service.admission import JOB_TAG
 from headway_service.errors import Busy
 from headway_service.memory import MemoryTable
-from headway_service.ports import Change, Check, ConfigurationText, Delete, Item, Key, ListingPage, Put, Write
+from headway_service.ports import (
+    Change,
+    Check,
+    Condition,
+    ConfigurationText,
+    Delete,
+    Item,
+    Key,
+    ListingPage,
+    Put,
+    Write,
+)
 
 T = TypeVar("T")
 
@@ -134,7 +145,7 @@ class EdgeTable:
         self,
         name: str,
         *,
-        states: Collection[str],
+        where: Sequence[Condition],
         after: Mapping[str, str] | None,
         limit: int,
         descending: bool = False,
@@ -142,12 +153,12 @@ class EdgeTable:
         """See :class:`headway_service.ports.Table`. It may be as old as the last one: indexes lag behind."""
 
         def work() -> ListingPage:
-            page = self._table.listing(name, states=states, after=after, limit=limit, descending=descending)
+            page = self._table.listing(name, where=where, after=after, limit=limit, descending=descending)
             before = self._listed.get(asked, page)
             self._listed[asked] = page
             return self._random.choice([before, page])
 
-        asked = repr((name, sorted(states), after, limit, descending))
+        asked = repr((name, where, after, limit, descending))
         return self._edge.call("Query", work, refused=_busy)
 
     def write(self, writes: Sequence[Write]) -> None:

@@ -168,6 +168,7 @@ class Invariants:
             self.states.add(state)
             _require((live is not None) == (state in _HOLDING), f"{name} is {state} with the attempt {live}")
             _require(live is None or attempts.get(live, {}).get("jobName") == name, f"the attempt {live} is not there")
+            _require(state in _WAITING or not job.get("held"), f"{name} is {state}, and somebody holds it")
             _require(state != "completed" or name in self._trained, f"{name} is completed, and nobody trained it")
             before = self._ended.get(name)
             _require(before in {None, state}, f"{name} was {before} and is {state}")
@@ -179,7 +180,7 @@ class Invariants:
             preemptor = attempt.get("freedFor")
             if preemptor is not None and name not in self._preempted:
                 self._preempted.add(name)
-                waits = jobs.get(preemptor, {}).get("jobState") in _WAITING
+                waits = _stands_in_line(jobs.get(preemptor, {}))
                 _require(waits, f"{name} is preempted for {preemptor}, which does not wait")
 
     def _check_measures(self, jobs: _Items, now_s: float) -> None:
@@ -239,7 +240,7 @@ class Invariants:
         wanted = Counter(
             (f"line#{pool}#{job['team']}" if job.get("team") else f"line#{pool}", name, job["priority"])
             for name, job in jobs.items()
-            if job["jobState"] in _WAITING
+            if _stands_in_line(job)
             for pool in job["demand"]
         )
         _require(there == wanted, f"the lines are off: {there - wanted} too many, {wanted - there} missing")
@@ -258,6 +259,11 @@ class Invariants:
         alarms = [alarm["AlarmName"] for alarm in self._cloudwatch.describe()]
         _require(not alarms, f"alarms are left: {alarms}")
 
+    def held(self) -> set[str]:
+        """The jobs that people hold."""
+        jobs, _, _ = self._read()
+        return {name for name, job in jobs.items() if job.get("held")}
+
     def is_at_rest(self) -> bool:
         """Whether all jobs have ended, those too whose callers never heard an answer, and what bypassed the queue."""
         return not self._unended()
@@ -266,6 +272,10 @@ class Invariants:
         jobs, _, ledger = self._read()
         unended = [name for name, job in jobs.items() if job["jobState"] in _WAITING | _HOLDING]
         return sorted([*unended, *self._fleet.in_use(), *(name for kind, name in ledger if kind == "rogue")])
+
+
+def _stands_in_line(job: Mapping[str, Any]) -> bool:
+    return job.get("jobState") in _WAITING and not job.get("held")
 
 
 def is_own(training_job: TrainingJob) -> bool:

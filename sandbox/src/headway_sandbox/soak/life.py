@@ -122,6 +122,8 @@ def rest(queue: Queue, pools: Mapping[str, int] = POOLS) -> None:
     _drain(queue)
     # Without this a training job that bypassed the queue could hold its instances for a month.
     queue.store.write(json.dumps(document_of(pools, {}, rogues={"action": "stop"})))
+    for name in sorted(queue.invariants.held()):
+        queue.finish(queue.ask("POST", f"/jobs/{name}/release"))
     for _ in range(MAX_CALM):
         queue.pass_time(CALM_S)
         _drain(queue)

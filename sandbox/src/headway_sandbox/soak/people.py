@@ -71,6 +71,8 @@ class People:
             "submit": (12, self._submit),
             "stop": (2, self._stop),
             "priority": (2, self._prioritise),
+            "hold": (2, self._hold),
+            "release": (2, self._release),
             "look": (2, self._look),
             "configure": (2, self._configure),
             "faults": (3, self._faults),
@@ -139,12 +141,24 @@ class People:
     def _prioritise(self) -> None:
         self.queue.ask("PATCH", f"/jobs/{self._some_job()}", {"priority": self.random.randint(0, 3)})
 
+    def _hold(self) -> None:
+        """Mostly whom something is freed for: much happens to those at the same time."""
+        attempts = [item for item in self.queue.table.items() if item["sk"].startswith("attempt#")]
+        owed = sorted({str(item["freedFor"]) for item in attempts if item.get("freedFor")})
+        name = self.random.choice(owed) if owed and self.random.random() < 0.5 else self._some_job()
+        self.queue.ask("POST", f"/jobs/{name}/hold")
+
+    def _release(self) -> None:
+        held = sorted(self.queue.invariants.held())
+        self.queue.ask("POST", f"/jobs/{self._mostly(held, NAMES)}/release")
+
     def _look(self) -> None:
         path, query = self.random.choice(
             [
                 (f"/jobs/{self._some_job()}", None),
                 ("/jobs", None),
                 ("/jobs", {"state": ["preempted", "completed"], "limit": ["2"]}),
+                ("/jobs", {"team": ["a"], "nameContains": ["j1"], "mine": ["true"], "limit": ["2"]}),
                 ("/capacity", None),
                 ("/config", None),
             ]

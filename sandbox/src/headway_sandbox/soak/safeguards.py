@@ -28,7 +28,7 @@ from headway_service import (
 from headway_service.errors import Unclear
 from headway_service.ledger import Ledger
 from headway_service.memory import MemoryTable
-from headway_service.ports import Absent, AllEqual, AtLeast, Check, Equals, OneOf, Write
+from headway_service.ports import Absent, AllEqual, AtLeast, Check, Equals, Write
 from headway_service.records import AttemptRecord
 
 Switch = Callable[[], Any]
@@ -169,7 +169,9 @@ SAFEGUARDS: dict[str, Switch] = {
     "a change of an attempt needs the version that was read": _without(_on("attempt#", Equals, "version")),
     "a new attempt needs its name to be unused": _without(_on("attempt#", Absent)),
     "a new job needs its name to be unused": _without(_on("job#job", Absent)),
-    "a preemption needs its preemptor to wait": _without(_on("job#job", OneOf)),
+    "a preemption needs its preemptor to stand in line": _without(_on("line#", Equals, "jobName")),
+    "a held job does not start": _patch(transitions, "_require_released", lambda _: None),
+    "a team is kept for a job that is released": _patch(transitions, "_keep_team", lambda *_: []),
     "a grown reservation needs the version that was read": _without(_on("reservation#", Equals, "version")),
     "a first reservation needs that there is none": _without(_on("reservation#", Absent)),
     "a start of a limited team needs that it was the only one": _without(_on("team#", Equals, "starts")),

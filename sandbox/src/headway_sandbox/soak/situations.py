@@ -197,6 +197,14 @@ SITUATIONS: dict[str, Situation] = {
     "a running job gets another priority": Situation(
         prepare=done(*_training(submit("j"))), begin=ask("PATCH", "/jobs/j", {"priority": 5})
     ),
+    "a waiting job is held": Situation(prepare=done(submit("j", (P5, 1), (G5, 1))), begin=ask("POST", "/jobs/j/hold")),
+    "a job that something is reserved for is held": Situation(
+        prepare=done(*_STOPPING, later(200), news), begin=ask("POST", "/jobs/high/hold")
+    ),
+    "a held job is released": Situation(
+        prepare=done(submit("j", (P5, 1), (G5, 1)), ask("POST", "/jobs/j/hold"), tick),
+        begin=ask("POST", "/jobs/j/release"),
+    ),
     "jobs are listed": Situation(prepare=done(*_BOTH_RUN, submit("j")), begin=ask("GET", "/jobs")),
     "a job is shown": Situation(prepare=done(*_BOTH_RUN, submit("j")), begin=ask("GET", "/jobs/j")),
     "pools and teams change": Situation(
@@ -290,6 +298,38 @@ DUELS: dict[str, Duel] = {
     "another priority and a start": _duel("a waiting job gets another priority", tick),
     "a stop and a start": _duel("a waiting job is stopped", tick),
     "a preemption and its preemptor's stop": _duel("two are preempted for one", ask("DELETE", "/jobs/high")),
+    "a preemption and its preemptor's hold": _duel("two are preempted for one", ask("POST", "/jobs/high/hold")),
+    "a preemption and its preemptor's lower priority": _duel(
+        "two are preempted for one", ask("PATCH", "/jobs/high", {"priority": 0})
+    ),
+    "a start and a hold": _duel("jobs start", ask("POST", "/jobs/b/hold")),
+    "a hold and a start": _duel("a waiting job is held", tick),
+    "a hold and the end that its job waits for": _duel("a job that something is reserved for is held", news, tick),
+    "a release and a start": _duel("a held job is released", tick, ask("DELETE", "/jobs/j")),
+    "a release and another priority": _duel("a held job is released", ask("PATCH", "/jobs/j", {"priority": 5}), tick),
+    "an end and the hold of whom it was for": _duel(
+        "a preempted attempt has ended", ask("POST", "/jobs/high/hold"), tick
+    ),
+    "a release while its team is forgotten": Duel(
+        situation=Situation(
+            prepare=done(
+                *(configure(POOLS, {"b": {}}), submit("j", team="b"), ask("POST", "/jobs/j/hold")),
+                *(configure(POOLS), later(100_000)),
+            ),
+            begin=ask("POST", "/jobs/j/release"),
+        ),
+        meanwhile=done(configure({P5: 1, G5: 2})),
+    ),
+    "a team that is forgotten while its job is released": Duel(
+        situation=Situation(
+            prepare=done(
+                *(configure(POOLS, {"b": {}}), submit("j", team="b"), ask("POST", "/jobs/j/hold")),
+                *(configure(POOLS), later(100_000)),
+            ),
+            begin=configure({P5: 1, G5: 2}),
+        ),
+        meanwhile=done(ask("POST", "/jobs/j/release")),
+    ),
     "the ends of two attempts for one job": _duel("a preempted attempt has ended", news),
     "an end and the stop of whom it was for": _duel("a preempted attempt has ended", ask("DELETE", "/jobs/high"), tick),
     "an end and a pool that shrinks": _duel("a preempted attempt has ended", news, configure({P5: 1, G5: 2}), tick),

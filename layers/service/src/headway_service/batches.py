@@ -1,0 +1,73 @@
+"""Submits many requests in one call: each is taken or refused by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headway_service.desk import Desk
+from headway_service.errors import Busy, RequestError
+from headway_service.explanation import Seen
+from headway_service.ports import Wake
+
+MAX_BATCH = 100
+"""Requests in one batch."""
+
+BATCH_RESERVE_MS = 5000
+"""Of an invocation's time, ms: no further request of a batch is begun in it, so that the answer still gets out."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Taken:
+    """A request of a batch that is in the queue."""
+
+    seen: Seen
+    #: See :meth:`headway_service.desk.Desk.submit`.
+    new: bool
+
+
+def submit_all(
+    requests: Sequence[Any],
+    owner: str | None,
+    key: str | None,
+    *,
+    desk: Callable[[Wake], Desk],
+    wake: Wake,
+    remaining_ms: Callable[[], int],
+) -> list[Taken | RequestError]:
+    """Submit one request after the other, and wake the scheduler once.
+
+    Args:
+        requests: CreateTrainingJob requests as decoded from JSON.
+        owner: ARN of the caller.
+        key: by which the caller knows the call again when it is repeated.
+        desk: makes a desk that wakes the scheduler in a way of its own.
+        wake: asks for a tick.
+        remaining_ms: how long the invocation may still live.
+
+    Returns:
+        What became of each, in their order; ``Busy`` of those that there was no time for.
+    """
+    wakes: list[str] = []
+    taking = desk(wakes.append)
+    results: list[Taken | RequestError] = []
+    try:
+        for request in requests:
+            if remaining_ms() < BATCH_RESERVE_MS:
+                results.append(Busy("there was no time left for this request of the batch; send it again"))
+            else:
+                results.append(_submit(taking, request, owner, key))
+    finally:
+        # Those that were taken before a fault are in the queue.
+        if wakes:
+            wake(f"submitted {len(wakes)} in a batch")
+    return results
+
+
+def _submit(desk: Desk, request: Any, owner: str | None, key: str | None) -> Taken | RequestError:
+    try:
+        seen, new = desk.submit(request, owner, key)
+    except RequestError as error:
+        return error
+    return Taken(seen=seen, new=new)

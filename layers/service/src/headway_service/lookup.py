@@ -1,0 +1,27 @@
+"""Finds a job by its name, and the attempt that holds its instances."""
+
+from __future__ import annotations
+
+from headway_service.errors import JobNotFound
+from headway_service.ports import Table
+from headway_service.records import AttemptRecord, JobRecord
+
+
+def job_named(table: Table, name: str) -> JobRecord:
+    """The job of that name, strongly consistent.
+
+    Raises:
+        JobNotFound: there is none.
+    """
+    item = table.get(JobRecord.key(name))
+    if item is None:
+        raise JobNotFound(f"there is no job `{name}` in the queue: check the name, or list the queue")
+    return JobRecord.parse(item)
+
+
+def live_attempt_of(table: Table, job: JobRecord) -> AttemptRecord | None:
+    """The attempt that holds a job's instances; None if it holds none."""
+    if job.live_attempt is None:
+        return None
+    item = table.get(AttemptRecord.key(job.live_attempt))
+    return AttemptRecord.parse(item) if item else None

@@ -1,0 +1,27 @@
+"""Dead letters: what was put aside because nobody could handle it."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from aws_lambda_powertools.event_handler import Request
+
+from headway_service import answers
+from headway_service.documents import letter_document, redrive_document
+from headway_service.routes.calls import Calls
+from headway_service.routes.given import services
+
+router = Calls("Dead letters")
+
+
+@router.call("GET /dead-letters", {HTTPStatus.OK: "Up to 50 events and up to 10 wake-ups."})
+def list_dead_letters(asked: Request) -> answers.Letters:
+    """Show what was put aside because nobody could handle it."""
+    letters, more = services(asked).dead_letters.show()
+    return {"letters": [letter_document(letter) for letter in letters], "more": more}
+
+
+@router.call("POST /dead-letters/redrive", {HTTPStatus.OK: "What was handed over, and what stays."})
+def redrive_dead_letters(asked: Request) -> answers.Redriven:
+    """Hand what was put aside again to whom it was meant for."""
+    return redrive_document(services(asked).dead_letters.redrive())

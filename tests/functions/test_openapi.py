@@ -1,0 +1,83 @@
+"""The OpenAPI document: served, published, whole, and true of the answers (see ``published``)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_lambda_powertools.event_handler.openapi.models import OpenAPI
+
+from headway_service import openapi
+from tests.functions import published
+from tests.functions.conftest import Functions
+
+DOCUMENT = openapi.document()
+OPERATIONS = [
+    (f"{method.upper()} {path}", operation)
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+]
+
+
+def test_what_is_served_is_what_is_published_and_what_the_handlers_say(functions: Functions) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "openapi.json").read_text("utf-8")
+    assert text == openapi.document_text(), "write it anew: make openapi"
+    assert functions.http("GET", "/openapi.json") == (200, json.loads(text))
+
+
+def test_it_is_an_openapi_3_1_document() -> None:
+    assert DOCUMENT["openapi"].startswith("3.1.")
+    # Powertools' models are the specification's, member by member.
+    OpenAPI.model_validate(DOCUMENT)
+
+
+def references(part: Any) -> set[str]:
+    if isinstance(part, dict):
+        return {part["$ref"]} if "$ref" in part else set().union(*map(references, part.values()))
+    return set().union(*map(references, part)) if isinstance(part, list) else set()
+
+
+def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    assert references(DOCUMENT) == {f"#/components/schemas/{name}" for name in schemas}
+
+
+def test_every_call_is_signed() -> None:
+    assert DOCUMENT["security"] == [{"sigv4": []}]
+    scheme = DOCUMENT["components"]["securitySchemes"]["sigv4"]
+    assert (scheme["x-amazon-apigateway-authtype"], scheme["name"]) == ("awsSigv4", "Authorization")
+    assert not any("security" in operation for _, operation in OPERATIONS)
+
+
+@pytest.mark.parametrize("operation", [row[1] for row in OPERATIONS], ids=[row[0] for row in OPERATIONS])
+def test_a_call_says_what_it_does_and_what_it_answers(operation: dict[str, Any]) -> None:
+    assert operation["summary"]
+    assert len(operation["tags"]) == 1
+    assert {"500", "503"} < set(operation["responses"])
+    assert any(status.startswith("2") for status in operation["responses"])
+    for response in operation["responses"].values():
+        assert response["description"]
+        assert "Headway-Version" in response["headers"]
+        assert response["content"]["application/json"]["schema"]
+    assert all(parameter["description"] for parameter in operation.get("parameters", []))
+
+
+def test_operations_have_ids_of_their_own() -> None:
+    ids = [operation["operationId"] for _, operation in OPERATIONS]
+    assert len(set(ids)) == len(ids)
+
+
+WRONG = [
+    ("another status", ("GET", "/version", 418, "{}"), "told nowhere"),
+    ("a member too many", ("GET", "/version", 200, '{"version": "1", "api": 1, "x": 1}'), "Extra inputs"),
+    ("a member too few", ("GET", "/version", 200, '{"version": "1"}'), "required"),
+    ("another type", ("GET", "/version", 200, '{"version": 1, "api": 1}'), "string"),
+]
+
+
+@pytest.mark.parametrize(("answer", "word"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
+def test_an_answer_that_is_not_told_of_is_noticed(answer: tuple[str, str, int, str], word: str) -> None:
+    with pytest.raises(AssertionError, match=word):
+        published.check(*answer)

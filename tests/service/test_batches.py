@@ -1,0 +1,75 @@
+"""Many requests in one call."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from headway_service.batches import BATCH_RESERVE_MS, Taken, submit_all
+from headway_service.desk import Desk
+from headway_service.errors import RequestError
+from headway_service.ports import Wake
+from tests.service.world import DAY_S, World, request
+
+
+def desk_of(world: World, wake: Wake) -> Desk:
+    return Desk(table=world.table, wake=wake, clock=world.clock, configuration=world.configured, retention_s=30 * DAY_S)
+
+
+def submit(world: World, *requests: object, remaining_ms: int = 20_000) -> list[Taken | RequestError]:
+    """Each look at the time that remains takes a second of it."""
+    left = count(remaining_ms, -1000)
+    return submit_all(
+        requests, "arn:me", None, desk=lambda wake: desk_of(world, wake), wake=world.wakes.append,
+        remaining_ms=lambda: next(left),
+    )  # fmt: skip
+
+
+def test_each_is_taken_or_refused_by_itself_and_the_scheduler_is_woken_once() -> None:
+    world = World()
+    results = submit(world, request("a"), request("b", RoleArn=None), "no request", request("a", 9), request("c"))
+    assert [each.code if isinstance(each, RequestError) else each.seen.job.job_name for each in results] == [
+        "a",
+        "InvalidRequest",
+        "InvalidRequest",
+        "NameInUse",
+        "c",
+    ]
+    assert world.wakes == ["submitted 2 in a batch"]
+    assert {world.seen(name).job.owner for name in ("a", "c")} == {"arn:me"}
+
+
+def test_the_same_request_again_is_the_same_job() -> None:
+    world = World()
+    results = submit(world, request("a"), request("a"))
+    assert [isinstance(each, Taken) and each.new for each in results] == [True, False]
+
+
+def test_those_that_there_is_no_time_for_come_back_as_busy() -> None:
+    world = World()
+    results = submit(world, *(request(f"j{i}") for i in range(5)), remaining_ms=BATCH_RESERVE_MS + 2000)
+    assert [isinstance(each, Taken) for each in results] == [True, True, True, False, False]
+    assert {each.code for each in results if isinstance(each, RequestError)} == {"Busy"}
+
+
+def test_nobody_is_woken_for_nothing() -> None:
+    world = World()
+    submit(world, "no request")
+    assert world.wakes == []
+
+
+def test_what_was_taken_before_a_fault_is_scheduled(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    world.configured()
+    good, write = iter([True, False]), world.table.write
+
+    def failing(*args: object) -> None:
+        if not next(good):
+            raise OSError("the table is gone")
+        write(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(world.table, "write", failing)
+    with pytest.raises(OSError, match="gone"):
+        submit(world, request("a"), request("b"))
+    assert world.wakes == ["submitted 1 in a batch"]

@@ -1,0 +1,432 @@
+"""What is told of what is to come is what comes."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway.forecast import STOP_MS, Reprioritise, Resize, Withdraw
+from headway.reasons import ReasonCode
+from headway.remedies import remedy_for
+from headway_service import foresight, lookout
+from headway_service.errors import (
+    ImpossibleDemand,
+    InvalidRequest,
+    JobNotFound,
+    NameInUse,
+    RequestError,
+    RuleViolation,
+)
+from headway_service.foresight import Change, SubmitRequest
+from headway_service.memory import MemoryTable
+from tests.service.world import P5, START_S, World, on, request
+
+G5 = "ml.g5.xlarge"
+START_MS = int(START_S * 1000)
+HOUR_MS = 3_600_000
+OVERHEAD_MS = 1_800_000
+
+
+def limited(hours: float) -> dict[str, Any]:
+    """A StoppingCondition, so that with the overhead the job holds its instances for so many hours."""
+    return {"MaxRuntimeInSeconds": int(hours * 3600) - OVERHEAD_MS // 1000}
+
+
+def hours(time_ms: int | None) -> float | None:
+    return None if time_ms is None else (time_ms - START_MS) / HOUR_MS
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def full() -> World:
+    """Two jobs run, for two and for three hours at most, and one waits."""
+    world = World()
+    world.submit("two", 5, StoppingCondition=limited(2))
+    world.submit("three", 5, StoppingCondition=limited(3))
+    world.tick()
+    world.submit("early", 5, StoppingCondition=limited(1))
+    return world
+
+
+def contents(world: World) -> Any:
+    """All that is kept, and all wake-ups."""
+    assert isinstance(world.table, MemoryTable)
+    return copy.deepcopy((world.table._items, world.wakes))
+
+
+# ------------------------------------------------------------------------------------------------------------ dry runs
+
+
+def test_a_dry_run_tells_place_reason_and_start_and_changes_nothing(full: World) -> None:
+    before = contents(full)
+    told = full.foresight.dry_run(request("mine", 5, StoppingCondition=limited(1)), "arn:me")
+    assert (told.seen.job.job_name, told.seen.job.job_state, told.seen.job.owner) == ("mine", "pending", "arn:me")
+    assert told.seen.place == 2
+    assert told.seen.reason.code is ReasonCode.WAITS_BEHIND
+    # `early` starts when `two` has ended, this one when `early` and `three` have.
+    assert hours(told.expected_start_ms) == 3
+    assert (told.preempts, told.delays) == ([], [])
+    assert "every job runs as long as its limit" in told.note
+    assert contents(full) == before
+
+
+def test_a_dry_run_of_a_job_that_fits_starts_now(world: World) -> None:
+    told = world.foresight.dry_run(request("mine"), None)
+    assert (told.expected_start_ms, told.seen.reason.code) == (START_MS, ReasonCode.STARTS_NOW)
+
+
+def test_a_dry_run_names_whom_it_would_preempt_and_whom_it_would_delay(full: World) -> None:
+    told = full.foresight.dry_run(request("urgent", 9, ResourceConfig=on(2), StoppingCondition=limited(4)), None)
+    assert sorted(told.preempts) == ["three", "two"]
+    assert told.seen.reason.code is ReasonCode.WAITS_FOR_FREED
+    assert told.expected_start_ms == START_MS + STOP_MS
+    assert [(move.job, hours(move.before_ms), hours(move.after_ms)) for move in told.delays] == [
+        ("early", 2, 4 + STOP_MS / HOUR_MS)
+    ]
+
+
+def test_a_dry_run_says_only_whom_the_job_itself_would_preempt(full: World) -> None:
+    full.submit("boss", 8, ResourceConfig=on(1))
+    assert full.foresight.dry_run(request("mine", 1), None).preempts == []
+
+
+REFUSED: list[tuple[str, dict[str, Any], type[RequestError]]] = [
+    ("a request that SageMaker would not take", {"RoleArn": None}, InvalidRequest),
+    ("a demand beyond the pool", {"ResourceConfig": on(3)}, ImpossibleDemand),
+    ("a request that breaks a rule", {"StoppingCondition": {"MaxRuntimeInSeconds": 90_000}}, RuleViolation),
+]
+
+
+@pytest.mark.parametrize(("changes", "error"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_a_dry_run_refuses_what_a_submission_refuses(changes: dict[str, Any], error: type[RequestError]) -> None:
+    world = World()
+    rules = {"traced": {"require": {"maxRunTimeSeconds": 80_000}}} if error is RuleViolation else {}
+    world.configuration.text = (
+        f'{{"pools": {{"{P5}": {{"size": 2}}}}, "rules": {str(rules).replace(chr(39), chr(34))}}}'
+    )
+    with pytest.raises(error) as told:
+        world.foresight.dry_run(request("mine", **changes), None)
+    with pytest.raises(error) as real:
+        world.desk.submit(request("mine", **changes), None)
+    assert (str(told.value), told.value.fields) == (str(real.value), real.value.fields)
+
+
+def test_a_dry_run_refuses_a_name_that_is_taken_be_it_by_the_same_request(full: World) -> None:
+    with pytest.raises(NameInUse, match="`early`"):
+        full.foresight.dry_run(request("early", 5, StoppingCondition=limited(1)), None)
+
+
+def test_delays_are_so_many_at_most(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i in range(5):
+        full.submit(f"w{i}", 5, StoppingCondition=limited(1))
+    monkeypatch.setattr(foresight, "MAX_DELAYS", 2)
+    urgent = request("urgent", 6, ResourceConfig=on(2), StoppingCondition=limited(1))
+    assert [move.job for move in full.foresight.dry_run(urgent, None).delays] == ["early", "w0"]
+
+
+# -------------------------------------------------------------------------------------------------------- explanations
+
+
+def test_a_waiting_job_is_told_who_holds_its_pools_and_who_is_before_it(full: World) -> None:
+    full.submit("mine", 5, StoppingCondition=limited(1))
+    told = full.foresight.explain("mine")
+    assert [(each.job, each.job_state, hours(each.started_ms), hours(each.expected_end_ms)) for each in told.ahead] == [
+        ("two", "running", 0, 2),
+        ("three", "running", 0, 3),
+        ("early", "pending", None, 3),
+    ]
+    assert (told.seen.place, hours(told.expected_start_ms), hours(told.expected_end_ms)) == (2, 3, 4)
+    assert told.more == 0
+    assert told.remedy is None, "the reason says it"
+    assert [(pool.pool, pool.allocated, pool.free, pool.waiting) for pool in told.pools] == [(P5, 2, 0, 2)]
+
+
+def test_a_preempted_job_before_another_is_told_as_such(full: World) -> None:
+    full.submit("urgent", 9, ResourceConfig=on(1))
+    full.tick()
+    full.pass_time(200)
+    full.submit("last", 1)
+    ahead = {each.job: str(each.job_state) for each in full.foresight.explain("last").ahead}
+    assert ahead == {"two": "running", "urgent": "running", "early": "pending", "three": "preempted"}
+
+
+def test_only_so_many_are_named_and_the_rest_is_counted(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i in range(6):
+        full.submit(f"w{i}", 6)
+    monkeypatch.setattr(foresight, "MAX_AHEAD", 3)
+    told = full.foresight.explain("early")
+    assert ([each.job for each in told.ahead], told.more) == (["two", "three", "w0"], 5)
+
+
+def test_more_holders_than_are_named_leave_no_room_for_the_line(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    full.submit("mine", 5)
+    monkeypatch.setattr(foresight, "MAX_AHEAD", 1)
+    told = full.foresight.explain("mine")
+    assert ([each.job for each in told.ahead], told.more) == (["two"], 2)
+
+
+def test_jobs_in_other_pools_are_none_of_its_business() -> None:
+    world = World(pools={P5: 1, G5: 1})
+    for name, pool in (("a", P5), ("b", G5)):
+        world.submit(f"{name}-runs", ResourceConfig=on(1, pool))
+    world.tick()
+    for name, pool in (("a", P5), ("b", G5)):
+        world.submit(name, ResourceConfig=on(1, pool))
+    told = world.foresight.explain("b")
+    assert [each.job for each in told.ahead] == ["b-runs"]
+    assert [pool.pool for pool in told.pools] == [G5]
+
+
+def test_a_running_job_is_told_when_it_has_ended_at_the_latest(full: World) -> None:
+    told = full.foresight.explain("two")
+    assert (told.expected_start_ms, hours(told.expected_end_ms), told.ahead, told.more) == (None, 2, (), 0)
+    assert "at the latest" in told.note
+
+
+def test_a_held_job_has_no_expected_start_and_the_note_says_how_it_gets_one(full: World) -> None:
+    full.desk.hold("early", None)
+    told = full.foresight.explain("early")
+    assert (told.seen.job.held, told.seen.place, told.expected_start_ms, told.ahead) == (True, None, None, ())
+    assert told.seen.reason.code is ReasonCode.HELD
+    assert "`headway release early`" in told.note
+    (expected,) = full.foresight.forecast(None, 100).jobs
+    assert (expected.seen.job.job_name, expected.seen.job.held, expected.start_ms) == ("early", True, None)
+
+
+def test_an_ended_job_has_nothing_to_come(full: World) -> None:
+    full.desk.stop("early")
+    told = full.foresight.explain("early")
+    assert (told.expected_start_ms, told.expected_end_ms, told.ahead, told.pools) == (None, None, (), ())
+    assert told.note == "The job has ended."
+
+
+def test_what_one_can_do_is_told_where_the_reason_does_not_say_it(full: World) -> None:
+    full.desk.stop("early")
+    full.submit("wrong", 9, Environment={"SANDBOX_OUTCOME": "what SageMaker refuses"})
+    full.tick()
+    full.pass_time(300)
+    told = full.foresight.explain("wrong")
+    assert (told.seen.reason.code, told.seen.job.job_state) == (ReasonCode.LAUNCH_REFUSED, "failed")
+    assert told.remedy == remedy_for(ReasonCode.LAUNCH_REFUSED) is not None
+
+
+def test_a_job_that_nobody_knows_cannot_be_explained(world: World) -> None:
+    with pytest.raises(JobNotFound, match="nobody"):
+        world.foresight.explain("nobody")
+    with pytest.raises(JobNotFound, match="nobody"):
+        world.foresight.forecast("nobody", 100)
+
+
+# ----------------------------------------------------------------------------------------------------------- forecasts
+
+
+def test_a_forecast_tells_waiting_jobs_by_their_start_and_then_by_place(full: World) -> None:
+    full.submit("large", 5, ResourceConfig=on(2), StoppingCondition=limited(1))
+    full.submit("small", 5, StoppingCondition=limited(0.6))
+    full.submit("held", 9)
+    full.desk.hold("held", None)
+    told = full.foresight.forecast(None, 100)
+    assert [(each.seen.job.job_name, each.seen.place, hours(each.start_ms)) for each in told.jobs] == [
+        ("early", 1, 2),
+        ("large", 2, 3),
+        ("small", 3, 4),
+        ("held", None, None),
+    ]
+    assert (told.as_of_ms, told.until_ms, told.more) == (START_MS, None, False)
+
+
+def test_a_forecast_gives_the_first_and_says_that_there_are_more(full: World) -> None:
+    full.submit("mine", 5, StoppingCondition=limited(1))
+    told = full.foresight.forecast(None, 1)
+    assert ([each.seen.job.job_name for each in told.jobs], told.more) == (["early"], True)
+
+
+def test_a_forecast_may_be_of_one_job(full: World) -> None:
+    full.submit("mine", 5, StoppingCondition=limited(1))
+    told = full.foresight.forecast("mine", 100)
+    assert [(each.seen.job.job_name, hours(each.start_ms)) for each in told.jobs] == [("mine", 3)]
+    assert full.foresight.forecast("two", 100).jobs == [], "it waits no more"
+
+
+def test_a_look_ahead_that_ends_early_says_so(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    full.submit("mine", 5, StoppingCondition=limited(1))
+    monkeypatch.setattr(lookout, "MAX_FORESEEN_TURNS", 2)
+    told = full.foresight.forecast(None, 100)
+    assert [hours(each.start_ms) for each in told.jobs] == [2, None]
+    assert hours(told.until_ms) == 2
+    assert "Looked ahead until" in told.note
+
+
+def test_jobs_behind_those_that_were_looked_at_have_no_start_whatever_runs_free(
+    full: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for i in range(6):
+        full.submit(f"w{i}", 5, StoppingCondition=limited(1))
+    monkeypatch.setattr(lookout, "MAX_FORESEEN", 3)
+    told = full.foresight.forecast(None, 100)
+    assert [each.seen.job.job_name for each in told.jobs if each.start_ms is not None] == ["early", "w0", "w1"]
+    assert "Only the first 3 jobs in line were looked at" in told.note
+    alone = full.foresight.explain("w5")
+    assert (alone.expected_start_ms, alone.seen.place, alone.more + len(alone.ahead)) == (None, 7, 8)
+    assert [each.job for each in alone.ahead][:3] == ["two", "three", "early"]
+    assert full.foresight.dry_run(request("z-late", 5), None).expected_start_ms is None
+    assert full.foresight.dry_run(request("soon", 6), None).expected_start_ms is not None
+
+
+@pytest.mark.parametrize(
+    ("lengths", "share"),
+    [([], 1), ([0], 500), ([700], 500), ([600, 600], 250), ([10, 600], 490), ([10, 20, 600], 470), ([600] * 1000, 1)],
+    ids=str,
+)
+def test_long_lines_share_what_short_ones_leave(lengths: list[int], share: int) -> None:
+    assert lookout._even_share(lengths) == share
+
+
+# ------------------------------------------------------------------------------------------------------------- what-if
+
+
+def test_what_if_a_pool_grew(full: World) -> None:
+    before = contents(full)
+    told = full.foresight.what_if([Resize(pool=P5, size=3)], None)
+    assert (told.starts, told.preempts) == (("early",), ())
+    assert [(move.job, hours(move.before_ms), hours(move.after_ms)) for move in told.moved] == [("early", 2, 0)]
+    assert contents(full) == before
+
+
+def test_what_if_a_job_had_another_priority_or_left(full: World) -> None:
+    full.submit("mine", 1, StoppingCondition=limited(1))
+    told = full.foresight.what_if([Reprioritise(job="mine", priority=9)], None)
+    assert len(told.preempts) == 1
+    told = full.foresight.what_if([Withdraw(job="early")], None)
+    assert [(move.job, hours(move.before_ms), hours(move.after_ms)) for move in told.moved] == [
+        ("early", 2, None),
+        ("mine", 3, 2),
+    ]
+
+
+def test_what_if_a_job_came_into_a_pool_that_was_enlarged_for_it(full: World) -> None:
+    changes: list[Change] = [Resize(pool=P5, size=6), SubmitRequest(request=request("large", 9, ResourceConfig=on(4)))]
+    assert full.foresight.what_if(changes, None).starts == ("large",)
+    with pytest.raises(ImpossibleDemand, match=r"changes\.0"):
+        full.foresight.what_if(changes[1:], None)
+
+
+def test_a_change_may_be_about_a_job_that_an_earlier_one_submits(full: World) -> None:
+    changes: list[Change] = [SubmitRequest(request=request("mine", 1)), Reprioritise(job="mine", priority=9)]
+    assert len(full.foresight.what_if(changes, None).preempts) == 1
+
+
+def test_a_job_far_back_is_moved_to_the_front(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i in range(6):
+        full.submit(f"w{i}", 4, StoppingCondition=limited(1))
+    monkeypatch.setattr(lookout, "MAX_FORESEEN", 2)
+    told = full.foresight.what_if([Reprioritise(job="w5", priority=5)], None)
+    assert ("w5", None, 3) in [(move.job, hours(move.before_ms), hours(move.after_ms)) for move in told.moved]
+
+
+WRONG: list[tuple[str, list[Any], str, str]] = [
+    ("an unknown job", [Withdraw(job="nobody")], "changes.0.jobName", "nobody"),
+    ("a running job withdrawn", [Withdraw(job="two")], "changes.0.jobName", "only a job that waits"),
+    ("an ended job", [Reprioritise(job="ended", priority=1)], "changes.0.jobName", "stopped already"),
+    ("a held job", [Withdraw(job="held")], "changes.0.jobName", "held"),
+    ("a priority too high", [Reprioritise(job="two", priority=10_000)], "changes.0.priority", "0 to 9999"),
+    ("the second change", [Resize(pool=P5, size=1), Withdraw(job="nobody")], "changes.1.jobName", "nobody"),
+    ("withdrawn twice", [Withdraw(job="early"), Withdraw(job="early")], "changes.1", "no job `early` waits"),
+    ("a wrong request", [SubmitRequest(request=request("x", RoleArn=None))], "changes.0.request.RoleArn", "RoleArn"),
+    (
+        "the same name twice",
+        [SubmitRequest(request=request("x")), SubmitRequest(request=request("x"))],
+        "changes.1",
+        "already",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "field", "word"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
+def test_a_wrong_change_is_named(full: World, changes: list[Any], field: str, word: str) -> None:
+    for name in ("ended", "held"):
+        full.submit(name)
+    full.desk.stop("ended")
+    full.desk.hold("held", None)
+    with pytest.raises(InvalidRequest, match=word) as told:
+        full.foresight.what_if(changes, None)
+    assert told.value.fields[0].field == field
+
+
+def test_what_moves_is_told_to_a_limit(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i in range(4):
+        full.submit(f"w{i}", 5, StoppingCondition=limited(1))
+    monkeypatch.setattr(foresight, "MAX_MOVED", 2)
+    assert len(full.foresight.what_if([Resize(pool=P5, size=1)], None).moved) == 2
+
+
+# ---------------------------------------------------------------------------------------------------------- properties
+
+JOBS = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(1, 2), st.sampled_from([1.0, 2.0, 3.0])), min_size=1, max_size=8
+)
+
+
+def queue(jobs: list[tuple[int, int, float]], ticked: int) -> World:
+    """A queue of these jobs: priority, instances, hours. They train until their limits."""
+    world = World()
+    for i, (priority, count, hours_) in enumerate(jobs):
+        if i == ticked:
+            world.tick()
+        world.submit(
+            f"j{i}",
+            priority,
+            ResourceConfig=on(count),
+            StoppingCondition=limited(hours_),
+            Environment={"SANDBOX_RUN_SECONDS": "1000000"},
+        )
+    return world
+
+
+@given(jobs=JOBS, ticked=st.integers(0, 8), last=st.tuples(st.integers(0, 3), st.integers(1, 2)))
+@settings(max_examples=10, deadline=None)
+def test_a_dry_run_changes_nothing_and_a_submission_right_after_it_gets_what_it_said(
+    jobs: list[tuple[int, int, float]], ticked: int, last: tuple[int, int]
+) -> None:
+    world = queue(jobs, ticked)
+    priority, count = last
+    asked = request("last", priority, ResourceConfig=on(count), StoppingCondition=limited(1))
+    before = contents(world)
+    told = world.foresight.dry_run(asked, None)
+    assert contents(world) == before
+
+    seen, new = world.desk.submit(asked, None)
+    assert new
+    assert told.seen.place == seen.place
+    assert told.seen.job == seen.job
+    explained = world.foresight.explain("last")
+    assert told.seen.reason == explained.seen.reason
+    assert told.expected_start_ms == explained.expected_start_ms
+    running = {name for name, state in world.states(*(f"j{i}" for i in range(len(jobs)))).items() if state == "running"}
+    world.tick()
+    stopped = {name for name in running if world.seen(name).job.job_state == "stopping"}
+    assert set(told.preempts) <= stopped
+    assert (told.expected_start_ms == START_MS) == (world.seen("last").job.job_state == "running")
+
+
+@given(jobs=JOBS, ticked=st.integers(1, 8))
+@settings(max_examples=10, deadline=None)
+def test_who_is_expected_first_has_started_by_then_when_time_runs_on(
+    jobs: list[tuple[int, int, float]], ticked: int
+) -> None:
+    world = queue(jobs, ticked)
+    expected = [each for each in world.foresight.forecast(None, 100).jobs if each.start_ms is not None]
+    world.tick()
+    for first in expected[:1]:
+        assert first.start_ms is not None
+        world.pass_time(first.start_ms / 1000 - world.now_s)
+        world.tick()
+        assert world.seen(first.seen.job.job_name).job.attempt_count > 0

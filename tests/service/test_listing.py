@@ -1,0 +1,153 @@
+"""Listings hold the jobs that are wanted, all of them and each once, page by page."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from itertools import chain, count
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
+from headway_service.errors import InvalidRequest
+from headway_service.listing import MAX_LISTED, Wanted, list_jobs
+from headway_service.memory import MemoryTable
+from headway_service.records import JobRecord
+from tests.service.world import P5, World
+
+ALL = frozenset(JobState)
+ADA, BOB = "arn:aws:iam::123456789012:user/ada", "arn:aws:iam::123456789012:user/bob"
+
+
+def job(number: int, state: JobState, owner: str | None, team: str, name: str) -> JobRecord:
+    return JobRecord.model_validate(
+        {
+            "jobName": f"{name}-{number}",
+            "jobState": state,
+            "priority": number % 3,
+            "entryTime": number,
+            "demand": {P5: 1},
+            "owner": owner,
+            "team": team,
+            "requestDigest": "",
+            "reason": {"code": "Entered", "message": "entered"},
+            "endedMs": number if state in TERMINAL else None,
+        }
+    )
+
+
+def table_of(jobs: list[JobRecord]) -> MemoryTable:
+    table = MemoryTable()
+    for each in jobs:
+        table.write([each.put()])
+    return table
+
+
+def pages(table: MemoryTable, wanted: Wanted, limit: int) -> Iterator[list[JobRecord]]:
+    token = None
+    while True:
+        page, token = list_jobs(table, wanted, limit, token)
+        yield page
+        if token is None:
+            return
+
+
+NAMES = st.sampled_from(["bert", "Bert", "gpt-small", "gpt"])
+OWNERS, TEAMS = st.sampled_from([None, ADA, BOB]), st.sampled_from(["", "a", "b"])
+KINDS = st.lists(st.tuples(st.sampled_from(JobState), OWNERS, TEAMS, NAMES), max_size=60)
+WANTED = st.builds(
+    Wanted,
+    states=st.frozensets(st.sampled_from(JobState), min_size=1),
+    owners=st.frozensets(st.sampled_from([ADA, BOB])),
+    team=st.sampled_from([None, "a", "b"]),
+    name_contains=st.sampled_from([None, "bert", "ert-1", "gpt", "nothing"]),
+)
+
+
+@given(kinds=KINDS, wanted=WANTED, limit=st.integers(1, 20))
+def test_all_pages_together_hold_exactly_what_is_wanted_in_order(
+    kinds: list[tuple[JobState, str | None, str, str]], wanted: Wanted, limit: int
+) -> None:
+    jobs = [job(number, *kind) for number, kind in enumerate(kinds)]
+    found = list(pages(table_of(jobs), wanted, limit))
+    assert all(len(page) <= limit for page in found)
+    groups = [
+        sorted((each for each in jobs if each.job_state in group), key=lambda each: each.listed()[1], reverse=ended)
+        for group, ended in ((HOLDING, False), (WAITING, False), (TERMINAL, True))
+    ]
+    assert [each.job_name for page in found for each in page] == [
+        each.job_name
+        for each in chain(*groups)
+        if each.job_state in wanted.states
+        and wanted.owners <= {each.owner}
+        and wanted.team in {None, each.team}
+        and (wanted.name_contains or "") in each.job_name
+    ]
+
+
+def test_one_page_reads_only_so_much_of_a_long_line_and_says_where_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = [job(number, JobState.PENDING, BOB, "", "common") for number in range(11_000)]
+    table = table_of([*jobs, job(30_000, JobState.PENDING, ADA, "", "rare")])
+    reads = count()
+    whole = MemoryTable.listing
+
+    def counted(self: MemoryTable, *arguments: Any, **options: Any) -> Any:
+        next(reads)
+        return whole(self, *arguments, **options)
+
+    monkeypatch.setattr(MemoryTable, "listing", counted)
+    found = list(pages(table, Wanted(states=ALL, owners=frozenset({ADA})), MAX_LISTED))
+    assert [[each.job_name for each in page] for page in found] == [[], [], ["rare-30000"]]
+    # Beside the line, the jobs that hold instances and those that have ended are looked at once.
+    assert next(reads) == -(-11_001 // 500) + 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Wanted(states=WAITING),
+        Wanted(states=ALL, team="a"),
+        Wanted(states=ALL, owners=frozenset({ADA})),
+        Wanted(states=ALL, name_contains="j"),
+    ],
+    ids=["states", "team", "owner", "name"],
+)
+def test_a_token_belongs_to_its_listing(other: Wanted) -> None:
+    world = World()
+    for name in ("j1", "j2"):
+        world.submit(name)
+    _, token = world.desk.jobs(Wanted(states=ALL), 1, None)
+    page, _ = world.desk.jobs(Wanted(states=ALL), 1, token)
+    assert [seen.job.job_name for seen in page] == ["j2"]
+    with pytest.raises(InvalidRequest, match="pass the same states and filters as before"):
+        world.desk.jobs(other, 1, token)
+
+
+def test_a_token_is_the_same_for_the_same_listing_in_whatever_order_it_was_asked_for() -> None:
+    one = Wanted(states=frozenset([JobState.PENDING, JobState.RUNNING]), owners=frozenset([ADA, BOB]))
+    other = Wanted(states=frozenset([JobState.RUNNING, JobState.PENDING]), owners=frozenset([BOB, ADA]))
+    assert one.digest() == other.digest()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [["waiting"], None, "x"],
+        ["waiting", None],
+        ["waiting", None, 1],
+        ["waiting", {"pk": "job#a"}, "x"],
+        ["waiting", {"pk": "", "listingKey": "a"}, "x"],
+        ["nowhere", None, "x"],
+        "waiting",
+        7,
+    ],
+    ids=repr,
+)
+def test_a_token_that_is_none_is_refused(content: Any) -> None:
+    token = base64.urlsafe_b64encode(json.dumps(content).encode()).decode()
+    with pytest.raises(InvalidRequest, match="nextToken"):
+        list_jobs(MemoryTable(), Wanted(states=WAITING), 1, token)

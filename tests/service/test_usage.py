@@ -1,0 +1,102 @@
+"""What a job has had of its pools: since when, and how much its ended attempts held."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway_sandbox.errors import AwsError
+from headway_service.documents import job_document
+from headway_service.ports import LISTED
+from tests.service.test_launching import fail_once
+from tests.service.world import P5, World, on
+
+G5 = "ml.g5.xlarge"
+LONG = {"SANDBOX_RUN_SECONDS": "90000"}
+
+MAX_PROJECTED = 20
+"""Attributes that DynamoDB takes in one index (API reference, Projection: NonKeyAttributes)."""
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def told(world: World, name: str) -> tuple[str | None, int, dict[str, int]]:
+    document = job_document(world.seen(name))
+    return document["startedTime"], document["preemptions"], document["instanceSeconds"]
+
+
+def test_what_waits_has_had_nothing(world: World) -> None:
+    world.submit("a")
+    assert told(world, "a") == (None, 0, {})
+
+
+def test_instances_are_counted_from_the_start_to_the_end_of_each_attempt(world: World) -> None:
+    world.submit("low", 1, ResourceConfig=on(2), Environment=LONG)
+    world.tick()
+    first = told(world, "low")[0]
+    assert first is not None
+    assert told(world, "low") == (first, 0, {}), "what runs is counted when it has ended"
+    world.pass_time(300)
+    world.submit("high", 5)
+    world.tick()
+    world.pass_time(200)
+    (ended,) = world.seen("low").job.attempts
+    held_s = (ended.ended_ms - ended.since_ms) // 1000
+    assert held_s > 300
+    assert told(world, "low") == (first, 1, {P5: 2 * held_s})
+    world.pass_time(100_000)
+    _, again = world.seen("low").job.attempts
+    held_s += (again.ended_ms - again.since_ms) // 1000
+    assert told(world, "low") == (first, 1, {P5: 2 * held_s})
+
+
+def test_each_pool_of_a_cluster_is_counted() -> None:
+    world = World(pools={P5: 2, G5: 3})
+    groups = [
+        {"InstanceGroupName": f"g{i}", "InstanceType": pool, "InstanceCount": count}
+        for i, (pool, count) in enumerate([(P5, 1), (G5, 2)])
+    ]
+    world.submit("a", ResourceConfig={"InstanceGroups": groups, "VolumeSizeInGB": 30})
+    world.tick()
+    world.pass_time(2000)
+    (ended,) = world.seen("a").job.attempts
+    held_ms = ended.ended_ms - ended.since_ms
+    assert told(world, "a")[2] == {P5: held_ms // 1000, G5: 2 * held_ms // 1000}
+
+
+def test_an_attempt_that_was_postponed_is_no_start(world: World) -> None:
+    world.submit("a")
+    fail_once(world, "CreateTrainingJob", AwsError("ResourceLimitExceeded", "quota"))
+    world.tick()
+    assert told(world, "a") == (None, 0, {})
+    world.now_s += 61
+    world.tick()
+    assert told(world, "a")[0] is not None
+
+
+def test_an_attempt_that_was_never_launched_counts_nothing(world: World) -> None:
+    world.submit("a")
+    fail_once(world, "CreateTrainingJob", AwsError("ValidationException", "no such image"))
+    world.tick()
+    assert world.states("a") == {"a": "failed"}
+    assert told(world, "a") == (None, 0, {})
+
+
+def test_a_later_attempt_that_is_postponed_leaves_the_first_start_as_it_was(world: World) -> None:
+    world.submit("a", Environment=LONG)
+    world.tick()
+    first = told(world, "a")[0]
+    world.pass_time(60)
+    world.fleet.fail("a", "InternalServerError: We encountered an internal error.", now=world.now_s)
+    world.pass_time(61)
+    fail_once(world, "CreateTrainingJob", AwsError("ResourceLimitExceeded", "quota"))
+    world.tick()
+    assert world.states("a") == {"a": "pending"}
+    assert told(world, "a")[0] == first
+
+
+def test_a_listing_tells_it_all_and_dynamodb_takes_so_many_attributes() -> None:
+    assert {"held", "preemptionCount", "usage"} < {*LISTED}
+    assert len({*LISTED}) == len(LISTED) <= MAX_PROJECTED
