@@ -1,4 +1,4 @@
-"""The little of SageMaker and S3 that a client meets behind the queue, over HTTP on loopback."""
+"""The little of SageMaker, CloudWatch Logs and S3 that a client meets behind the queue, over HTTP on loopback."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote
 
+from botocore.exceptions import ClientError
+
+from tests.client.log_store import LogStore
+
 BUCKET = "team-bucket"
 _BUCKETS = (
     "<ListAllMyBucketsResult><Buckets><Bucket>"
@@ -19,10 +23,11 @@ _BUCKETS = (
 
 
 class AwsStub:
-    """Training jobs that SageMaker knows, objects that were put to S3, and the names of the calls that came."""
+    """Training jobs that SageMaker knows, what they wrote, objects that were put to S3, and the calls that came."""
 
     def __init__(self) -> None:
         self.training_jobs: dict[str, dict[str, Any]] = {}
+        self.logs = LogStore()
         self.objects: dict[str, bytes] = {}
         self.calls: list[str] = []
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -47,10 +52,31 @@ class AwsStub:
         name = request.get("TrainingJobName", "")
         self.calls.append(f"{operation} {name}".strip())
         if operation == "ListTrainingJobs":
-            return 200, {"TrainingJobSummaries": []}
+            return 200, self._page(request)
+        if not operation.endswith("TrainingJob"):
+            return 200, {"HyperParameterTuningJobArn": "arn", "Tags": []}
         if name not in self.training_jobs:
             return 400, {"__type": "ResourceNotFound", "message": "Requested resource not found."}
         return 200, self.training_jobs[name] if operation == "DescribeTrainingJob" else {}
+
+    def _page(self, request: dict[str, Any]) -> dict[str, Any]:
+        names = sorted(self.training_jobs)
+        first = int(request.get("NextToken", 0))
+        end = first + request.get("MaxResults", 10)
+        shown = ("TrainingJobName", "TrainingJobArn", "TrainingJobStatus", "CreationTime")
+        return {
+            "TrainingJobSummaries": [
+                {key: self.training_jobs[name][key] for key in shown} for name in names[first:end]
+            ],
+            **({"NextToken": str(end)} if end < len(names) else {}),
+        }
+
+    def cloudwatch_logs(self, operation: str, request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        methods = {"DescribeLogStreams": self.logs.describe_log_streams, "GetLogEvents": self.logs.get_log_events}
+        try:
+            return 200, methods[operation](**request)
+        except ClientError as error:
+            return 400, {"__type": error.response["Error"]["Code"], "message": error.response["Error"]["Message"]}
 
 
 def training_job(name: str, status: str, secondary: str, **more: Any) -> dict[str, Any]:
@@ -79,6 +105,9 @@ def _handler(stub: AwsStub) -> type[BaseHTTPRequestHandler]:
             service, _, operation = self.headers.get("X-Amz-Target", "").partition(".")
             if service == "SageMaker":
                 status, document = stub.sagemaker(operation, json.loads(body))
+                return self._answer(status, json.dumps(document).encode())
+            if service == "Logs_20140328":
+                status, document = stub.cloudwatch_logs(operation, json.loads(body))
                 return self._answer(status, json.dumps(document).encode())
             return self._s3(unquote(self.path.partition("?")[0]).strip("/"), body)
 

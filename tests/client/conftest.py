@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib.metadata
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -16,8 +16,12 @@ from headway_client.cli import main
 from headway_client.transport import Limits
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 
-# The SageMaker SDK lives in an environment of its own, where these tests run.
-collect_ignore = [] if importlib.util.find_spec("sagemaker") else ["sdk2"]
+# Each SageMaker SDK lives in an environment of its own, where its tests run; version 3 is made of several packages.
+_INSTALLED = {each.name.lower(): each.version for each in importlib.metadata.distributions()}
+collect_ignore = [
+    *([] if _INSTALLED.get("sagemaker", "").startswith("2.") else ["sdk2"]),
+    *([] if "sagemaker-train" in _INSTALLED else ["sdk3"]),
+]
 
 FAST = Limits(connect_timeout_s=2, read_timeout_s=2, try_timeout_s=3, backoff_s=0.001, max_pause_s=1)
 
@@ -27,7 +31,9 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No setting of the machine, nor a file of the user, reaches a test."""
     for name in ("ENDPOINT", "PROFILE", "REGION", "CONFIG_FILE", "API_ID", "DEBUG"):
         monkeypatch.delenv(f"HEADWAY_{name}", raising=False)
-    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SESSION_TOKEN", "COLUMNS"):
+    for name in ("PROFILE", "REGION", "DEFAULT_REGION", "SESSION_TOKEN", "ENDPOINT_URL"):
+        monkeypatch.delenv(f"AWS_{name}", raising=False)
+    for name in ("COLUMNS", "NO_COLOR", "TERM", "HTTP_PROXY", "HTTPS_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", ACCESS_KEY)

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
+from tests.client import contract_foresight as foresight
+from tests.client.contract_foresight import ENDED, Reply, problem
+
 NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
-ENDED = ("completed", "failed", "stopped")
 OWNER = "arn:aws:sts::123456789012:assumed-role/researcher/ada"
-
-Reply = tuple[int, dict[str, Any]]
-
-
-def problem(status: int, code: str, message: str, **fields: str) -> Reply:
-    listed = [{"field": name, "message": text} for name, text in fields.items()]
-    return status, {"error": {"code": code, "message": message, "fields": listed}, "requestId": "req-1"}
 
 
 class Queue:
@@ -32,15 +28,33 @@ class Queue:
         #: Of letters with a problem, a redrive leaves each where it is.
         self.letters: list[dict[str, Any]] = []
         self.more_letters = 0
+        #: What is said of the version; None: a server of the time before versions were told.
+        self.server_version: str | None = "0.1.0"
+        #: Parts of foresight, by the name of the job or of the call, over what would be said otherwise.
+        self.foresight: dict[str, dict[str, Any]] = {}
+        #: For how many requests of a batch there is time.
+        self.batch_size = 100
+        self._keys: dict[str, str] = {}
 
-    def answer(self, method: str, target: str, body: bytes) -> Reply:
+    def answer(self, method: str, target: str, body: bytes, headers: Mapping[str, str] | None = None) -> Reply:
         path, _, query = target.partition("?")
         document = json.loads(body) if body else {}
-        match (method, [unquote(part) for part in path.strip("/").split("/")]):
+        key = (headers or {}).get("idempotency-key")
+        segments = [unquote(part) for part in path.strip("/").split("/")]
+        if self.server_version is not None:
+            reply = self._answer_new(method, segments, parse_qs(query), document, key)
+            if reply is not None:
+                return reply
+        return self._answer_old(method, segments, parse_qs(query), document, key)
+
+    def _answer_old(
+        self, method: str, segments: list[str], query: dict[str, list[str]], document: Any, key: str | None
+    ) -> Reply:
+        match (method, segments):
             case ("POST", ["jobs"]):
-                return self._submit(document)
+                return self._submit(document, key)
             case ("GET", ["jobs"]):
-                return self._list(parse_qs(query))
+                return self._list(query)
             case ("GET" | "DELETE" | "PATCH", ["jobs", name]):
                 return self._on_job(method, name, document)
             case ("GET", [("capacity" | "rogue-jobs") as what]):
@@ -54,13 +68,40 @@ class Queue:
             case _:
                 return 403, {"message": "Missing Authentication Token"}
 
+    def _answer_new(
+        self, method: str, segments: list[str], query: dict[str, list[str]], document: Any, key: str | None
+    ) -> Reply | None:
+        match (method, segments):
+            case ("POST", ["job-batches"]):
+                return self._submit_batch(document, key)
+            case ("POST", ["jobs", name, ("hold" | "release") as action]):
+                return self._hold(name, held=action == "hold")
+            case ("GET", ["version"]):
+                return 200, {"version": self.server_version, "api": 1}
+            case _:
+                return foresight.answer(self, method, segments, query, document)
+
     def add(self, name: str, **changes: Any) -> dict[str, Any]:
         """Put a job straight into the queue and return it, for a test to change."""
         self._submit(request(name))
         self.jobs[name].update(changes)
         return self.jobs[name]
 
-    def _submit(self, document: dict[str, Any]) -> Reply:
+    def _submit(self, document: dict[str, Any], key: str | None = None) -> Reply:
+        reply = self.checked(document)
+        if reply is not None:
+            return reply
+        name = document["TrainingJobName"]
+        if name in self.jobs:
+            if self.jobs[name]["request"] != document:
+                return problem(409, "NameInUse", f"{name} is in use by another request; choose another name.")
+            return (201 if key is not None and self._keys.get(name) == key else 200), self.job(name)
+        if key is not None:
+            self._keys[name] = key
+        self.jobs[name] = self.entered(document)
+        return 201, self.job(name)
+
+    def checked(self, document: dict[str, Any]) -> Reply | None:
         name = document.get("TrainingJobName", "")
         if not NAME.fullmatch(name):
             return problem(
@@ -80,41 +121,78 @@ class Queue:
                 f"{count} {pool} can never be had; the pool has {size}.",
                 **{"ResourceConfig.InstanceCount": f"ask for at most {size}."},
             )
-        if name in self.jobs:
-            if self.jobs[name]["request"] == document:
-                return 200, self._job(name)
-            return problem(409, "NameInUse", f"{name} is in use by another request; choose another name.")
+        return None
+
+    def entered(self, document: dict[str, Any]) -> dict[str, Any]:
         tags = {tag["Key"]: tag["Value"] for tag in document.get("Tags", [])}
-        self.jobs[name] = {
-            "jobName": name,
+        resources = document["ResourceConfig"]
+        pool, count = resources["InstanceType"], resources["InstanceCount"]
+        return {
+            "jobName": document["TrainingJobName"],
             "jobState": "pending",
             "priority": int(tags.get("priority", tags.get("headway:priority", "0"))),
             "entryTime": f"2026-01-02T03:04:05.{len(self.jobs):03}Z",
             "demand": {pool: count},
+            "team": tags.get("team"),
             "owner": OWNER,
             "reason": {"code": "PoolFull", "message": f"Waits for {count} {pool}."},
             "attemptCount": 0,
             "liveAttempt": None,
             "endedTime": None,
+            "held": False,
+            "startedTime": None,
+            "preemptions": 0,
+            "instanceSeconds": {},
             "attempts": [],
             "history": [],
             "watches": [],
             "request": document,
         }
-        return 201, self._job(name)
+
+    def _submit_batch(self, document: dict[str, Any], key: str | None) -> Reply:
+        results = []
+        for number, each in enumerate(document["requests"]):
+            busy = problem(503, "Busy", "There was no time for it; send it again.")
+            status, told = self._submit(each, key) if number < self.batch_size else busy
+            results.append({"status": status, **({"job": told} if status < 300 else {"error": told["error"]})})
+        return 200, {"results": results}
+
+    def _hold(self, name: str, *, held: bool) -> Reply:
+        if name not in self.jobs:
+            return problem(404, "JobNotFound", f"There is no job {name}.")
+        job = self.jobs[name]
+        if job["jobState"] in ENDED:
+            return problem(409, "JobEnded", f"{name} has ended already.")
+        if held and job["jobState"] in {"running", "stopping"}:
+            return problem(409, "NotWaiting", f"{name} holds instances; only a job that waits can be held.")
+        job["held"] = held
+        reason = ("Held", "is held until it is released") if held else ("PoolFull", "Waits for 1 ml.p5.48xlarge.")
+        job["reason"] = dict(zip(("code", "message"), reason, strict=True))
+        return 200, self.job(name)
 
     def _list(self, query: dict[str, list[str]]) -> Reply:
         states = query.get("state")
         chosen = [
             name
             for name, job in self.jobs.items()
-            if (job["jobState"] in states if states else job["jobState"] not in ENDED)
+            if (job["jobState"] in states if states else job["jobState"] not in ENDED) and self._fits(job, query)
         ]
         start = int(query.get("nextToken", ["0/+="])[0].removesuffix("/+="))
         end = start + min(int(query.get("limit", ["100"])[0]), self.page_size)
         # The token holds characters that a client has to quote.
         following = f"{end}/+=" if end < len(chosen) else None
-        return 200, {"jobs": [self._job(name) for name in chosen[start:end]], "nextToken": following}
+        return 200, {"jobs": [self.job(name) for name in chosen[start:end]], "nextToken": following}
+
+    def _fits(self, job: dict[str, Any], query: dict[str, list[str]]) -> bool:
+        if self.server_version is None:
+            return True
+        wanted = {name: values[0] for name, values in query.items()}
+        return (
+            (wanted.get("mine") != "true" or job["owner"] == OWNER)
+            and job["owner"] == wanted.get("owner", job["owner"])
+            and job["team"] == wanted.get("team", job["team"])
+            and wanted.get("nameContains", "") in job["jobName"]
+        )
 
     def _on_job(self, method: str, name: str, document: dict[str, Any]) -> Reply:
         if name not in self.jobs:
@@ -123,37 +201,41 @@ class Queue:
             return self._stop(self.jobs[name])
         if method == "PATCH":
             return self._set_priority(self.jobs[name], document)
-        return 200, self._job(name, whole=True)
+        return 200, self.job(name, whole=True)
 
     def _stop(self, job: dict[str, Any]) -> Reply:
         if job["jobState"] in {"completed", "failed"}:
             return problem(409, "JobEnded", f"{job['jobName']} has ended already.")
         if job["jobState"] in {"running", "stopping"}:
             job["jobState"] = "stopping"
-            return 202, self._job(job["jobName"])
+            return 202, self.job(job["jobName"])
         job.update(jobState="stopped", reason={"code": "UserStopped", "message": "Stopped by its owner."})
-        return 200, self._job(job["jobName"])
+        return 200, self.job(job["jobName"])
 
     def _set_priority(self, job: dict[str, Any], change: dict[str, Any]) -> Reply:
         if job["jobState"] in ENDED:
             return problem(409, "JobEnded", f"{job['jobName']} has ended already.")
         job["priority"] = change["priority"]
-        return 200, self._job(job["jobName"])
+        return 200, self.job(job["jobName"])
 
-    def _job(self, name: str, *, whole: bool = False) -> dict[str, Any]:
+    def job(self, name: str, *, whole: bool = False) -> dict[str, Any]:
         job = self.jobs[name]
-        waiting = [other for other, it in self.jobs.items() if it["jobState"] in {"pending", "preempted"}]
+        waiting = [
+            other for other, it in self.jobs.items() if it["jobState"] in {"pending", "preempted"} and not it["held"]
+        ]
         place = waiting.index(name) + 1 if name in waiting else None
         hidden = set() if whole else {"attempts", "history", "watches", "request"}
+        if self.server_version is None:
+            hidden |= {"held", "startedTime", "preemptions", "instanceSeconds"}
         return {key: value for key, value in {**job, "place": place}.items() if key not in hidden}
 
     def _use(self) -> dict[str, Any]:
-        return {"pools": [self._pool(name) for name in sorted(self.settings["pools"])]}
+        return {"pools": [self.pool(name) for name in sorted(self.settings["pools"])]}
 
     def _bypassing(self) -> dict[str, Any]:
         return {"rogueJobs": self.rogues, "more": self.more_rogues}
 
-    def _pool(self, name: str) -> dict[str, Any]:
+    def pool(self, name: str) -> dict[str, Any]:
         size = self.settings["pools"][name]["size"]
         return {
             "pool": name, "size": size, "allocated": 1, "stopping": 1, "reserved": 0, "rogue": 1,

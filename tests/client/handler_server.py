@@ -87,6 +87,7 @@ def _bridge(handler: Handler) -> type[BaseHTTPRequestHandler]:
                 memory_limit_in_mb=256,
                 invoked_function_arn="arn:aws:lambda:eu-west-1:123456789012:function:api",
                 aws_request_id="lambda-1",
+                get_remaining_time_in_millis=lambda: 25_000,
             )
             answer = handler(_event(self.command, self.path, headers, body), context)
             content = answer["body"].encode()

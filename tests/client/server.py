@@ -91,6 +91,11 @@ class ContractServer:
             thread.join()
 
 
+def _own_headers(queue: Queue, document: dict[str, Any]) -> dict[str, str]:
+    # API Gateway's own answers have a message, and no version.
+    return {} if queue.server_version is None or "message" in document else {"Headway-Version": queue.server_version}
+
+
 def _handler(server: ContractServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -105,14 +110,20 @@ def _handler(server: ContractServer) -> type[BaseHTTPRequestHandler]:
                 fault = server.faults.popleft() if server.faults else None
             if fault is None or fault.after:
                 status, document = self._answer(headers, body)
-                fault = fault or Fault(status=status, body=json.dumps(document).encode())
+                fault = fault or Fault(
+                    status=status, body=json.dumps(document).encode(), headers=_own_headers(server.queue, document)
+                )
             if fault.drop or fault.hang_s:
                 server.stopped.wait(fault.hang_s)
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)
                 return
-            self.send_response(fault.status)
-            for name, value in {"Content-Type": "application/json", **fault.headers}.items():
+            self.send_response_only(fault.status)
+            for name, value in {
+                "Content-Type": "application/json",
+                "Date": self.date_time_string(),
+                **fault.headers,
+            }.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(fault.claimed_bytes or len(fault.body)))
             self.end_headers()
@@ -130,7 +141,7 @@ def _handler(server: ContractServer) -> type[BaseHTTPRequestHandler]:
             if (said["region"], said["service"]) != (REGION, "execute-api"):
                 return 403, {"message": "Credential should be scoped to a valid region."}
             with server.lock:
-                return server.queue.answer(self.command, self.path.removeprefix(STAGE), body)
+                return server.queue.answer(self.command, self.path.removeprefix(STAGE), body, headers)
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815
 

@@ -3,11 +3,22 @@ from __future__ import annotations
 import itertools
 import json
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from headway_client.api import HeadwayApi
-from headway_client.errors import ConflictError, JobNotFoundError, RefusedError, ServerFaultError, UsageError
+from headway_client.errors import (
+    ClientError,
+    ConflictError,
+    JobNotFoundError,
+    NotAllowedError,
+    RefusedError,
+    ServerFaultError,
+    ServerTooOldError,
+    UsageError,
+)
 from tests.client.contract import request
 from tests.client.server import ContractServer, Fault
 
@@ -35,7 +46,19 @@ def test_a_submission_whose_answer_was_lost_counts_as_created(api: HeadwayApi, s
 
     assert submission.created
     assert [received.method for received in server.received] == ["POST", "POST"]
+    assert len({received.headers["idempotency-key"] for received in server.received}) == 1
     assert list(server.queue.jobs) == ["job1"]
+
+
+def test_each_submission_has_a_key_of_its_own_unless_one_is_given(api: HeadwayApi, server: ContractServer):
+    api.submit(request())
+    assert not api.submit(request()).created
+    assert api.submit(request("job2"), idempotency_key="mine").created
+    assert api.submit(request("job2"), idempotency_key="mine").created
+
+    keys = [received.headers["idempotency-key"] for received in server.received]
+    assert len(set(keys)) == 3
+    assert keys[2:] == ["mine", "mine"]
 
 
 def test_two_submissions_of_one_request_at_once_give_one_job(api: HeadwayApi, server: ContractServer):
@@ -258,3 +281,198 @@ def test_what_a_newer_server_adds_is_kept(api: HeadwayApi, server: ContractServe
     server.queue.add("job1", team="vision")
 
     assert api.get_job("job1").job.document["team"] == "vision"
+
+
+# ------------------------------------------------------------------------------------------------- held and filtered
+
+
+def test_a_job_is_held_and_released(api: HeadwayApi, server: ContractServer):
+    server.queue.add("job1")
+    server.queue.add("runs", jobState="running")
+
+    held = api.hold("job1")
+    assert (held.held, held.place, held.reason.code) == (True, None, "Held")
+    assert api.hold("job1").held
+    assert [api.release("job1").held for _ in range(2)] == [False, False]
+    with pytest.raises(ConflictError, match="holds instances") as caught:
+        api.hold("runs")
+    assert caught.value.code == "NotWaiting"
+    for call in (api.hold, api.release):
+        with pytest.raises(JobNotFoundError):
+            call("nobody")
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({}, ["bert-1", "bert-2", "gpt"]),
+        ({"mine": True}, ["bert-1", "gpt"]),
+        ({"owner": "arn:other"}, ["bert-2"]),
+        ({"team": "nlp"}, ["bert-1", "bert-2"]),
+        ({"name_contains": "gp"}, ["gpt"]),
+        ({"mine": True, "team": "nlp"}, ["bert-1"]),
+        ({"name_contains": "a b&c=d"}, []),
+    ],
+    ids=str,
+)
+def test_jobs_are_filtered_on_every_page(
+    api: HeadwayApi, server: ContractServer, filters: dict[str, Any], expected: list[str]
+):
+    server.queue.page_size = 1
+    server.queue.add("bert-1", team="nlp")
+    server.queue.add("bert-2", team="nlp", owner="arn:other")
+    server.queue.add("gpt")
+
+    assert [job.name for job in api.list_jobs(**filters)] == expected
+
+
+def test_what_older_servers_do_not_send_is_taken_as_none(api: HeadwayApi, server: ContractServer):
+    server.queue.server_version = None
+    server.queue.add("job1")
+
+    job = api.get_job("job1").job
+
+    assert (job.held, job.started_time, job.preemptions, job.instance_seconds) == (False, None, 0, {})
+
+
+def test_what_a_job_used_is_read(api: HeadwayApi, server: ContractServer):
+    server.queue.add("job1", startedTime="2026-01-02T03:04:06.000Z", preemptions=2, instanceSeconds={"ml.a": 60})
+
+    job = api.get_job("job1").job
+
+    assert (job.started_time, job.preemptions, job.instance_seconds) == ("2026-01-02T03:04:06.000Z", 2, {"ml.a": 60})
+
+
+# ---------------------------------------------------------------------------------------------------------- foresight
+
+
+def test_a_dry_run_submits_nothing_and_tells_what_would_be(api: HeadwayApi, server: ContractServer):
+    server.queue.foresight["dry-run"] = {
+        "expectedStart": "2026-01-02T04:00:00.000Z",
+        "preempts": ["job0"],
+        "delays": [{"jobName": "job9", "before": None, "after": "2026-01-02T05:00:00.000Z"}],
+    }
+
+    run = api.dry_run(request("job1"))
+
+    assert (run.job.name, run.job.place, run.expected_start, run.preempts) == (
+        "job1", 1, "2026-01-02T04:00:00.000Z", ("job0",),
+    )  # fmt: skip
+    assert (run.delays[0].job_name, run.delays[0].before) == ("job9", None)
+    assert server.queue.jobs == {}
+
+
+def test_a_dry_run_raises_what_the_submission_would_raise(api: HeadwayApi, server: ContractServer):
+    server.queue.add("job1")
+
+    with pytest.raises(ConflictError) as caught:
+        api.dry_run(request("job1"))
+    assert caught.value.code == "NameInUse"
+    with pytest.raises(RefusedError):
+        api.dry_run({**request("x" * 70), "RoleArn": ""})
+
+
+def test_a_job_is_explained(api: HeadwayApi, server: ContractServer):
+    server.queue.add("job1")
+    ahead = {
+        "jobName": "job0", "jobState": "running", "priority": 5, "demand": {"ml.p5.48xlarge": 1},
+        "startedTime": "2026-01-02T03:00:00.000Z", "expectedEnd": None,
+    }  # fmt: skip
+    server.queue.foresight["job1"] = {"ahead": [ahead], "more": 3, "remedy": "Wait."}
+
+    told = api.explain("job1")
+
+    assert (told.place, told.more, told.remedy, told.ahead[0].job_name) == (1, 3, "Wait.", "job0")
+    assert told.reason is not None
+    assert told.reason.code == "PoolFull"
+    assert [pool.pool for pool in told.pools] == ["ml.p5.48xlarge"]
+    with pytest.raises(JobNotFoundError):
+        api.explain("nobody")
+
+
+def test_an_ended_job_has_nothing_to_explain(api: HeadwayApi, server: ContractServer):
+    server.queue.add("job1", jobState="completed")
+    nothing: dict[str, Any] = {"reason": None, "note": None, "ahead": [], "pools": [], "more": 0}
+    server.queue.foresight["job1"] = nothing
+
+    told = api.explain("job1")
+
+    assert (told.reason, told.note, told.ahead, told.pools) == (None, None, (), ())
+
+
+def test_starts_are_forecast(api: HeadwayApi, server: ContractServer):
+    for name in ("a", "b", "c"):
+        server.queue.add(name)
+    server.queue.foresight["a"] = {"expectedStart": "2026-01-02T04:00:00.000Z"}
+
+    told = api.forecast(limit=2)
+
+    assert [(job.job_name, job.expected_start) for job in told.jobs] == [("a", "2026-01-02T04:00:00.000Z"), ("b", None)]
+    assert told.more
+    assert [job.job_name for job in api.forecast("c").jobs] == ["c"]
+    with pytest.raises(JobNotFoundError):
+        api.forecast("nobody")
+
+
+def test_changes_are_tried_out(api: HeadwayApi, server: ContractServer):
+    server.queue.foresight["what-if"] = {"starts": ["a"], "preempts": ["b"]}
+    changes: list[dict[str, Any]] = [
+        {"change": "withdraw", "jobName": "a"},
+        {"change": "resize", "pool": "ml.a", "size": 3},
+    ]
+
+    told = api.what_if(iter(changes))
+
+    assert (told.starts, told.preempts, told.moved) == (("a",), ("b",), ())
+    assert json.loads(server.received[0].body) == {"changes": changes}
+
+
+# ------------------------------------------------------------------------------------------------------- old servers
+
+
+def test_versions_are_told_and_remembered(api: HeadwayApi, server: ContractServer):
+    assert getattr(api, "server_version") is None  # noqa: B009
+    assert (api.version().version, api.version().api) == ("0.1.0", 1)
+    assert api.server_version == "0.1.0"
+    server.fail(Fault(status=403, body=b'{"message": "Forbidden"}'))
+    with pytest.raises(ClientError):
+        api.capacity()
+    assert api.server_version == "0.1.0"
+
+
+NEW_CALLS: dict[str, Callable[[HeadwayApi], object]] = {
+    "dry_run": lambda api: api.dry_run(request()),
+    "explain": lambda api: api.explain("job1"),
+    "forecast": lambda api: api.forecast(),
+    "what_if": lambda api: api.what_if([]),
+    "hold": lambda api: api.hold("job1"),
+    "release": lambda api: api.release("job1"),
+    "submit_many": lambda api: api.submit_many([request()]),
+    "version": lambda api: api.version(),
+    "filters": lambda api: list(api.list_jobs(mine=True)),
+}
+
+
+@pytest.mark.parametrize(
+    "answer", [None, Fault(status=404, body=b'{"error": {"code": "JobNotFound", "message": "m"}}')]
+)
+@pytest.mark.parametrize("call", NEW_CALLS.values(), ids=NEW_CALLS)
+def test_a_server_that_is_too_old_is_told_so_and_submits_nothing(
+    api: HeadwayApi, server: ContractServer, call: Callable[[HeadwayApi], object], answer: Fault | None
+):
+    server.queue.server_version = None
+    if answer is not None and call is not NEW_CALLS["filters"]:
+        server.fail(answer)
+
+    with pytest.raises(ServerTooOldError, match="older than this client") as caught:
+        call(api)
+    assert caught.value.exit_code == 10
+    assert server.queue.jobs == {}
+
+
+def test_an_endpoint_that_is_none_of_headways_is_not_taken_for_an_old_server(api: HeadwayApi, server: ContractServer):
+    gateway = Fault(status=403, body=b'{"message": "Missing Authentication Token"}')
+    server.fail(gateway, gateway)
+
+    with pytest.raises(NotAllowedError, match="stage"):
+        api.forecast()

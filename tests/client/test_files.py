@@ -7,7 +7,7 @@ import pytest
 
 from headway_client import files
 from headway_client.errors import RequestFileError, UsageError
-from headway_client.files import read_object
+from headway_client.files import read_object, read_objects
 from headway_client.priority_tag import has_priority, with_priority
 
 
@@ -17,6 +17,7 @@ from headway_client.priority_tag import has_priority, with_priority
         (b"", "line 1, column 1"),
         (b'{\n  "a": 1,\n  "b" 2\n}', "line 3, column 7"),
         (b'{"a": 1} x', "line 1, column 10"),
+        (b'{"a": 1} {"a": 2}', "not 2 values"),
         (b'{"a": "\xff"}', "not in UTF-8: see line 1"),
         (b"[]", "not a list"),
         (b'"x"', "not a text"),
@@ -36,6 +37,43 @@ def test_a_file_that_is_no_json_object_says_where(tmp_path: Path, content: bytes
     with pytest.raises(RequestFileError, match=words) as caught:
         read_object(str(path))
     assert caught.value.message.startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b'{"a": 1}', [{"a": 1}]),
+        (b'{\n  "a": 1\n}\n', [{"a": 1}]),
+        (b'{"a": 1}\n{"a": 2}\n\n', [{"a": 1}, {"a": 2}]),
+        (b'{"a": 1}{"a": 2}', [{"a": 1}, {"a": 2}]),
+        (b'[{"a": 1}, {"a": 2}]', [{"a": 1}, {"a": 2}]),
+        (b'[{"a": 1}]\n{"a": 2}', [{"a": 1}, {"a": 2}]),
+        (b'\xef\xbb\xbf{"a": 1}\r\n{"a": 2}', [{"a": 1}, {"a": 2}]),
+    ],
+)
+def test_objects_are_read_one_or_many(tmp_path: Path, content: bytes, expected: list[dict[str, int]]):
+    path = tmp_path / "requests.jsonl"
+    path.write_bytes(content)
+
+    assert read_objects(str(path)) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "line 1, column 1"),
+        (b"[]", "holds nothing"),
+        (b"5", "not a number"),
+        (b'[{"a": 1}, [1]]', "not a list"),
+        (b'{"a": 1}\n{"a" 2}', "line 2, column 6"),
+    ],
+)
+def test_what_are_no_objects_says_where(tmp_path: Path, content: bytes, words: str):
+    path = tmp_path / "requests.jsonl"
+    path.write_bytes(content)
+
+    with pytest.raises(RequestFileError, match=words):
+        read_objects(str(path))
 
 
 def test_a_file_that_is_missing_or_too_large_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -8,10 +8,15 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError
+from hypothesis import given
+from hypothesis import strategies as st
 
+from headway.errors import HeadwayError
 from headway_client.api import HeadwayApi
 from headway_client.errors import BusyError, NotReachableError, ServerFaultError
 from headway_client.intercept import attach
+from headway_client.remembered import Remembered
+from headway_client.training_job import after
 from tests.client.aws_stub import AwsStub, training_job
 from tests.client.contract import request
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer, Fault
@@ -334,3 +339,158 @@ def test_the_callers_parameters_are_left_as_they_were(client: Any, api: HeadwayA
 
     assert json.dumps(given) == before
     assert server.queue.jobs["job1"]["request"]["Tags"] == [{"Key": "priority", "Value": "4"}]
+
+
+# -------------------------------------------------------------------------------------------------- names not ours
+
+
+def queue_calls(server: ContractServer) -> list[str]:
+    return [f"{each.method} {each.target.removeprefix('/v1/jobs')}" for each in server.received]
+
+
+def test_a_name_that_is_sagemakers_is_asked_of_the_queue_once(client: Any, server: ContractServer, aws: AwsStub):
+    aws.training_jobs["tuner-001-abc"] = training_job("tuner-001-abc", "InProgress", "Training")
+
+    for _ in range(3):
+        client.describe_training_job(TrainingJobName="tuner-001-abc")
+    client.stop_training_job(TrainingJobName="tuner-001-abc")
+
+    assert queue_calls(server) == ["GET /tuner-001-abc"]
+    assert aws.calls == ["DescribeTrainingJob tuner-001-abc"] * 3 + ["StopTrainingJob tuner-001-abc"]
+
+
+def test_a_name_that_can_be_no_jobs_is_not_asked_of_the_queue(client: Any, server: ContractServer, aws: AwsStub):
+    for name in ("a/b", "..", "-x", "x" * 64, "job_1"):
+        with pytest.raises(client.exceptions.ResourceNotFound):
+            client.describe_training_job(TrainingJobName=name)
+    assert server.received == []
+
+
+def test_a_name_that_nobody_has_may_become_a_jobs_at_any_time(client: Any, server: ContractServer):
+    with pytest.raises(client.exceptions.ResourceNotFound):
+        client.describe_training_job(TrainingJobName="job1")
+    server.queue.add("job1")
+
+    assert client.describe_training_job(TrainingJobName="job1")["SecondaryStatus"] == "Pending"
+
+
+def test_a_name_submitted_here_is_ours_from_then_on(client: Any, server: ContractServer, aws: AwsStub):
+    aws.training_jobs["job1"] = training_job("job1", "Completed", "Completed")
+    client.describe_training_job(TrainingJobName="job1")
+
+    client.create_training_job(**request("job1"))
+
+    assert client.describe_training_job(TrainingJobName="job1")["SecondaryStatus"] == "Pending"
+
+
+def test_names_are_forgotten_after_a_while_and_beyond_a_number():
+    now = [0.0]
+    names: Remembered[int] = Remembered(limit=2, for_s=10, monotonic_s=lambda: now[0])
+    for number, name in enumerate(("a", "b", "c")):
+        names.put(name, number)
+
+    assert [names.get(name) for name in ("a", "b", "c")] == [None, 1, 2]
+    now[0] = 10.0
+    assert [names.get(name) for name in ("b", "c")] == [None, None]
+
+
+# ---------------------------------------------------------------------------------------------------------- outages
+
+
+@pytest.mark.parametrize("fault", [Fault(status=503), Fault(status=500), Fault(drop=True)], ids=str)
+def test_who_waits_goes_on_waiting_while_the_queue_can_not_be_asked(
+    client: Any, server: ContractServer, caplog: pytest.LogCaptureFixture, fault: Fault
+):
+    server.queue.add("job1")
+    before = client.describe_training_job(TrainingJobName="job1")
+    server.fail(*[fault] * 8)
+
+    assert client.describe_training_job(TrainingJobName="job1")["LastModifiedTime"] == before["LastModifiedTime"]
+    assert "job1 is shown as it was seen last" in caplog.text
+    with pytest.raises(HeadwayError):
+        client.describe_training_job(TrainingJobName="never-seen")
+
+
+def test_what_was_changed_is_not_shown_as_it_was(client: Any, server: ContractServer):
+    server.queue.add("job1")
+    client.describe_training_job(TrainingJobName="job1")
+    client.stop_training_job(TrainingJobName="job1")
+    server.fail(*[Fault(status=500)] * 4)
+
+    with pytest.raises(ServerFaultError):
+        client.describe_training_job(TrainingJobName="job1")
+
+
+def test_a_job_that_sagemaker_has_not_seen_has_its_requests_tags(client: Any, server: ContractServer, aws: AwsStub):
+    """SDK 2 asks for them to attach an estimator."""
+    arn = client.create_training_job(**request("job1", Tags=[{"Key": "team", "Value": "vision"}]))["TrainingJobArn"]
+
+    assert client.list_tags(ResourceArn=arn)["Tags"] == [{"Key": "team", "Value": "vision"}]
+    assert aws.calls == []
+    server.queue.jobs["job1"].update(
+        jobState="running", liveAttempt="job1", attempts=[attempt("job1", 1, "InProgress")]
+    )
+    client.list_tags(ResourceArn=arn)
+    client.list_tags(ResourceArn=arn.replace("training-job/job1", "endpoint/other"))
+    assert aws.calls == ["ListTags"] * 2
+
+
+# ----------------------------------------------------------------------------------------------------- preemption
+
+
+def test_a_preemption_in_between_is_seen_as_one_more_transition(client: Any, server: ContractServer, aws: AwsStub):
+    """SDK 2 prints what comes behind the transitions that it has printed, so the list may never become shorter."""
+    job = server.queue.add("job1")
+    seen = []
+
+    def look() -> None:
+        described = client.describe_training_job(TrainingJobName="job1")
+        transitions = described["SecondaryStatusTransitions"]
+        seen.append((described["TrainingJobStatus"], [each["Status"] for each in transitions]))
+
+    def history(state: str, second: int) -> dict[str, Any]:
+        reason = {"code": "x", "message": state}
+        return {"time": f"2026-01-02T03:04:{second:02}.000Z", "jobState": state, "reason": reason, "attemptName": None}
+
+    look()
+    aws.training_jobs["job1"] = training_job("job1", "InProgress", "Training")
+    aws.training_jobs["job1"]["SecondaryStatusTransitions"] = [
+        {"Status": status, "StartTime": 1767323046.0 + number, "StatusMessage": status}
+        for number, status in enumerate(("Starting", "Downloading", "Training"))
+    ]
+    job.update(jobState="running", liveAttempt="job1", attempts=[attempt("job1", 1, "InProgress")])
+    look()
+    job.update(jobState="preempted", liveAttempt=None, history=[history("preempted", 30)])
+    look()
+    look()
+    job["reason"] = {"code": "x", "message": "changed its place"}
+    changed = client.describe_training_job(TrainingJobName="job1")["SecondaryStatusTransitions"][-1]
+    again = {"Status": "Starting", "StartTime": 1767323100.0, "StatusMessage": "again"}
+    aws.training_jobs["job1-r2"] = training_job("job1-r2", "InProgress", "Starting")
+    aws.training_jobs["job1-r2"]["SecondaryStatusTransitions"] = [again]
+    job.update(jobState="running", liveAttempt="job1-r2", attempts=[attempt("job1-r2", 2, "InProgress")])
+    look()
+
+    before = ["Pending", "Starting", "Downloading", "Training"]
+    assert seen == [
+        ("InProgress", ["Pending"]),
+        ("InProgress", before),
+        ("InProgress", [*before, "Pending"]),
+        ("InProgress", [*before, "Pending"]),
+        ("InProgress", [*before, "Pending", "Starting"]),
+    ]
+    assert "preempted, waits for its next turn: changed its place" in changed["StatusMessage"]
+
+
+@given(lists=st.lists(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3)), unique=True), min_size=1))
+def test_transitions_only_become_more_and_end_with_the_last(lists: list[list[tuple[str, int]]]):
+    seen: list[dict[str, Any]] = []
+    for number, each in enumerate(lists):
+        now = [{"Status": status, "StartTime": time, "StatusMessage": str(number)} for status, time in each]
+
+        following = after(seen, now)
+
+        assert len(following) >= len(seen)
+        assert following[-1:] == (now[-1:] or seen[-1:])
+        assert all(transition in following for transition in now)
+        seen = following

@@ -302,3 +302,43 @@ def test_missing_credentials_are_told_with_their_cure(tmp_path: Path, monkeypatc
     write_profiles(tmp_path, FILE)
     with pytest.raises(NotAllowedError, match=r"profile .ml. could not be found.*aws_profile"):
         resolve().credentials()
+
+
+# ------------------------------------------------------------------------------------------------ the way to AWS itself
+
+
+def test_the_endpoint_and_who_named_it_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "config.toml"
+    path.write_text('default = "prod"\n[profiles.prod]\nendpoint = "https://host/v1"\nregion = "eu-west-1"\n')
+    environment = {"HEADWAY_CONFIG_FILE": str(path)}
+
+    assert resolve_connection(environment=environment).source == f"{path}: [profiles.prod]"
+    named = environment | {"HEADWAY_ENDPOINT": "https://other/v1"}
+    assert resolve_connection(environment=named).source == "HEADWAY_ENDPOINT"
+    assert resolve_connection(environment=named, endpoint="https://third/v1").source == "--endpoint"
+
+
+def test_a_sandbox_answers_for_aws_too_as_whom_its_keys_say(tmp_path: Path):
+    (tmp_path / ".sandbox").mkdir()
+    state = {
+        "endpoint": "http://127.0.0.1:4566/v1", "aws_endpoint": "http://127.0.0.1:4566", "region": "eu-west-1",
+        "access_key": "one", "secret_key": "two",
+    }  # fmt: skip
+    (tmp_path / ".sandbox/sandbox.json").write_text(json.dumps(state))
+
+    connection = resolve_connection(profile="sandbox", environment={}, folder=tmp_path)
+    client = connection.aws_client("logs")
+
+    assert (client.meta.endpoint_url, client.meta.region_name) == ("http://127.0.0.1:4566", "eu-west-1")
+    assert client._request_signer._credentials.access_key == "one"
+    elsewhere = resolve_connection(
+        profile="sandbox", endpoint="https://host/v1", region="eu-west-1", environment={}, folder=tmp_path
+    )
+    assert elsewhere.aws_endpoint is None
+
+
+def test_an_aws_profile_that_is_missing_says_where_to_look(tmp_path: Path):
+    connection = Connection(endpoint="https://host/v1", region="eu-west-1", aws_profile="nobody")
+
+    with pytest.raises(NotAllowedError, match="aws_profile"):
+        connection.aws_client("logs")

@@ -5,13 +5,24 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 from types import ModuleType
+from typing import Any
 
 import pytest
 from botocore.credentials import Credentials
 
 from headway.reasons import outside
+from headway_client import __version__
 from headway_client.api import HeadwayApi
-from headway_client.errors import ClientError, ConflictError, JobNotFoundError, RefusedError
+from headway_client.cli import main
+from headway_client.errors import (
+    BatchRefusedError,
+    ClientError,
+    ConflictError,
+    JobNotFoundError,
+    JobStoppedError,
+    RefusedError,
+)
+from headway_client.training_queue import TrainingQueue
 from headway_service import transitions
 from headway_service.memory import MemoryTable
 from headway_service.records import ReasonRecord, RogueRecord
@@ -136,3 +147,176 @@ def test_capacity_and_configuration_are_read_and_set(real_api: HeadwayApi):
         real_api.put_config({"pools": {"ml.p5.48xlarge": {"size": -1}}})
     assert caught.value.fields
     assert real_api.get_config().version == 2
+
+
+def test_a_training_queue_maps_lists_waits_and_stops(real_api: HeadwayApi):
+    queue = TrainingQueue(api=real_api)
+    queue.submit(request("b"))
+
+    with pytest.raises(BatchRefusedError, match="1 of 3 jobs were not taken, and 2 are in the queue"):
+        queue.map(request(), [None] * 3, ["a", "b", "c"], priority=5, timeout={"attemptDurationSeconds": 60})
+
+    assert [job.job_name for job in queue.list_jobs()] == ["a", "c", "b"]
+    job = queue.get_job("c")
+    assert job.update(0).priority == 0
+    assert [job.terminate("enough").state for _ in range(2)] == ["stopped", "stopped"]
+    assert [job.job_name for job in queue.list_jobs(status="FAILED")] == ["c"]
+    with pytest.raises(JobStoppedError, match="c was stopped"):
+        job.result(timeout=0, tell=None)
+
+
+# ------------------------------------------------------------------------------------------ what older servers have not
+
+TAG = [{"Key": "priority", "Value": "5"}]
+
+
+def test_both_sides_tell_their_versions(real_api: HeadwayApi):
+    server = real_api.version()
+
+    assert (server.version, server.api, real_api.server_version) == (__version__, 1, __version__)
+
+
+def test_a_refusal_carries_the_version_too_so_that_no_server_is_taken_for_an_old_one(real_api: HeadwayApi):
+    for call in (real_api.explain, real_api.hold, real_api.release, real_api.forecast):
+        with pytest.raises(JobNotFoundError):
+            call("nobody")
+    assert real_api.server_version == __version__
+
+
+def test_a_submission_with_the_same_key_counts_as_created_again(real_api: HeadwayApi):
+    created = [
+        real_api.submit(request("job1"), idempotency_key=key).created for key in ("key-1", "key-1", "key-2", None)
+    ]
+
+    assert created == [True, True, False, False]
+    with pytest.raises(RefusedError) as caught:
+        real_api.submit(request("job2"), idempotency_key="no key!")
+    assert [field.field for field in caught.value.fields] == ["Idempotency-Key"]
+
+
+def test_many_are_submitted_and_each_is_told(real_api: HeadwayApi):
+    real_api.submit(request("known"))
+
+    results = real_api.submit_many(
+        [request("new"), request("known"), request("known", RoleArn="arn:aws:iam::123456789012:role/b"), {}]
+    )
+
+    assert [result.submission.created if result.submission else None for result in results] == [True, False, None, None]
+    assert isinstance(results[2].error, ConflictError)
+    assert isinstance(results[3].error, RefusedError)
+    assert "TrainingJobName" in [field.field for field in results[3].error.fields]
+    names = [f"job{number:03}" for number in range(120)]
+    assert all(result.error is None for result in real_api.submit_many(request(name) for name in names))
+
+
+def test_a_job_is_held_and_released(real_api: HeadwayApi):
+    real_api.submit(request("job1"))
+    real_api.submit(request("job2"))
+
+    held = real_api.hold("job1")
+    assert (held.held, held.place, held.reason.code) == (True, None, "Held")
+    assert {job.name: job.held for job in real_api.list_jobs()} == {"job1": True, "job2": False}
+    assert (real_api.release("job1").held, real_api.release("job1").place) == (False, 1)
+    real_api.stop_job("job2")
+    with pytest.raises(ConflictError):
+        real_api.hold("job2")
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"mine": True}, ["bert", "gpt"]),
+        ({"owner": "arn:aws:iam::123456789012:user/ada", "name_contains": "er"}, ["bert"]),
+        ({"owner": "arn:aws:iam::123456789012:user/bob"}, []),
+        ({"team": "nlp"}, []),
+    ],
+    ids=str,
+)
+def test_listings_are_filtered(real_api: HeadwayApi, filters: dict[str, Any], expected: list[str]):
+    real_api.submit(request("bert"))
+    real_api.submit(request("gpt"))
+
+    assert [job.name for job in real_api.list_jobs(**filters)] == expected
+
+
+def test_a_dry_run_tells_and_keeps_nothing(real_api: HeadwayApi):
+    run = real_api.dry_run(request("job1", Tags=TAG))
+
+    assert (run.job.name, run.job.priority, run.job.place, run.preempts) == ("job1", 5, 1, ())
+    assert run.expected_start is not None
+    assert run.note
+    assert list(real_api.list_jobs()) == []
+    real_api.submit(request("job1"))
+    with pytest.raises(ConflictError):
+        real_api.dry_run(request("job1"))
+
+
+def test_the_scheduler_explains_and_forecasts(real_api: HeadwayApi):
+    for name in ("a", "b", "c"):
+        real_api.submit(request(name))
+
+    told = real_api.explain("c")
+    assert (told.job_name, told.job_state, told.place, told.held) == (
+        "c", "pending", real_api.get_job("c").job.place, False,
+    )  # fmt: skip
+    assert [job.job_name for job in told.ahead] == ["a", "b"]
+    assert [pool.pool for pool in told.pools] == ["ml.p5.48xlarge"]
+    forecast = real_api.forecast(limit=2)
+    assert ([job.job_name for job in forecast.jobs], forecast.more) == (["a", "b"], True)
+    (entry,) = real_api.forecast("c").jobs
+    assert (entry.job_name, entry.place, entry.expected_start is not None) == ("c", told.place, True)
+    real_api.stop_job("c")
+    ended = real_api.explain("c")
+    assert (ended.job_state, ended.ahead, ended.expected_start) == ("stopped", (), None)
+
+
+def test_changes_are_tried_out_and_not_made(real_api: HeadwayApi):
+    for name in ("a", "b", "c"):
+        real_api.submit(request(name))
+
+    told = real_api.what_if(
+        [
+            {"change": "resize", "pool": "ml.p5.48xlarge", "size": 1},
+            {"change": "submit", "request": request("d", Tags=TAG)},
+            {"change": "withdraw", "jobName": "a"},
+            {"change": "reprioritise", "jobName": "c", "priority": 9},
+        ]
+    )
+
+    assert told.starts == ("c",)
+    assert told.note
+    assert [job.name for job in real_api.list_jobs()] == ["a", "b", "c"]
+    with pytest.raises(RefusedError) as caught:
+        real_api.what_if([{"change": "withdraw", "jobName": "a"}, {"change": "withdraw"}])
+    assert caught.value.fields[0].field.startswith("changes.1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["queue", "--mine", "-o", "wide"], "bert"),
+        (["show", "bert"], "Preempted 0 times"),
+        (["why", "bert"], "Pools"),
+        (["forecast", "bert", "-o", "csv"], "bert,pending,1,0,1 ml.p5.48xlarge,2"),
+        (["what-if", "--withdraw", "bert"], "would be preempted"),
+        (["hold", "bert"], "bert is pending"),
+        (["release", "bert"], "place 1 in line"),
+        (["history"], "No jobs."),
+        (["version"], f"server {__version__} (API 1)"),
+        (["doctor"], "the queue knows you as arn:aws:iam::123456789012:user/ada"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_the_command_line_shows_what_the_queue_says(
+    real_api: HeadwayApi,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    words: str,
+):
+    monkeypatch.setenv("HEADWAY_ENDPOINT", real_api.endpoint)
+    monkeypatch.setenv("HEADWAY_REGION", REGION)
+    real_api.submit(request("bert"))
+
+    assert main(arguments) == 0
+    assert words in capsys.readouterr().out

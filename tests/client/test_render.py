@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 
 from headway_client import render
-from headway_client.documents import Capacity, Job, JobDetails, RogueJob
+from headway_client.documents import (
+    Capacity,
+    DryRun,
+    Explanation,
+    Forecast,
+    Job,
+    JobDetails,
+    RogueJob,
+    WhatIf,
+)
 from tests.client.contract import Queue
 
 
@@ -79,12 +88,30 @@ def test_nothing_that_others_wrote_reaches_the_terminal_raw():
         "createdTime": evil, "reason": reason,
     }  # fmt: skip
 
+    shift = {"jobName": evil, "before": evil, "after": None}
+    foresight = {"starts": [evil], "preempts": [evil], "delays": [shift], "moved": [shift], "note": evil}
+    ahead = {
+        "jobName": evil, "jobState": evil, "priority": 1, "demand": {evil: 1}, "startedTime": evil, "expectedEnd": evil,
+        "expectedStart": evil,
+    }  # fmt: skip
+    explanation = {
+        "jobName": evil, "jobState": evil, "held": True, "place": 1, "reason": reason, "expectedStart": evil,
+        "expectedEnd": evil, "note": evil, "ahead": [ahead], "more": 1, "pools": [pool], "remedy": evil,
+    }  # fmt: skip
+
     for text in (
         render.jobs_table([job], wide=True),
         render.job_sheet(JobDetails.from_document(document)),
         render.job_sentence(job),
         render.jobs_table([], [RogueJob.from_document(rogue)], wide=True),
-        render.capacity_table(Capacity.from_document({"pools": [pool]})),
+        render.pool_rows(Capacity.from_document({"pools": [pool]}).pools).text(),
+        render.history_rows([job], wide=True).text(colour=False),
+        render.dry_run_sheet(DryRun.from_document({**foresight, "job": document, "expectedStart": evil})),
+        render.what_if_sheet(WhatIf.from_document(foresight)),
+        render.explanation_sheet(Explanation.from_document(explanation)),
+        render.forecast_rows(
+            Forecast.from_document({**foresight, "asOf": evil, "jobs": [{**ahead, "place": 1}]})
+        ).text(),
     ):
         assert not any(character < " " or character in "\x7f\x9b\u202e" for character in text.replace("\n", ""))
         assert "\nnext" not in text
@@ -112,6 +139,7 @@ def test_a_jobs_sheet_tells_attempts_and_history_in_order():
                 "attemptName": "job1",
             },
         ],
+        startedTime="2026-01-02T03:04:06.000Z", preemptions=1, instanceSeconds={"ml.b": 60, "ml.a": 9000},
         watches=[{"watch": "idle", "hosts": 2, "note": None}, {"watch": "low", "hosts": 0, "note": "It has no GPU."}],
     )  # fmt: skip
 
@@ -122,9 +150,13 @@ def test_a_jobs_sheet_tells_attempts_and_history_in_order():
         "Priority  0",
         "Place     1",
         "Demand    1 ml.p5.48xlarge",
+        "Team      -",
         "Owner     arn:aws:sts::123456789012:assumed-role/researcher/ada",
         "Entered   2026-01-02 03:04:05Z",
+        "Started   2026-01-02 03:04:06Z",
         "Ended     -",
+        "Preempted 1 time",
+        "Used      2.50 ml.a, 0.02 ml.b (instance-hours)",
         "",
         "Attempts",
         "Attempt    Training Job    State    SageMaker              Started               Ended                 Why",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -123,7 +124,8 @@ def test_the_contract_servers_check_can_fail(server: ContractServer):
 def test_the_user_agent_tells_the_version(api: HeadwayApi, server: ContractServer):
     api.capacity()
 
-    assert server.received[0].headers["user-agent"] == f"headway/{__version__}"
+    assert re.fullmatch(rf"headway/{re.escape(__version__)} python/3\.\d+", server.received[0].headers["user-agent"])
+    assert server.received[0].headers["headway-version"] == __version__
 
 
 def test_a_netrc_login_does_not_replace_the_signature(api: HeadwayApi, tmp_path: Path):
@@ -193,8 +195,8 @@ def paused(server: ContractServer, limits: Limits, jitter: float = 1.0) -> list[
     ("retry_after", "expected"),
     [
         (None, [0.25, 0.5, 1.0, 2.0, 3.0]),
-        ("0", [0, 0, 0, 0, 0]),
-        ("2", [2, 2, 2, 2, 2]),
+        ("0", [0.25, 0.5, 1.0, 2.0, 3.0]),
+        ("2", [2.25, 2.5, 3.0, 3.0, 3.0]),
         ("3", [3, 3, 3, 3, 3]),
         # Longer than it is worth to wait for: the answer is told at once.
         ("4", []),
@@ -209,6 +211,12 @@ def test_pauses_grow_to_a_bound_and_follow_retry_after(
     server.fail(*[Fault(status=503, headers={"Retry-After": retry_after} if retry_after else {})] * 6)
 
     assert paused(server, Limits(tries=6, backoff_s=0.25, max_pause_s=3.0)) == expected
+
+
+def test_what_a_server_asks_for_is_the_least_of_a_pause(server: ContractServer):
+    server.fail(*[Fault(status=429, headers={"Retry-After": "2"})] * 3)
+
+    assert paused(server, Limits(tries=3, backoff_s=0.5), jitter=0.0) == [2, 2]
 
 
 def test_pauses_are_random_below_their_bound(server: ContractServer):

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from headway_client import failures
+from headway_client.batches import Batch
 from headway_client.documents import (
+    BatchResult,
     Capacity,
     Configuration,
     DeadLetters,
+    DryRun,
+    Explanation,
+    Forecast,
     Job,
     JobDetails,
     Redrive,
     RogueJobs,
+    ServerVersion,
     Submission,
+    WhatIf,
 )
-from headway_client.errors import ServerFaultError
-from headway_client.transport import CredentialsSource, Limits, Transport
+from headway_client.errors import ClientError, ServerFaultError
+from headway_client.transport import Answer, CredentialsSource, Limits, Transport
 
 if TYPE_CHECKING:
     from headway_client.profile import Connection
@@ -24,9 +34,14 @@ if TYPE_CHECKING:
 PAGE_SIZE = 100
 """The most jobs that the server sends at a time."""
 
+IDEMPOTENCY_HEADER = "Idempotency-Key"
+
 
 class HeadwayApi:
-    """The queue behind one endpoint. Every method raises kinds of `headway_client.errors.ClientError`."""
+    """The queue behind one endpoint. Every method raises kinds of `headway_client.errors.ClientError`.
+
+    A server that is older than what a method needs makes it raise `ServerTooOldError`.
+    """
 
     def __init__(
         self,
@@ -60,31 +75,93 @@ class HeadwayApi:
             limits=limits,
         )
 
-    def submit(self, request: Mapping[str, Any]) -> Submission:
+    @property
+    def server_version(self) -> str | None:
+        """The version that the server said with its last answer; None before that, or if it says none."""
+        return self._transport.server_version
+
+    @property
+    def clock_skew_s(self) -> float | None:
+        """Seconds by which the server's clock was ahead of this machine's at its last answer; None before that."""
+        return self._transport.clock_skew_s
+
+    def submit(self, request: Mapping[str, Any], *, idempotency_key: str | None = None) -> Submission:
         """Hand in a CreateTrainingJob request.
 
         Args:
             request: boto3's parameters of CreateTrainingJob; the priority rides on a tag.
+            idempotency_key: names this submission, so that whoever repeats it with the same key is told again that
+                it made the job: 1 to 128 letters, digits and ``_ . : -``. By default every call has a fresh one.
 
         Raises:
             RefusedError: the request has to be changed; its fields say what.
             ConflictError: the queue holds a different request under that name.
         """
-        answer = self._transport.send("POST", ["jobs"], body=request)
-        # 200 says that the queue held this request before. If it was sent more than once by us, what it held
-        # is most likely our own earlier try whose answer was lost.
-        created = answer.status == 201 or answer.tries > 1
-        return Submission(job=Job.from_document(answer.document), created=created)
+        answer = self._transport.send("POST", ["jobs"], body=request, headers=_key(idempotency_key))
+        return Submission(job=Job.from_document(answer.document), created=answer.status == 201)
 
-    def list_jobs(self, *, states: Iterable[str] = (), limit: int | None = None) -> Iterator[Job]:
-        """Yield jobs page by page, as they are asked for.
+    def submit_many(
+        self, requests: Iterable[Mapping[str, Any]], *, on_result: Callable[[BatchResult], None] | None = None
+    ) -> list[BatchResult]:
+        """Hand in many CreateTrainingJob requests; each is taken or refused by itself.
+
+        They are sent in chunks. What the server has no time for is sent again, as long as that gets on. If the
+        queue is not reached any more after the first chunk, the results of those that remain have that error.
+
+        Args:
+            requests: boto3's parameters of CreateTrainingJob, each.
+            on_result: called with each result as soon as there is one.
+
+        Returns:
+            What came of each, in the order of the requests.
+
+        Raises:
+            ClientError: already the first chunk could not be handed in.
+        """
+        headers = _key(None)
+
+        def send(chunk: Sequence[Mapping[str, Any]]) -> object:
+            return self._send_new("POST", ["job-batches"], body={"requests": chunk}, headers=headers).document
+
+        return Batch(list(requests), endpoint=self.endpoint, on_result=on_result).hand_in(send, self._transport.pause)
+
+    def dry_run(self, request: Mapping[str, Any]) -> DryRun:
+        """Say what submitting a request would do, without doing it; raises what `submit` would raise."""
+        # A server that does not know of dry runs would take the request in earnest.
+        if self.server_version is None:
+            self.version()
+        answer = self._send_new("POST", ["jobs"], query=[("dryRun", "true")], body=request)
+        return DryRun.from_document(answer.document)
+
+    def list_jobs(
+        self,
+        *,
+        states: Iterable[str] = (),
+        limit: int | None = None,
+        mine: bool = False,
+        owner: str | None = None,
+        team: str | None = None,
+        name_contains: str | None = None,
+    ) -> Iterator[Job]:
+        """Yield jobs page by page, as they are asked for; those that every given filter lets through.
 
         Args:
             states: the states wanted; none means all jobs that have not ended, those that hold instances
                 first, then the line in rank order. Ended jobs come newest first.
             limit: at most so many; None for all.
+            mine: only jobs that the caller submitted.
+            owner: only jobs that this ARN submitted.
+            team: only jobs of this team.
+            name_contains: only jobs with this in their name.
         """
-        wanted = [("state", state) for state in states]
+        filters = [
+            ("owner", owner),
+            ("team", team),
+            ("nameContains", name_contains),
+            ("mine", "true" if mine else None),
+        ]
+        chosen = [(name, value) for name, value in filters if value is not None]
+        wanted = [*(("state", state) for state in states), *chosen]
         remaining = limit
         token: str | None = None
         while remaining is None or remaining > 0:
@@ -93,6 +170,9 @@ class HeadwayApi:
             if token is not None:
                 query.append(("nextToken", token))
             page = self._transport.send("GET", ["jobs"], query=query).document
+            # A server that does not know of filters passes over them.
+            if chosen and self.server_version is None:
+                raise failures.too_old(self.endpoint, None)
             jobs, following = _page(page)
             yield from jobs[:remaining]
             if following is None:
@@ -120,6 +200,52 @@ class HeadwayApi:
         answer = self._transport.send("PATCH", ["jobs", name], body={"priority": priority})
         return Job.from_document(answer.document)
 
+    def hold(self, name: str) -> Job:
+        """Keep a waiting job from starting until it is released; it keeps its place in line; repeating is harmless.
+
+        Raises:
+            JobNotFoundError: there is no such job.
+            ConflictError: it holds instances, or has ended.
+        """
+        return Job.from_document(self._send_new("POST", ["jobs", name, "hold"]).document)
+
+    def release(self, name: str) -> Job:
+        """Let a job start again that was held; repeating is harmless; `ConflictError` if it has ended."""
+        return Job.from_document(self._send_new("POST", ["jobs", name, "release"]).document)
+
+    def explain(self, name: str) -> Explanation:
+        """Say why a job is where it is, what it waits for, and what can be done about it."""
+        return Explanation.from_document(self._send_new("GET", ["jobs", name, "explanation"]).document)
+
+    def forecast(self, job: str | None = None, limit: int = 100) -> Forecast:
+        """Say when waiting jobs are expected to start, the soonest first.
+
+        Args:
+            job: only of this one; `JobNotFoundError` if there is none.
+            limit: at most so many jobs, 1 to 100.
+        """
+        query = [("limit", str(limit)), *([("job", job)] if job is not None else [])]
+        return Forecast.from_document(self._send_new("GET", ["forecast"], query=query).document)
+
+    def what_if(self, changes: Iterable[Mapping[str, Any]]) -> WhatIf:
+        """Say what changes would bring about, without making them.
+
+        Args:
+            changes: 1 to 10, made one after the other, each one of
+                ``{"change": "submit", "request": {...}}``, ``{"change": "withdraw", "jobName": ...}``,
+                ``{"change": "reprioritise", "jobName": ..., "priority": ...}`` and
+                ``{"change": "resize", "pool": ..., "size": ...}``.
+
+        Raises:
+            RefusedError: a change can't be made; its fields say which and why.
+        """
+        answer = self._send_new("POST", ["what-if"], body={"changes": list(changes)})
+        return WhatIf.from_document(answer.document)
+
+    def version(self) -> ServerVersion:
+        """Return the version of the server, and of the API that it speaks."""
+        return ServerVersion.from_document(self._send_new("GET", ["version"]).document)
+
     def capacity(self) -> Capacity:
         """Return the pools and how their instances are used."""
         return Capacity.from_document(self._transport.send("GET", ["capacity"]).document)
@@ -143,6 +269,38 @@ class HeadwayApi:
     def redrive(self) -> Redrive:
         """Hand them to whom they were meant for; what fails stays. Its answer counts the last try's letters only."""
         return Redrive.from_document(self._transport.send("POST", ["dead-letters", "redrive"]).document)
+
+    def _send_new(
+        self,
+        method: str,
+        segments: Sequence[str],
+        *,
+        query: Sequence[tuple[str, str]] = (),
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send a request that servers without a version in their answers do not know."""
+        try:
+            return self._transport.send(method, segments, query=query, body=body, headers=headers)
+        except ClientError as error:
+            if self._is_too_old_for(error):
+                raise failures.too_old(self.endpoint, error) from error
+            raise
+
+    def _is_too_old_for(self, error: ClientError) -> bool:
+        if self.server_version is not None:
+            return False
+        if error.status != 404 and error.code != failures.NO_SUCH_PATH:
+            return False
+        # Either this is no endpoint of Headway's, or it is an old one: that knew of capacity from the first.
+        with suppress(ClientError):
+            self.capacity()
+            return self.server_version is None
+        return False
+
+
+def _key(given: str | None) -> dict[str, str]:
+    return {IDEMPOTENCY_HEADER: given or str(uuid.uuid4())}
 
 
 def _page(document: object) -> tuple[list[Job], str | None]:

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from headway.errors import HeadwayError
 from headway_client import parser
+from headway_client.commands.context import as_client_error, tell_error
 from headway_client.errors import (
     EXIT_BROKEN_PIPE,
     EXIT_INTERRUPTED,
@@ -18,7 +19,7 @@ from headway_client.errors import (
     EXIT_UNEXPECTED,
     ClientError,
 )
-from headway_client.text import neutralise, to_json
+from headway_client.text import to_json
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     try:
-        args = parser.build().parse_args(arguments)
+        args = parser.parse(arguments)
         code: int | None = args.run(args)
         sys.stdout.flush()
     except SystemExit as leaving:
@@ -73,13 +74,11 @@ def _unexpected(error: Exception) -> ClientError:
 
 
 def _tell(error: HeadwayError, *, as_json: bool) -> None:
-    told = error if isinstance(error, ClientError) else ClientError(str(error), code=type(error).__name__)
+    told = as_client_error(error)
     if as_json:
         print(to_json(told.to_document()), file=sys.stderr)
-        return
-    print(f"headway: {neutralise(told.message)}", file=sys.stderr)
-    for item in told.untold_fields():
-        print(f"  {neutralise(item.field)}: {neutralise(item.message)}", file=sys.stderr)
+    else:
+        tell_error(told)
 
 
 def _json_asked(arguments: Sequence[str]) -> bool:

@@ -12,17 +12,25 @@ The exit codes of the command line are part of its face and never change their m
 | 5 | the request conflicts with what the queue holds (the name is in use, the job has ended) |
 | 6 | the queue is not reachable, or the caller is not allowed; the message says what to check |
 | 7 | the queue is busy or faulty, also after retries |
+| 8 | a job that was waited for failed, or was stopped |
+| 9 | the time given to wait for a job is up; the job goes on |
+| 10 | the server is too old for what was asked |
 | 130 | interrupted (Ctrl-C) |
 | 141 | the reader of the output went away (a closed pipe) |
+
+A command on several jobs or requests goes on after a failure and leaves with the highest code of all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from headway.errors import HeadwayError
+
+if TYPE_CHECKING:
+    from headway_client.documents import BatchResult
 
 EXIT_OK = 0
 EXIT_UNEXPECTED = 1
@@ -32,8 +40,14 @@ EXIT_JOB_NOT_FOUND = 4
 EXIT_CONFLICT = 5
 EXIT_NOT_REACHABLE = 6
 EXIT_BUSY = 7
+EXIT_JOB_FAILED = 8
+EXIT_TIMEOUT = 9
+EXIT_SERVER_TOO_OLD = 10
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+
+MAX_TOLD_REFUSALS = 10
+"""Of so many requests the message says why they were not taken; the error itself holds all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,3 +182,59 @@ class ServerFaultError(ClientError):
 
     exit_code = EXIT_BUSY
     default_code = "ServerFault"
+
+
+class ServerTooOldError(ClientError):
+    """The server does not know what was asked of it, as it is older than this client."""
+
+    exit_code = EXIT_SERVER_TOO_OLD
+    default_code = "ServerTooOld"
+
+
+class WaitTimeoutError(ClientError, TimeoutError):
+    """The time given to wait for a job is up; the job goes on."""
+
+    exit_code = EXIT_TIMEOUT
+    default_code = "WaitTimeout"
+
+
+class JobFailedError(ClientError, RuntimeError):
+    """A job that was waited for failed; the message says why."""
+
+    exit_code = EXIT_JOB_FAILED
+    default_code = "JobFailed"
+
+
+class JobStoppedError(ClientError, RuntimeError):
+    """A job that was waited for was stopped; the message says why."""
+
+    exit_code = EXIT_JOB_FAILED
+    default_code = "JobStopped"
+
+
+class NoTrainingJobError(ClientError):
+    """No training job has been started for a job yet, so that nothing can be attached to it."""
+
+    exit_code = EXIT_CONFLICT
+    default_code = "NoTrainingJob"
+
+
+class BatchRefusedError(ClientError):
+    """Of many requests some were not taken; the message names them, and says why.
+
+    Attributes:
+        results: what came of each request, in their order; those that were taken have a submission.
+    """
+
+    exit_code = EXIT_REFUSED
+    default_code = "BatchRefused"
+
+    def __init__(self, results: Sequence[BatchResult]) -> None:
+        self.results = tuple(results)
+        refused = [result for result in self.results if result.submission is None]
+        told = "; ".join(f"{result.name}: {result.error}" for result in refused[:MAX_TOLD_REFUSALS])
+        more = f"; and {len(refused) - MAX_TOLD_REFUSALS} more" if len(refused) > MAX_TOLD_REFUSALS else ""
+        taken = len(self.results) - len(refused)
+        super().__init__(
+            f"{len(refused)} of {len(self.results)} jobs were not taken, and {taken} are in the queue. {told}{more}"
+        )

@@ -9,6 +9,7 @@ from typing import Any
 import requests
 from urllib3.exceptions import NameResolutionError
 
+from headway_client import __version__
 from headway_client.errors import (
     BusyError,
     ClientError,
@@ -19,15 +20,21 @@ from headway_client.errors import (
     NotReachableError,
     RefusedError,
     ServerFaultError,
+    ServerTooOldError,
 )
 
 _MAX_FOREIGN_TEXT = 300
 """Characters kept of a message that is not Headway's own; it may be a whole page."""
 
+NO_SUCH_PATH = "NoSuchPath"
+"""The code of API Gateway's own answer to a path or method that the API does not have."""
+
+_MISSING_TOKEN = "missing authentication token"  # noqa: S105
+
 _FORBIDDEN_HINTS = (
     # API Gateway's own messages (source: AWS's "Troubleshoot HTTP 403 errors from API Gateway").
     (
-        "missing authentication token",
+        _MISSING_TOKEN,
         "No such path: the endpoint has to end with the stage, such as /v1.",
     ),
     ("signature expired", "The clock of this machine is wrong: set it."),
@@ -62,22 +69,43 @@ def refused(endpoint: str, status: int, headers: Mapping[str, str], content: byt
         headers: its headers.
         content: its body: Headway's error document, API Gateway's ``{"message": ...}``, or anything.
     """
+    lowered = {name.lower(): value for name, value in headers.items()}
     document = _document(content)
+    return told(endpoint, status, document, request_id=document.get("requestId") or lowered.get("x-amzn-requestid"))
+
+
+def told(endpoint: str, status: int, document: Mapping[str, Any], *, request_id: object = None) -> ClientError:
+    """Return the error that a status and a document stand for, such as those of one request among many.
+
+    Args:
+        endpoint: where the document came from.
+        status: the HTTP status.
+        document: Headway's error document, or API Gateway's ``{"message": ...}``.
+        request_id: the server's name for the request.
+    """
     body = document.get("error")
     own = body if isinstance(body, dict) else {}
     code = own.get("code") if isinstance(own.get("code"), str) else None
     message = str(own.get("message") or document.get("message") or document.get("Message") or "")
     if not own:
         message = message[:_MAX_FOREIGN_TEXT]
-    lowered = {name.lower(): value for name, value in headers.items()}
-    request_id = document.get("requestId") or lowered.get("x-amzn-requestid")
     kind, text = _kind(endpoint, status, message, is_own=bool(own))
     return kind(
         text,
-        code=code,
+        code=code or (NO_SUCH_PATH if status == 403 and _MISSING_TOKEN in message.lower() else None),
         fields=_fields(own),
         status=status,
         request_id=str(request_id) if request_id else None,
+    )
+
+
+def too_old(endpoint: str, error: ClientError | None = None) -> ServerTooOldError:
+    """Return the error for a call that the server does not know, as it is of a time before servers told versions."""
+    return ServerTooOldError(
+        f"The server at {endpoint} does not know this call: it is older than this client ({__version__}). Update the "
+        "stack, or install the headway that came with it.",
+        status=error.status if error is not None else None,
+        request_id=error.request_id if error is not None else None,
     )
 
 
@@ -108,7 +136,7 @@ def not_reached(endpoint: str, error: Exception) -> ClientError:
             f"There is no connection to {endpoint}. Check that the endpoint is right and running (for a "
             "sandbox: `headway sandbox status`), and the network on the way."
         )
-    return NotReachableError(text)
+    return NotReachableError(f"{text} `headway doctor` looks at each link on the way.")
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:

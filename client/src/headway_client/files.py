@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from headway_client.errors import RequestFileError
 
 STANDARD_INPUT = "-"
+
+_SPACES = re.compile(r"[ \t\n\r]*")
 
 MAX_FILE_BYTES = 10_000_000
 """API Gateway takes no request over 10 MB; the queue's own, lower limit is told by the queue."""
@@ -21,19 +25,58 @@ def read_object(source: str) -> dict[str, Any]:
     Raises:
         RequestFileError: it can't be read, or is no JSON object; the message tells line and column.
     """
-    name = "standard input" if source == STANDARD_INPUT else source
-    text = _read(source, name)
+    name = _name(source)
+    values = list(_values(_read(source, name), name))
+    if len(values) != 1 or not isinstance(values[0], dict):
+        kind = _kind(values[0]) if len(values) == 1 else f"{len(values)} values"
+        raise RequestFileError(f"{name} has to hold one JSON object, {{...}}, not {kind}.")
+    return values[0]
+
+
+def read_objects(source: str) -> list[dict[str, Any]]:
+    """Read a file, or standard input for ``-``, that holds JSON objects: one, one a line, or a list of them.
+
+    Raises:
+        RequestFileError: it can't be read, or holds something else; the message tells where.
+    """
+    name = _name(source)
+    objects: list[dict[str, Any]] = []
+    for value in _values(_read(source, name), name):
+        items = value if isinstance(value, list) else [value]
+        for item in items:
+            if not isinstance(item, dict):
+                raise RequestFileError(f"{name} has to hold JSON objects, {{...}}, not {_kind(item)}.")
+            objects.append(item)
+    if not objects:
+        raise RequestFileError(f"{name} holds nothing.")
+    return objects
+
+
+def _name(source: str) -> str:
+    return "standard input" if source == STANDARD_INPUT else source
+
+
+def _values(text: str, name: str) -> Iterator[Any]:
+    """Yield the JSON values that follow on each other in a text."""
+    decoder = json.JSONDecoder(object_pairs_hook=_refuse_repeated, parse_constant=_refuse_constant)
+    position = _after_spaces(text, 0)
     try:
-        document = json.loads(text, object_pairs_hook=_refuse_repeated, parse_constant=_refuse_constant)
+        # Of an empty text the decoder says what is wrong with it.
+        while position < len(text) or not text.strip():
+            value, position = decoder.raw_decode(text, position)
+            yield value
+            position = _after_spaces(text, position)
     except json.JSONDecodeError as error:
         raise RequestFileError(f"{name} is no JSON: line {error.lineno}, column {error.colno}: {error.msg}.") from error
     except RecursionError as error:
         raise RequestFileError(f"{name} is nested too deeply.") from error
     except ValueError as error:
         raise RequestFileError(f"{name} can't be taken: {error}") from error
-    if not isinstance(document, dict):
-        raise RequestFileError(f"{name} has to hold one JSON object, {{...}}, not {_kind(document)}.")
-    return document
+
+
+def _after_spaces(text: str, position: int) -> int:
+    match = _SPACES.match(text, position)
+    return match.end() if match else position
 
 
 def _read(source: str, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headway_client.errors import UsageError
+from headway_client.request_tags import with_tag
 
 PRIORITY_TAGS = ("priority", "headway:priority")
 """The spellings that the queue reads."""
@@ -23,13 +23,7 @@ def with_priority(request: Mapping[str, Any], priority: int) -> dict[str, Any]:
     Raises:
         UsageError: the request's Tags are no list, so nothing can be added to them.
     """
-    tags = request.get("Tags")
-    if tags is None:
-        tags = []
-    if not isinstance(tags, list):
-        raise UsageError('Tags has to be a list such as [{"Key": "priority", "Value": "5"}].')
-    kept = [tag for tag in tags if not _is_priority(tag)]
-    return {**request, "Tags": [*kept, {"Key": PRIORITY_TAGS[0], "Value": str(priority)}]}
+    return with_tag(request, PRIORITY_TAGS[0], str(priority), replaced=PRIORITY_TAGS)
 
 
 def _is_priority(tag: object) -> bool:

@@ -44,6 +44,11 @@ _PROFILE_KEYS = (
     "aws_secret_access_key",
 )
 _MAX_FILE_BYTES = 1_000_000
+
+_AWS_CONNECT_TIMEOUT_S = 5
+_AWS_READ_TIMEOUT_S = 30
+_AWS_TRIES = 4
+
 # The region is a label of API Gateway's host names, public and VPC endpoint's alike:
 # abc123.execute-api.eu-west-1.amazonaws.com, vpce-0a-b.execute-api.eu-west-1.vpce.amazonaws.com
 # (source: API Gateway's guide, "Invoke a private API").
@@ -68,6 +73,7 @@ class Profile:
     aws_profile: str | None = None
     api_id: str | None = None
     keys: StaticKeys | None = None
+    aws_endpoint: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +87,8 @@ class Connection:
         api_id: the API's id where the endpoint is a VPC endpoint's own name.
         keys: a sandbox's dummy credentials, only ever for a loopback endpoint.
         note: a sentence for the user on a choice they did not make, or None.
+        source: what named the endpoint: an option, a variable, or a place in a file.
+        aws_endpoint: where a sandbox answers for AWS itself; None for AWS.
     """
 
     endpoint: str
@@ -89,6 +97,8 @@ class Connection:
     api_id: str | None = None
     keys: StaticKeys | None = None
     note: str | None = None
+    source: str = ""
+    aws_endpoint: str | None = None
 
     def credentials(self) -> CredentialsSource:
         """Return the credentials to sign with; `NotAllowedError` if there are none."""
@@ -97,6 +107,38 @@ class Connection:
         if self.keys is not None:
             return cast("CredentialsSource", Credentials(self.keys.access_key_id, self.keys.secret_access_key))
         return _aws_credentials(self.aws_profile)
+
+    def aws_client(self, service: str, *, tries: int = _AWS_TRIES) -> Any:
+        """Return boto3's client of an AWS service, in the queue's region and as who calls the queue.
+
+        Args:
+            service: its name, such as ``logs``.
+            tries: how often a call is sent at most.
+
+        Raises:
+            NotAllowedError: the AWS profile can't be used.
+        """
+        import boto3
+        from botocore.config import Config
+        from botocore.exceptions import BotoCoreError
+
+        keys: dict[str, Any] = {}
+        if self.keys is not None:
+            keys = {
+                "aws_access_key_id": self.keys.access_key_id,
+                "aws_secret_access_key": self.keys.secret_access_key,
+            }
+        config = Config(
+            connect_timeout=_AWS_CONNECT_TIMEOUT_S,
+            read_timeout=_AWS_READ_TIMEOUT_S,
+            retries={"mode": "standard", "total_max_attempts": tries},
+        )
+        try:
+            session = boto3.Session(profile_name=self.aws_profile, region_name=self.region, **keys)
+            client: Any = session.client
+            return client(service, endpoint_url=self.aws_endpoint, config=config)
+        except BotoCoreError as error:
+            raise _unusable(error) from error
 
 
 def resolve_connection(
@@ -152,7 +194,16 @@ def resolve_connection(
         api_id=env.get("HEADWAY_API_ID") or (None if explicit else chosen.api_id),
         keys=keys,
         note=note,
+        source=_endpoint_source(endpoint, env, chosen),
+        # So does where a sandbox answers for AWS; its dummy keys are of no use elsewhere.
+        aws_endpoint=chosen.aws_endpoint if keys is not None else None,
     )
+
+
+def _endpoint_source(endpoint: str | None, env: Mapping[str, str], chosen: Profile) -> str:
+    if endpoint:
+        return "--endpoint"
+    return "HEADWAY_ENDPOINT" if env.get("HEADWAY_ENDPOINT") else chosen.source
 
 
 def is_loopback(endpoint: str) -> bool:
@@ -253,6 +304,7 @@ def _sandbox_profile(state: sandbox_state.SandboxState) -> Profile:
         endpoint=state.endpoint,
         region=state.region,
         keys=StaticKeys(access_key_id=state.access_key_id, secret_access_key=state.secret_access_key),
+        aws_endpoint=state.aws_endpoint,
     )
 
 
@@ -307,10 +359,7 @@ def _aws_credentials(aws_profile: str | None) -> CredentialsSource:
     try:
         found = botocore.session.Session(profile=aws_profile).get_credentials()
     except BotoCoreError as error:
-        raise NotAllowedError(
-            f"The AWS credentials can't be used: {error} Check `aws_profile` and ~/.aws/config.",
-            code="NoCredentials",
-        ) from error
+        raise _unusable(error) from error
     if found is None:
         raise NotAllowedError(
             "There are no AWS credentials to sign with. Set AWS_PROFILE (or `aws_profile` in the profile), "
@@ -318,3 +367,9 @@ def _aws_credentials(aws_profile: str | None) -> CredentialsSource:
             code="NoCredentials",
         )
     return found
+
+
+def _unusable(error: Exception) -> NotAllowedError:
+    return NotAllowedError(
+        f"The AWS credentials can't be used: {error} Check `aws_profile` and ~/.aws/config.", code="NoCredentials"
+    )

@@ -16,13 +16,14 @@ _MAX_FILE_BYTES = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxState:
-    """Where a sandbox listens, and the dummy credentials it takes."""
+    """Where a sandbox listens, for the queue and for AWS, and the dummy credentials it takes."""
 
     path: Path
     endpoint: str
     region: str
     access_key_id: str
     secret_access_key: str = field(repr=False)
+    aws_endpoint: str | None = None
 
 
 def find(folder: Path, *, own_only: bool = False) -> SandboxState | None:
@@ -60,6 +61,7 @@ def _read(path: Path) -> SandboxState:
             region=str(document["region"]),
             access_key_id=str(document["access_key"]),
             secret_access_key=str(document["secret_key"]),
+            aws_endpoint=str(document["aws_endpoint"]) if document.get("aws_endpoint") else None,
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ProfileError(

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from sagemaker.session import Session
 
-from headway_client.api import HeadwayApi
-from headway_client.errors import NotAllowedError
-from headway_client.intercept import attach
-from headway_client.profile import resolve_connection
+from headway_client.connecting import default_api
+from headway_client.farewell import farewell_if_interrupted
+from headway_client.intercept import attach_jobs, attach_logs
+from headway_client.own_jobs import OwnJobs
 
 if TYPE_CHECKING:
     import boto3
 
-    from headway_client.transport import CredentialsSource
-
-logger = logging.getLogger(__name__)
+    from headway_client.api import HeadwayApi
 
 
 class QueueTrainingJobSession(Session):  # type: ignore[misc]  # the SDK has no types
     """A SageMaker session whose training jobs wait in the queue.
 
-    An estimator with this session uploads its sources to S3 as ever, and ``fit(wait=False)`` hands its request to
-    the queue::
+    An estimator with this session uploads its sources to S3 as ever, and ``fit`` hands its request to the queue::
 
-        PyTorch(..., sagemaker_session=QueueTrainingJobSession(priority=5)).fit(inputs, wait=False)
+        PyTorch(..., sagemaker_session=QueueTrainingJobSession(priority=5)).fit(inputs)
+
+    Waiting prints the place in line whenever it changes, and then the logs of the training jobs that run for the job,
+    one after the other if it is preempted. Ctrl-C ends the waiting only: the job stays in the queue.
 
     A job's priority is that of its tag ``priority`` (``tags=[{"Key": "priority", "Value": "5"}]``), or else the
     session's. Where the queue refuses a request, ``fit`` raises botocore's ``ClientError`` as it does where
@@ -63,23 +62,18 @@ class QueueTrainingJobSession(Session):  # type: ignore[misc]  # the SDK has no 
             ClientError: of `headway_client.errors`: nothing says where the queue is, or the profile is wrong.
         """
         super().__init__(boto_session, **options)
-        queue = api or self._connect(endpoint=endpoint, profile=profile, region=region)
-        attach(self.sagemaker_client, queue, priority=priority)
+        queue = api or default_api(self.boto_session, endpoint=endpoint, profile=profile, region=region)
+        self._jobs = OwnJobs(queue)
+        attach_jobs(self.sagemaker_client, self._jobs, priority=priority)
 
-    def _connect(self, *, endpoint: str | None, profile: str | None, region: str | None) -> HeadwayApi:
-        connection = resolve_connection(
-            endpoint=endpoint, profile=profile, region=region, fallback_region=self.boto_region_name
-        )
-        if connection.note is not None:
-            logger.warning(connection.note)
-        if connection.keys is not None or connection.aws_profile is not None:
-            return HeadwayApi.connect(connection)
-        credentials = self.boto_session.get_credentials()
-        if credentials is None:
-            raise NotAllowedError("The boto3 session has no AWS credentials to sign with.", code="NoCredentials")
-        return HeadwayApi(
-            connection.endpoint,
-            region=connection.region,
-            credentials=cast("CredentialsSource", credentials),
-            api_id=connection.api_id,
-        )
+    def wait_for_job(self, job: str, poll: int = 5) -> Any:
+        """Wait for a training job; interrupted, it says how to stop the jobs that stay in the queue."""
+        with farewell_if_interrupted(self._jobs):
+            return super().wait_for_job(job, poll=poll)
+
+    def logs_for_job(self, job_name: str, *args: Any, **options: Any) -> Any:
+        """Show a training job's logs, those of all attempts of a job of the queue; the same if interrupted."""
+        # The SDK makes its client of logs of the boto3 session, which other sessions may share.
+        attach_logs(self.boto_session, self._jobs)
+        with farewell_if_interrupted(self._jobs):
+            return super().logs_for_job(job_name, *args, **options)

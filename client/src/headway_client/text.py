@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import unicodedata
 from typing import Any
 
@@ -31,6 +32,11 @@ def to_json(document: Any) -> str:
     """Return a document as JSON for people and programs, in ASCII, so that it too holds no live escape."""
     # json leaves DEL as it is, being ASCII.
     return json.dumps(document, indent=2, ensure_ascii=True).replace("\x7f", "\\u007f")
+
+
+def to_stderr(sentence: str) -> None:
+    """Show a sentence on standard error."""
+    print(f"headway: {neutralise(sentence)}", file=sys.stderr, flush=True)
 
 
 def _visible(character: str) -> str:

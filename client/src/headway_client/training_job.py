@@ -6,7 +6,7 @@ transition, LastModifiedTime, ResourceConfig, and OutputDataConfig.KmsKeyId.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -37,6 +37,11 @@ def arn(request: Mapping[str, Any], region: str, name: str) -> str:
     return f"arn:{partition}:sagemaker:{region}:{account}:training-job/{name}"
 
 
+def status(job: Job) -> str:
+    """Return a job's TrainingJobStatus. Between attempts it is InProgress: a client that waits goes on waiting."""
+    return _statuses(job)[0]
+
+
 def shown_attempt(details: JobDetails) -> Attempt | None:
     """Return the attempt that SageMaker's own DescribeTrainingJob is to be asked for, if there is one.
 
@@ -57,13 +62,13 @@ def describe(details: JobDetails, *, region: str, members: Collection[str]) -> d
         members: the names that the client's service model knows in such a document.
     """
     job, request = details.job, details.request
-    status, secondary = _STATUSES.get(job.state, ("InProgress", "Pending"))
+    found, secondary = _statuses(job)
     changed = _changed_time(details)
     document: dict[str, Any] = {name: value for name, value in request.items() if name in members}
     document |= {
         "TrainingJobName": job.name,
         "TrainingJobArn": arn(request, region, job.name),
-        "TrainingJobStatus": status,
+        "TrainingJobStatus": found,
         "SecondaryStatus": secondary,
         "ModelArtifacts": {"S3ModelArtifacts": ""},
         "OutputDataConfig": {"KmsKeyId": "", **request.get("OutputDataConfig", {})},
@@ -90,14 +95,11 @@ def under_own_name(document: dict[str, Any], details: JobDetails) -> None:
     """
     job = details.job
     document["TrainingJobName"] = job.name
-    status = document.get("TrainingJobStatus")
-    wanted, secondary = _STATUSES.get(job.state, ("InProgress", "Pending"))
-    if job.has_ended:
-        differs = status != wanted
-    else:
-        # A completed attempt completes its job, even if the queue has not heard of it yet.
-        differs = wanted == "InProgress" and status not in {"InProgress", "Completed"}
-    if differs:
+    found = document.get("TrainingJobStatus")
+    wanted, secondary = _statuses(job)
+    # A completed attempt completes its job, even if the queue has not heard of it yet.
+    goes_on = wanted == "InProgress" and found not in {"InProgress", "Completed"}
+    if goes_on or (job.has_ended and found != wanted):
         document["TrainingJobStatus"] = wanted
         document["SecondaryStatus"] = secondary
         document.pop("FailureReason", None)
@@ -113,7 +115,30 @@ def under_own_name(document: dict[str, Any], details: JobDetails) -> None:
 def status_message(job: Job) -> str:
     """Return a sentence on where the job stands, as the SDKs print it while they wait."""
     place = f" (place {job.place} in line)" if job.place is not None else ""
-    return f"Headway{place}: {job.reason.message}"
+    preempted = " preempted, waits for its next turn:" if job.state == "preempted" else ""
+    return f"Headway{place}:{preempted} {job.reason.message}"
+
+
+def after(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the transitions that a client is to see next, in place of those that it has seen before.
+
+    SageMaker's list begins anew with each attempt. SDK 2 prints what is at the end of the list beyond the number of
+    those it printed before, so a list that became shorter would have it print nothing, and a preemption would go untold
+    (its ``utils.secondary_training_status_message``). Hence the list only grows.
+    """
+    news = {_identity(transition): dict(transition) for transition in now}
+    # One that is last now is what the status is, even if it was seen before others.
+    last = [_identity(transition) for transition in now[-1:]]
+    kept = [news.pop(_identity(old), dict(old)) for old in before if _identity(old) not in last]
+    return [*kept, *news.values()]
+
+
+def _identity(transition: Mapping[str, Any]) -> tuple[object, object]:
+    return transition.get("Status"), transition.get("StartTime")
+
+
+def _statuses(job: Job) -> tuple[str, str]:
+    return _STATUSES.get(job.state, ("InProgress", "Pending"))
 
 
 def _changed_time(details: JobDetails) -> datetime:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlencode
 
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
 SIGNING_SERVICE = "execute-api"
 """API Gateway's name in a signature (source: API Gateway's guide, "Signing requests")."""
 
-USER_AGENT = f"headway/{__version__}"
+USER_AGENT = f"headway/{__version__} python/{sys.version_info.major}.{sys.version_info.minor}"
+
+VERSION_HEADER = "Headway-Version"
+"""Says the version of the package: the client's in each request, the server's in each of its own answers."""
 
 MAX_RESPONSE_BYTES = 10_000_000
 """API Gateway never sends more than 10 MB (source: its quotas for REST APIs); more is not from there."""
@@ -67,11 +72,10 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A successful answer: its status (2xx), its JSON document, and how often the request was sent."""
+    """A successful answer: its status (2xx) and its JSON document."""
 
     status: int
     document: Any
-    tries: int
 
 
 class Transport:
@@ -80,6 +84,13 @@ class Transport:
     Every operation of the queue's API may be repeated: a job is submitted under a name that is unique, a redrive
     takes what the one before has left, and the others set or read what is. So each request is sent again after a
     lost connection and after the answers in `RETRIED_STATUSES`, with a fresh signature and a random pause each time.
+
+    Attributes:
+        endpoint: the API's URL, without a slash at its end.
+        region: the region that requests are signed for.
+        server_version: the version that the server said last; None before its first answer, and if it says none.
+        clock_skew_s: seconds by which the server's clock was ahead of this machine's, within a second or two; None
+            before its first answer.
     """
 
     def __init__(
@@ -95,6 +106,8 @@ class Transport:
     ) -> None:
         self.endpoint = endpoint.rstrip("/")
         self.region = region
+        self.server_version: str | None = None
+        self.clock_skew_s: float | None = None
         self._credentials = credentials
         self._api_id = api_id
         self._limits = limits or Limits()
@@ -109,6 +122,7 @@ class Transport:
         *,
         query: Sequence[tuple[str, str]] = (),
         body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """Send a request and return its answer.
 
@@ -117,6 +131,7 @@ class Transport:
             segments: the path below the endpoint, one unquoted segment each.
             query: names and values, unquoted; a name may repeat.
             body: a JSON document, or None for none.
+            headers: more headers, the same with each try.
 
         Raises:
             ClientError: one of its kinds, by what has to be done about it.
@@ -126,14 +141,14 @@ class Transport:
         for attempt in range(1, self._limits.tries + 1):
             may_retry = attempt < self._limits.tries
             try:
-                response, content = self._try(method, url, data)
+                response, content = self._try(method, url, data, headers or {})
             except (requests.RequestException, Urllib3Error) as error:
                 if may_retry and _may_pass(error):
                     self._pause(self._backoff_s(attempt))
                     continue
                 raise failures.not_reached(self.endpoint, error) from error
             if 200 <= response.status_code < 300:
-                return Answer(status=response.status_code, document=self._parse(response, content), tries=attempt)
+                return Answer(status=response.status_code, document=self._parse(response, content))
             pause_s = self._pause_before_retry_s(response, attempt)
             if may_retry and pause_s is not None:
                 self._pause(pause_s)
@@ -152,8 +167,14 @@ class Transport:
         suffix = f"?{urlencode(query, quote_via=quote, safe='')}" if query else ""
         return f"{self.endpoint}/{path}{suffix}"
 
-    def _try(self, method: str, url: str, data: bytes | None) -> tuple[requests.Response, bytes]:
-        headers = {"Accept": "application/json"}
+    def pause(self, tries: int) -> None:
+        """Wait a random while before what was tried so many times is tried again."""
+        self._pause(self._backoff_s(tries))
+
+    def _try(
+        self, method: str, url: str, data: bytes | None, more: Mapping[str, str]
+    ) -> tuple[requests.Response, bytes]:
+        headers = {"Accept": "application/json", VERSION_HEADER: __version__, **more}
         if data is not None:
             headers["Content-Type"] = "application/json"
         if self._api_id is not None:
@@ -172,6 +193,9 @@ class Transport:
             allow_redirects=False,
             **settings,
         ) as response:
+            # API Gateway's own answers don't carry it, so it is kept from one that does.
+            self.server_version = response.headers.get(VERSION_HEADER) or self.server_version
+            self.clock_skew_s = _clock_skew_s(response.headers.get("Date"))
             return response, self._read(response, started)
 
     def _signature(self, method: str, url: str, data: bytes | None, headers: Mapping[str, str]) -> dict[str, str]:
@@ -220,7 +244,17 @@ class Transport:
         if asked_s is None:
             return self._backoff_s(attempt)
         # A server that wants to be left alone for long is not asked again sooner.
-        return None if asked_s > self._limits.max_pause_s else asked_s
+        if asked_s > self._limits.max_pause_s:
+            return None
+        # Nor by all clients at the same moment.
+        return min(self._limits.max_pause_s, asked_s + self._backoff_s(attempt))
+
+
+def _clock_skew_s(date: str | None) -> float | None:
+    try:
+        return None if date is None else parsedate_to_datetime(date).timestamp() - time.time()
+    except ValueError:
+        return None
 
 
 def _may_pass(error: Exception) -> bool:

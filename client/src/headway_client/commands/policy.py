@@ -11,10 +11,22 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from headway_client import files, render
-from headway_client.commands.context import show_json, wants_json
+from headway_client import files
+from headway_client.commands.context import show_json, wants_json, width
+from headway_client.commands.grammar import Commands
 from headway_client.errors import EXIT_OK, EXIT_REFUSED, ClientError, FieldMessage, RefusedError, UsageError
 from headway_client.text import neutralise
+
+
+def register(commands: Commands) -> None:
+    """Say which arguments they take."""
+    group = commands.group("policy", "try out pools and rules before they are set")
+    check = group.add("lint", lint, "check a configuration document on this machine")
+    rehearse = group.add("test", test, "show what a document's rules say to a request; exit code 3 if refused")
+    for command in (check, rehearse):
+        command.add_argument("file", metavar="FILE", help="the document as JSON; - is standard input")
+    rehearse.add_argument("--request", required=True, metavar="JOB.json", help="the CreateTrainingJob request")
+    rehearse.add_argument("--team", metavar="NAME", help="replaces the team that the request names")
 
 
 def lint(args: argparse.Namespace) -> None:
@@ -32,6 +44,8 @@ def lint(args: argparse.Namespace) -> None:
 
 def test(args: argparse.Namespace) -> int:
     """Show what the rules of a document say to a request; the exit code tells whether it would be refused."""
+    from headway_client.render import rehearsal_sheet
+
     # A document that can't be tried is no verdict on the request, so it has another exit code.
     with _service_errors(UsageError):
         rehearsal = _load("rehearsal").rehearse(
@@ -49,8 +63,7 @@ def test(args: argparse.Namespace) -> int:
     if wants_json(args):
         show_json(document)
     else:
-        wide = args.output == "wide"
-        print(render.rehearsal_sheet(document, width=None if wide else render.output_width()))
+        print(rehearsal_sheet(document, width=width(args)))
     return EXIT_REFUSED if rehearsal.refused else EXIT_OK
 
 

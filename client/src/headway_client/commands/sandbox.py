@@ -5,18 +5,35 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from importlib import import_module
 from typing import Any
 
-from headway_client.commands.context import show_json, tell, wants_json
+from headway_client.commands import grammar
+from headway_client.commands.context import show_json, wants_json
+from headway_client.commands.grammar import Commands
 from headway_client.errors import EXIT_NOT_REACHABLE, EXIT_OK, ClientError, UsageError
+from headway_client.text import to_stderr
+
+
+def register(commands: Commands) -> None:
+    """Say which arguments they take."""
+    group = commands.group("sandbox", "run it all on this machine, with a fake SageMaker")
+    start = group.add("up", up, "start the sandbox, with the state of the last time")
+    start.add_argument(
+        "--port", type=grammar.whole(1, 65_535), metavar="N", help="where to listen (default: 4566, or a free one)"
+    )
+    start.add_argument("--speed", type=_speed, default=1.0, metavar="X", help="how much faster than real time")
+    group.add("down", down, "stop the sandbox and keep its state")
+    group.add("status", status, "show whether the sandbox runs (exit code 0), and where")
+    group.add("demo", demo, "play a story of priorities and preemption")
 
 
 def up(args: argparse.Namespace) -> None:
     """Start the sandbox, or find it running, and deploy the checkout's sources to it."""
+    from dataclasses import asdict
+
     with _sandbox_errors():
-        info = _load("manager").up(port=args.port, speed=args.speed, report=tell)
+        info = _load("manager").up(port=args.port, speed=args.speed, report=to_stderr)
     if wants_json(args):
         show_json(asdict(info))
         return
@@ -42,6 +59,8 @@ def down(args: argparse.Namespace) -> None:
 
 def status(args: argparse.Namespace) -> int:
     """Show whether the sandbox runs, and where; the exit code tells, too."""
+    from dataclasses import asdict
+
     with _sandbox_errors():
         info = _load("manager").status()
     if wants_json(args):
@@ -57,6 +76,13 @@ def demo(_: argparse.Namespace) -> int:
     """Play the demo on a sandbox of its own."""
     with _sandbox_errors():
         return int(_load("demo").main([]) or EXIT_OK)
+
+
+def _speed(text: str) -> float:
+    speed = grammar.decimal(text)
+    if speed == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no factor such as 1 or 60")
+    return speed
 
 
 def _load(module: str) -> Any:

@@ -1,0 +1,39 @@
+"""The commands that change jobs: stop, priority, hold, release."""
+
+from __future__ import annotations
+
+import argparse
+
+from headway_client.commands import grammar
+from headway_client.commands.context import act_on_jobs, open_api, show_job
+from headway_client.commands.grammar import Commands
+
+
+def register(commands: Commands) -> None:
+    """Say which arguments they take."""
+    grammar.add_names(commands.add("stop", stop, "stop jobs, waiting or running", rows=True))
+    change = commands.add("priority", priority, "give a job another priority", rows=True)
+    grammar.add_name(change)
+    change.add_argument("priority", metavar="N", type=grammar.priority, help="0 to 9999, higher goes first")
+    grammar.add_names(commands.add("hold", hold, "keep waiting jobs from starting; they keep their place", rows=True))
+    grammar.add_names(commands.add("release", release, "let jobs start again that were held", rows=True))
+
+
+def stop(args: argparse.Namespace) -> int:
+    """Stop jobs."""
+    return act_on_jobs(args, args.names, open_api(args).stop_job)
+
+
+def priority(args: argparse.Namespace) -> None:
+    """Give a job another priority."""
+    show_job(args, open_api(args).set_priority(args.name, args.priority))
+
+
+def hold(args: argparse.Namespace) -> int:
+    """Keep jobs from starting."""
+    return act_on_jobs(args, args.names, open_api(args).hold)
+
+
+def release(args: argparse.Namespace) -> int:
+    """Let jobs start again."""
+    return act_on_jobs(args, args.names, open_api(args).release)

@@ -1,0 +1,62 @@
+"""The answers of the queue's API as values.
+
+Each value keeps the document it was read from (`document`), so that what a newer server adds is not lost
+on a caller who prints JSON.
+"""
+
+from __future__ import annotations
+
+from headway_client.documents.foresight import (
+    Ahead,
+    DryRun,
+    Explanation,
+    Forecast,
+    ForecastEntry,
+    Shift,
+    WhatIf,
+)
+from headway_client.documents.job import (
+    Attempt,
+    HistoryEntry,
+    Job,
+    JobDetails,
+    WatchOf,
+)
+from headway_client.documents.letters import DeadLetter, DeadLetters, Redrive, RedriveFailure
+from headway_client.documents.pools import Capacity, Configuration, PoolUse
+from headway_client.documents.reason import Reason
+from headway_client.documents.rogue import RogueJob, RogueJobs
+from headway_client.documents.submission import BatchResult, Submission
+from headway_client.documents.versions import ServerVersion
+from headway_client.states import ENDED_STATES, JOB_STATES, LIVE_STATES
+
+__all__ = [
+    "ENDED_STATES",
+    "JOB_STATES",
+    "LIVE_STATES",
+    "Ahead",
+    "Attempt",
+    "BatchResult",
+    "Capacity",
+    "Configuration",
+    "DeadLetter",
+    "DeadLetters",
+    "DryRun",
+    "Explanation",
+    "Forecast",
+    "ForecastEntry",
+    "HistoryEntry",
+    "Job",
+    "JobDetails",
+    "PoolUse",
+    "Reason",
+    "Redrive",
+    "RedriveFailure",
+    "RogueJob",
+    "RogueJobs",
+    "ServerVersion",
+    "Shift",
+    "Submission",
+    "WatchOf",
+    "WhatIf",
+]

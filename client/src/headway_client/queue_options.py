@@ -1,0 +1,79 @@
+"""What is asked of the queue beside the training itself, by the names of AWS Batch's SubmitServiceJob."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headway_client.errors import UsageError
+from headway_client.priority_tag import with_priority
+from headway_client.request_tags import with_tag
+
+TEAM_TAGS = ("team", "headway:team")
+"""The spellings of the tag that says who is charged."""
+
+_DURATION = "attemptDurationSeconds"
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueOptions:
+    """Options of a submission; None leaves what the request says.
+
+    Attributes:
+        priority: 0 to 9999, higher goes first.
+        share_identifier: the team that is charged.
+        timeout: ``{"attemptDurationSeconds": s}``: how long an attempt may train, in seconds.
+        tags: more tags of the training job; they replace those of the same keys.
+        retry_config: has to be None, as the queue's policy decides what is tried again.
+    """
+
+    priority: int | None = None
+    share_identifier: str | None = None
+    timeout: Mapping[str, int] | None = None
+    tags: Mapping[str, str] | None = None
+    retry_config: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.retry_config is not None:
+            raise UsageError(
+                "retry_config has no effect here, so leave it out: the queue's policy says after which failures a job "
+                "is tried again (`retries` in its configuration; by default those of the service and of capacity). "
+                "For SageMaker's own retries give the estimator max_retry_attempts (RetryStrategy)."
+            )
+        if self.timeout is not None and not _is_duration(self.timeout):
+            raise UsageError(f'timeout is {self.timeout!r}; it has to be such as {{"{_DURATION}": 3600}}, in seconds.')
+
+    def applied_to(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a copy of a CreateTrainingJob request with these options.
+
+        Raises:
+            UsageError: the request's Tags are no list, so nothing can be added to them.
+        """
+        changed = dict(request)
+        for key, value in (self.tags or {}).items():
+            changed = with_tag(changed, key, value, replaced=(key,))
+        if self.share_identifier is not None:
+            changed = with_tag(changed, TEAM_TAGS[0], self.share_identifier, replaced=TEAM_TAGS)
+        if self.priority is not None:
+            changed = with_priority(changed, self.priority)
+        if self.timeout is not None:
+            changed["StoppingCondition"] = _limited(changed.get("StoppingCondition") or {}, self.timeout[_DURATION])
+        return changed
+
+
+def _is_duration(timeout: object) -> bool:
+    seconds = timeout.get(_DURATION) if isinstance(timeout, Mapping) and len(timeout) == 1 else None
+    return type(seconds) is int and seconds > 0
+
+
+def _limited(condition: Mapping[str, Any], runtime_s: int) -> dict[str, Any]:
+    """Return a StoppingCondition with that runtime.
+
+    MaxWaitTimeInSeconds, which is there for spot, may not be less (source: API reference, StoppingCondition).
+    """
+    changed = {**condition, "MaxRuntimeInSeconds": runtime_s}
+    wait_s = condition.get("MaxWaitTimeInSeconds")
+    if isinstance(wait_s, int) and wait_s < runtime_s:
+        changed["MaxWaitTimeInSeconds"] = runtime_s
+    return changed

@@ -1,0 +1,38 @@
+"""The queue as people read it: tables and sentences."""
+
+from __future__ import annotations
+
+from headway_client.render.foresight import (
+    dry_run_sheet,
+    explanation_sheet,
+    forecast_rows,
+    what_if_sheet,
+)
+from headway_client.render.jobs import (
+    history_rows,
+    job_rows,
+    job_sentence,
+    job_sheet,
+    jobs_table,
+)
+from headway_client.render.letters import letter_rows, redrive_sentence
+from headway_client.render.policy import rehearsal_sheet
+from headway_client.render.pools import pool_rows
+from headway_client.render.values import output_width
+
+__all__ = [
+    "dry_run_sheet",
+    "explanation_sheet",
+    "forecast_rows",
+    "history_rows",
+    "job_rows",
+    "job_sentence",
+    "job_sheet",
+    "jobs_table",
+    "letter_rows",
+    "output_width",
+    "pool_rows",
+    "redrive_sentence",
+    "rehearsal_sheet",
+    "what_if_sheet",
+]

@@ -1,0 +1,51 @@
+"""The examples of docs/clients/sdk-v3.md run as they stand there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sagemaker.train.configs import Compute, SourceCode
+
+from tests.client.aws_stub import AwsStub
+from tests.client.life import clock, preempted_once, step
+from tests.client.pages import example, headings
+from tests.client.sdk3.test_training import ROLE, only_job
+from tests.client.server import ContractServer
+
+PAGE = "docs/clients/sdk-v3.md"
+pytestmark = pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")
+
+
+def test_the_examples_of_the_page(
+    server: ContractServer,
+    aws: AwsStub,
+    sources: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    settings = {
+        "training_image": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/train:1",
+        "source_code": SourceCode(source_dir=sources, entry_script="train.py"),
+        "compute": Compute(instance_type="ml.p5.48xlarge", instance_count=1, volume_size_in_gb=30),
+        "role": ROLE,
+        "base_job_name": "vision",
+    }
+    lives: list[Any] = []
+
+    def live() -> None:
+        if not lives:
+            lives.append(step(preempted_once(server, aws, only_job(server)["jobName"])))
+        lives[0]()
+
+    clock(monkeypatch, "sagemaker.core.resources", live)
+    assert headings(PAGE) == ["The one line", "Stop, describe, get"]
+
+    exec(example(PAGE, "The one line"), {"settings": settings})
+    job = only_job(server)
+    assert (job["priority"], job["jobState"]) == (5, "completed")
+
+    waiting = server.queue.add("waiting")
+    exec(example(PAGE, "Stop, describe, get"), {"job_name": "waiting"})
+    assert "InProgress Pending" in capsys.readouterr().out
+    assert waiting["jobState"] == "stopped"

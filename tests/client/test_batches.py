@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from headway_client import batches
+from headway_client.api import HeadwayApi
+from headway_client.documents import BatchResult
+from headway_client.errors import BusyError, ConflictError, NotReachableError, RefusedError, ServerFaultError
+from tests.client.contract import request
+from tests.client.server import ContractServer, Fault
+
+
+def names(count: int) -> list[str]:
+    return [f"job{number:03}" for number in range(count)]
+
+
+def test_many_requests_are_handed_in_by_the_hundred(api: HeadwayApi, server: ContractServer):
+    results = api.submit_many(request(name) for name in names(250))
+
+    assert [len(json.loads(received.body)["requests"]) for received in server.received] == [100, 100, 50]
+    assert [(result.index, result.name) for result in results] == list(enumerate(names(250)))
+    assert all(result.submission is not None and result.submission.created for result in results)
+    assert list(server.queue.jobs) == names(250)
+
+
+def test_no_requests_are_no_call(api: HeadwayApi, server: ContractServer):
+    assert api.submit_many([]) == []
+    assert server.received == []
+
+
+def test_each_request_is_taken_or_refused_by_itself(api: HeadwayApi, server: ContractServer):
+    api.submit(request("known"))
+    api.submit(request("taken"))
+
+    results = api.submit_many(
+        [request("new"), request("known"), request("taken", RoleArn="arn:other"), request("x" * 70), {}]
+    )
+
+    assert [result.submission.created if result.submission else None for result in results] == [
+        True, False, None, None, None,
+    ]  # fmt: skip
+    assert isinstance(results[2].error, ConflictError)
+    assert results[2].error.code == "NameInUse"
+    assert isinstance(results[3].error, RefusedError)
+    assert [field.field for field in results[3].error.fields] == ["TrainingJobName"]
+    assert results[4].name == ""
+
+
+def test_each_result_is_told_once_as_soon_as_it_is_known(api: HeadwayApi, server: ContractServer):
+    server.queue.batch_size = 2
+    told: list[BatchResult] = []
+
+    results = api.submit_many([request(name) for name in names(5)], on_result=told.append)
+
+    assert told == results
+    assert [len(json.loads(received.body)["requests"]) for received in server.received] == [5, 3, 1]
+
+
+def test_what_was_sent_again_counts_as_created(api: HeadwayApi, server: ContractServer):
+    server.fail(Fault(drop=True, after=True))
+
+    results = api.submit_many([request(name) for name in names(3)])
+
+    assert [result.submission.created for result in results if result.submission] == [True] * 3
+    assert len({received.headers["idempotency-key"] for received in server.received}) == 1
+
+
+def test_a_server_that_never_has_time_is_not_asked_for_ever(api: HeadwayApi, server: ContractServer):
+    server.queue.batch_size = 0
+
+    (result,) = api.submit_many([request()])
+
+    assert isinstance(result.error, BusyError)
+    assert len(server.received) == batches.MAX_FRUITLESS_SENDS
+
+
+def test_what_is_too_large_is_refused_here_and_the_rest_is_cut_by_size(
+    api: HeadwayApi, server: ContractServer, monkeypatch: pytest.MonkeyPatch
+):
+    length = len(json.dumps(request("job0"), separators=(",", ":")))
+    monkeypatch.setattr(batches, "MAX_BATCH_BYTES", 2 * length)
+    large = request("large", Environment={"A": "x" * 2 * length})
+
+    results = api.submit_many([request("job0"), large, request("job1"), request("job2")])
+
+    assert [len(json.loads(received.body)["requests"]) for received in server.received] == [2, 1]
+    assert isinstance(results[1].error, RefusedError)
+    assert list(server.queue.jobs) == ["job0", "job1", "job2"]
+
+
+def test_a_queue_that_is_gone_from_the_start_is_an_error(api: HeadwayApi, server: ContractServer):
+    server.fail(*[Fault(drop=True)] * 4)
+
+    with pytest.raises(NotReachableError):
+        api.submit_many([request(name) for name in names(150)])
+
+
+def test_a_queue_that_is_gone_on_the_way_is_the_error_of_the_rest(api: HeadwayApi, server: ContractServer):
+    told: list[int] = []
+
+    def go_away_after_the_first_chunk(result: BatchResult) -> None:
+        told.append(result.index)
+        if len(told) == 100:
+            server.fail(*[Fault(drop=True)] * 4)
+
+    results = api.submit_many([request(name) for name in names(250)], on_result=go_away_after_the_first_chunk)
+
+    assert [result.error is None for result in results] == [True] * 100 + [False] * 150
+    assert isinstance(results[100].error, NotReachableError)
+    assert told == list(range(250))
+    assert len(server.received) == 1 + 4
+
+
+@pytest.mark.parametrize("body", [b'{"results": []}', b"[]", b'{"results": [{"status": 201, "job": {}}]}'])
+def test_an_answer_that_is_no_batchs_is_the_servers_fault(api: HeadwayApi, server: ContractServer, body: bytes):
+    server.fail(Fault(status=200, body=body))
+
+    with pytest.raises(ServerFaultError):
+        api.submit_many([request()])

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.client.cli import Run, Write
+from tests.client.contract import request
+from tests.client.server import ContractServer
+
+AHEAD = {
+    "jobName": "job0", "jobState": "running", "priority": 5, "demand": {"ml.p5.48xlarge": 1},
+    "startedTime": "2026-01-02T03:00:00.000Z", "expectedEnd": "2026-01-02T05:00:00.000Z",
+}  # fmt: skip
+
+
+def test_why_a_job_waits_is_explained_whole(run: Run, server: ContractServer):
+    server.queue.add("job1")
+    server.queue.foresight["job1"] = {
+        "expectedStart": "2026-01-02T05:00:00.000Z", "ahead": [AHEAD], "more": 3, "remedy": "Ask for\x1b[2J less.",
+    }  # fmt: skip
+
+    code, out, err = run("why", "job1")
+
+    assert (code, err) == (0, "")
+    head, ahead, pools = out.split("\n\n")
+    assert head.splitlines() == [
+        "Job Name  job1",
+        "State     pending",
+        "Place     1",
+        "Why       Waits for 1 ml.p5.48xlarge.",
+        "Starts    2026-01-02 05:00:00Z",
+        "Assumed   Each job runs until its limit.",
+        "To do     Ask for\\x1b[2J less.",
+    ]
+    assert ahead.splitlines()[3].split() == [
+        "job0", "running", "5", "2026-01-02", "03:00:00Z", "2026-01-02", "05:00:00Z", "1", "ml.p5.48xlarge",
+    ]  # fmt: skip
+    assert ahead.splitlines()[-1] == "and 3 more"
+    assert pools.splitlines()[0] == "Pools"
+    assert json.loads(run("why", "job1", "-o", "json")[1])["more"] == 3
+
+
+def test_of_an_ended_job_there_is_little_to_explain(run: Run, server: ContractServer):
+    server.queue.add("job1", jobState="completed")
+    server.queue.foresight["job1"] = {"reason": None, "note": None, "pools": []}
+
+    assert run("why", "job1")[1] == "Job Name  job1\nState     completed\n"
+    assert run("why", "nobody")[0] == 4
+
+
+def test_starts_are_forecast(run: Run, server: ContractServer):
+    assert run("forecast") == (0, "No jobs wait.\n", "")
+    server.queue.add("a", held=True)
+    server.queue.add("b")
+    server.queue.foresight["b"] = {"expectedStart": "2026-01-02T04:00:00.000Z"}
+
+    code, out, err = run("forecast")
+
+    assert code == 0
+    assert [line.split() for line in out.splitlines()[2:]] == [
+        ["a", "held", "-", "0", "1", "ml.p5.48xlarge", "-"],
+        ["b", "pending", "1", "0", "1", "ml.p5.48xlarge", "2026-01-02", "04:00:00Z"],
+    ]
+    assert err == "headway: Each job runs until its limit.\n"
+    assert "these are the first 1" in run("forecast", "--limit", "1")[2].lower()
+    assert run("forecast", "b", "-o", "csv")[1].splitlines()[1].startswith("b,pending,1,0,")
+    assert run("forecast", "nobody")[0] == 4
+    server.queue.add("c", jobState="running")
+    assert run("forecast", "c") == (0, "c does not wait.\n", "")
+
+
+def test_changes_are_tried_out_in_the_order_in_which_they_are_given(
+    run: Run, request_file: Write, server: ContractServer
+):
+    path = request_file(request("new"))
+    server.queue.foresight["what-if"] = {
+        "starts": ["new", "b"], "moved": [{"jobName": "c", "before": "2026-01-02T04:00:00.000Z", "after": None}],
+    }  # fmt: skip
+
+    code, out, err = run(
+        "what-if", "--pool", "ml.a=3", "--submit", path, "--priority", "b=9", "--withdraw", "a", "--pool", "ml.b=0"
+    )
+
+    assert (code, err) == (0, "")
+    assert json.loads(server.received[0].body) == {
+        "changes": [
+            {"change": "resize", "pool": "ml.a", "size": 3},
+            {"change": "submit", "request": request("new")},
+            {"change": "reprioritise", "jobName": "b", "priority": 9},
+            {"change": "withdraw", "jobName": "a"},
+            {"change": "resize", "pool": "ml.b", "size": 0},
+        ]
+    }
+    assert out.splitlines()[:4] == [
+        "Nothing was changed. With these changes,",
+        "- new, b would start at once,",
+        "- nobody would be preempted.",
+        "Each job runs until its limit.",
+    ]
+    assert out.splitlines()[-1].split() == ["c", "2026-01-02", "04:00:00Z", "-"]
+    assert json.loads(run("what-if", "--withdraw", "a", "-o", "json")[1])["starts"] == ["new", "b"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "These are 0 changes; give 1 to 10"),
+        (["--withdraw", "a"] * 11, "These are 11 changes"),
+        (["--priority", "a"], "this is no NAME=N"),
+        (["--priority", "a=10000"], "whole number from 0 to 9999"),
+        (["--pool", "=3"], "this is no POOL=N"),
+        (["--pool", "ml.a=x"], "is no whole number"),
+        (["--submit", "/nowhere"], "can't be read"),
+        (["--withdraw", "a", "-o", "csv"], "use --output json"),
+    ],
+)
+def test_changes_that_are_none_are_refused(run: Run, server: ContractServer, arguments: list[str], words: str):
+    code, out, err = run("what-if", *arguments)
+
+    assert (code, out) == (2, "")
+    assert words in err
+    assert server.received == []
+
+
+@pytest.mark.parametrize("arguments", [["why", "a"], ["forecast"], ["what-if", "--withdraw", "a"], ["hold", "a"]])
+def test_an_old_server_is_told_to_be_one(run: Run, server: ContractServer, arguments: list[Any]):
+    server.queue.server_version = None
+    server.queue.add("a")
+
+    code, _, err = run(*arguments)
+
+    assert code == 10
+    assert "older than this client" in err

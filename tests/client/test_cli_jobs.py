@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headway_client.commands import wait
+from tests.client.cli import Run
+from tests.client.contract import request
+from tests.client.server import ContractServer
+
+
+def test_a_job_is_shown_stopped_and_given_another_priority(run: Run, server: ContractServer):
+    server.queue.add("job1")
+
+    assert "Why       Waits for" in run("show", "job1")[1]
+    assert json.loads(run("show", "job1", "-o", "json")[1])["request"] == request("job1")
+    assert "(priority 9, place 1 in line)" in run("priority", "job1", "9")[1]
+    assert run("stop", "job1")[1] == "job1 is stopped (priority 9): Stopped by its owner.\n"
+    assert json.loads(run("stop", "job1", "--output", "json")[1])["jobState"] == "stopped"
+
+
+# ------------------------------------------------------------------------------------------------------ several at once
+
+
+def test_jobs_are_held_and_released(run: Run, server: ContractServer):
+    server.queue.add("job1")
+    server.queue.add("job2")
+
+    assert run("hold", "job1")[:2] == (0, "job1 is pending (priority 0): is held until it is released\n")
+    assert run("hold", "job1", "job2")[0] == 0
+    assert [job["held"] for job in server.queue.jobs.values()] == [True, True]
+    assert run("release", "job2")[1].startswith("job2 is pending (priority 0, place 1 in line)")
+    assert [job["held"] for job in server.queue.jobs.values()] == [True, False]
+
+
+def test_a_command_on_several_jobs_goes_on_and_tells_the_highest_exit_code(run: Run, server: ContractServer):
+    server.queue.add("a")
+    server.queue.add("done", jobState="completed")
+    server.queue.add("b")
+
+    code, out, err = run("stop", "a", "nobody", "done", "b")
+
+    # No such job is 4, a conflict is 5.
+    assert code == 5
+    assert [line.split()[0] for line in out.splitlines()] == ["a", "b"]
+    assert err == "headway: There is no job nobody.\nheadway: done has ended already.\n"
+    code, out, err = run("stop", "a", "nobody", "-o", "json")
+    assert (code, err) == (4, "")
+    shown = json.loads(out)
+    assert [job["jobName"] for job in shown["jobs"]] == ["a"]
+    assert [(error["jobName"], error["error"]["code"]) for error in shown["errors"]] == [("nobody", "JobNotFound")]
+    assert run("stop", "a", "b", "-o", "csv")[1].count("\r\n") == 3
+
+
+def test_the_same_job_twice_is_one_and_too_many_are_refused(run: Run, server: ContractServer):
+    server.queue.add("a")
+
+    assert run("stop", "a", "a")[1].count("a is stopped") == 1
+    assert len(server.received) == 1
+    code, _, err = run("stop", *(f"job{number}" for number in range(101)))
+    assert code == 2
+    assert "these are 101 jobs; a command takes up to 100" in err.lower()
+
+
+# -------------------------------------------------------------------------------------------------------------- waiting
+
+
+@pytest.fixture
+def after(server: ContractServer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[float]]:
+    """Let each pause of a wait bring the next change; the pauses are what it takes on the clock."""
+
+    def after(*changes: dict[str, Any]) -> list[float]:
+        now = [0.0]
+        coming = list(changes)
+        pauses: list[float] = []
+
+        def pause(seconds: float) -> None:
+            now[0] += seconds
+            pauses.append(seconds)
+            if coming:
+                for name, change in coming.pop(0).items():
+                    server.queue.jobs[name].update(change)
+
+        monkeypatch.setattr(wait, "_pause", pause)
+        monkeypatch.setattr(wait, "_clock", lambda: now[0])
+        return pauses
+
+    return after
+
+
+def test_waiting_tells_each_change_and_the_outcome(run: Run, server: ContractServer, after: Callable[..., list[float]]):
+    server.queue.add("job0")
+    server.queue.add("job1")
+    after({"job0": {"jobState": "running"}}, {}, {"job1": {"jobState": "running"}}, {"job1": {"jobState": "completed"}})
+
+    code, out, err = run("wait", "job1")
+
+    assert (code, out) == (0, "job1 is completed (priority 0): Waits for 1 ml.p5.48xlarge.\n")
+    told = err.splitlines()
+    assert len(told) == 4
+    for line, words in zip(told, ("place 2 in line", "place 1 in line", "is running", "completed"), strict=True):
+        assert line.startswith("headway: job1 ")
+        assert words in line
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        (["completed", "completed"], 0),
+        (["completed", "failed"], 8),
+        (["stopped", "completed"], 8),
+        (["failed", "running"], 9),
+    ],
+)
+def test_the_exit_code_of_waiting_is_that_of_the_worst_outcome(
+    run: Run, server: ContractServer, after: Callable[..., list[float]], states: list[str], expected: int
+):
+    for number, state in enumerate(states):
+        server.queue.add(f"job{number}", jobState=state)
+    pauses = after()
+
+    code, out, _ = run("wait", "job0", "job1", "--timeout", "12", "-o", "json")
+
+    assert code == expected
+    assert [job["jobState"] for job in json.loads(out)["jobs"]] == states
+    assert sum(pauses) == (12 if "running" in states else 0)
+
+
+def test_waiting_for_a_job_that_is_not_there_is_no_such_job(run: Run):
+    assert run("wait", "nobody")[0] == 4
+
+
+# ----------------------------------------------------------------------------------------------------------- connecting
+
+
+REMOTE = {"RemoteDebugConfig": {"EnableRemoteDebug": True}}
+
+
+def running(server: ContractServer, **changes: Any) -> dict[str, Any]:
+    attempt = {
+        "attemptName": "job1-r2", "number": 2, "attemptState": "live", "trainingJobStatus": "InProgress",
+        "secondaryStatus": "Training", "startedTime": None, "endedTime": None, "failureReason": None, "reason": None,
+    }  # fmt: skip
+    job = server.queue.add("job1", jobState="running", liveAttempt="job1-r2", attempts=[attempt], **changes)
+    job["request"] = job["request"] | REMOTE
+    return job
+
+
+def test_connecting_prints_the_command_for_the_live_attempt(run: Run, server: ContractServer):
+    running(server, demand={"ml.a": 2, "ml.b": 1})
+    command = "aws ssm start-session --target sagemaker-training-job:job1-r2_algo-{} --region eu-west-1"
+
+    assert run("connect", "job1") == (0, command.format(1) + "\n", "")
+    assert run("connect", "job1", "--host", "algo-3")[1] == command.format(3) + "\n"
+    shown = json.loads(run("connect", "job1", "-o", "json")[1])
+    assert shown == {"target": "sagemaker-training-job:job1-r2_algo-1", "command": command.format(1).split()}
+
+
+def test_a_container_that_may_not_run_yet_is_said_to(run: Run, server: ContractServer):
+    running(server)["attempts"][0]["secondaryStatus"] = "Starting"
+
+    code, out, err = run("connect", "job1")
+
+    assert (code, out[:4]) == (0, "aws ")
+    assert "SageMaker says Starting of job1-r2" in err
+
+
+@pytest.mark.parametrize(
+    ("changes", "arguments", "expected", "words"),
+    [
+        ({"request": request()}, [], 5, "--set RemoteDebugConfig.EnableRemoteDebug=true"),
+        ({"liveAttempt": None, "jobState": "pending"}, [], 5, "no training job to connect to now; it is pending"),
+        ({}, ["--host", "algo-2"], 2, "its hosts are algo-1 to algo-1"),
+        ({}, ["--host", "algo-0"], 2, "no host such as algo-1"),
+        ({}, ["--host", "one"], 2, "no host such as algo-1"),
+    ],
+)
+def test_where_nobody_can_connect_it_is_said_why(
+    run: Run, server: ContractServer, changes: dict[str, Any], arguments: list[str], expected: int, words: str
+):
+    running(server).update(changes)
+
+    code, out, err = run("connect", "job1", *arguments)
+
+    assert (code, out) == (expected, "")
+    assert words in err

@@ -1,0 +1,93 @@
+"""The page on the command line says what the command line is."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import re
+import shlex
+
+import pytest
+
+from headway_client import errors, parser, shell_completion
+from headway_client.commands.grammar import common_options
+from tests.client.cli import ROOT
+
+PAGE = (ROOT / "docs/clients/cli.md").read_text()
+FOLDER = ROOT / "client/src/headway_client"
+LEVELS = {level.name: level for level in shell_completion.levels(parser.build())}
+COMMANDS = {name: level for name, level in LEVELS.items() if name and not level.commands}
+
+
+def options_of(made: argparse.ArgumentParser) -> set[str]:
+    return {option for action in made._actions for option in action.option_strings}
+
+
+COMMON = options_of(common_options(default=None)) | {"-h", "--help", "--version"}
+
+
+def sections() -> dict[str, str]:
+    parts = re.split(r"^### headway (.+)\n", PAGE, flags=re.MULTILINE)
+    return {
+        name: re.split(r"^## ", text, flags=re.MULTILINE)[0]
+        for name, text in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+def rows(title: str) -> list[list[str]]:
+    text = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    lines = [line for line in text.splitlines() if line.startswith("| ")][2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_every_command_has_a_section_and_every_section_a_command():
+    assert set(sections()) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_section_names_every_option_of_its_command_and_no_other(name: str):
+    table = "\n".join(line.split("|")[1] for line in sections()[name].splitlines() if line.startswith("| `"))
+
+    assert set(re.findall(r"`(--?[a-z][a-z-]*)", table)) == set(COMMANDS[name].options) - COMMON
+
+
+def test_the_common_options_are_named():
+    for option in COMMON - {"-h", "--help", "--version"}:
+        assert f"`{option} " in PAGE.partition("## What every command takes")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    re.findall(r"^\$ headway (.+)$", "\n".join(re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)), re.MULTILINE),
+)
+def test_an_example_is_a_command_line(line: str):
+    assert callable(parser.parse(shlex.split(line)).run)
+
+
+def test_the_exit_codes_are_those_of_the_code():
+    documented = [(int(code), meaning) for code, meaning in rows("Exit codes")]
+    told = re.findall(r"^\| (\d+) \| (.+) \|$", str(errors.__doc__), re.MULTILINE)
+
+    assert documented == [(int(code), meaning) for code, meaning in told]
+    constants = {value for name, value in vars(errors).items() if name.startswith("EXIT_")}
+    assert {code for code, _ in documented} == constants
+
+
+@pytest.mark.parametrize("row", rows("Limits"), ids=lambda row: row[2])
+def test_a_limit_is_that_of_the_code(row: list[str]):
+    module, _, name = row[2].strip("`").rpartition(".")
+
+    assert getattr(importlib.import_module(f"headway_client.{module}"), name) == int(row[1].replace(",", ""))
+
+
+def test_every_limit_of_the_command_line_is_on_the_page():
+    documented = {row[2].strip("`") for row in rows("Limits")}
+    for path in [
+        *(FOLDER / "commands").glob("*.py"),
+        FOLDER / "files.py",
+        FOLDER / "batches.py",
+        FOLDER / "transport.py",
+    ]:
+        module = ".".join(path.relative_to(FOLDER).with_suffix("").parts)
+        for name in re.findall(r"^(MAX_\w+) = ", path.read_text(), re.MULTILINE):
+            assert f"{module}.{name}" in documented

@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import signal
+
+import pytest
+
+from headway_client.commands import queue
+from tests.client.cli import Run, answers
+from tests.client.conftest import FAST
+from tests.client.server import ContractServer
+from tests.client.terminal import Terminal
+
+
+def test_the_queue_is_shown_as_a_table(run: Run, server: ContractServer):
+    assert run("queue") == (0, "No jobs.\n", "")
+    server.queue.add("job1")
+    server.queue.add("done", jobState="completed")
+
+    code, out, _ = run("queue")
+
+    assert code == 0
+    assert out.splitlines()[0].split() == ["Job", "Name", "State", "Priority", "Why"]
+    assert "job1" in out
+    assert "done" not in out
+    assert "Demand" in run("queue", "-o", "wide")[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], ["a", "b", "c"]),
+        (["--state", "running"], ["b"]),
+        (["--state", "running", "--state", "failed"], ["b", "d"]),
+        (["--all"], ["a", "b", "c", "d", "e"]),
+        (["--limit", "2"], ["a", "b"]),
+        (["--all", "--limit", "4"], ["a", "b", "c", "d"]),
+    ],
+)
+def test_the_queue_is_filtered_and_limited(run: Run, server: ContractServer, options: list[str], expected: list[str]):
+    for name, state in zip("abcde", ["pending", "running", "preempted", "failed", "stopped"], strict=True):
+        server.queue.add(name, jobState=state)
+
+    code, out, _ = run("queue", "--output", "json", *options)
+
+    shown = json.loads(out)
+    assert code == 0
+    assert [job["jobName"] for job in shown["jobs"]] == expected
+    assert shown["truncated"] is ("--limit" in options)
+
+
+def test_a_queue_that_is_cut_off_says_so(run: Run, server: ContractServer):
+    for name in "abc":
+        server.queue.add(name)
+
+    assert "first 2" in run("queue", "--limit", "2")[2]
+    assert run("queue", "--limit", "3")[2] == ""
+
+
+def test_what_bypassed_the_queue_is_shown_below_the_jobs_if_all_is_asked_for(run: Run, server: ContractServer):
+    server.queue.bypass("past", demand={"ml.p5.48xlarge": 2})
+    assert run("queue") == (0, "No jobs.\n", "")
+    assert json.loads(run("queue", "-o", "json")[1]) == {"jobs": [], "truncated": False}
+    server.queue.add("job1")
+
+    code, out, err = run("queue", "--all")
+
+    assert (code, err) == (0, "")
+    assert [line.split()[:3] for line in out.splitlines()[2:]] == [["job1", "pending", "0"], ["past", "rogue", "-"]]
+    assert out.splitlines()[3].endswith("did not come through the queue")
+    assert "2 ml.p5.48xlarge" in run("queue", "--all", "-o", "wide")[1]
+    shown = json.loads(run("queue", "--all", "-o", "json")[1])
+    assert (shown["rogueJobs"], shown["moreRogueJobs"]) == (server.queue.rogues, False)
+    server.queue.more_rogues = True
+    assert "these are the first 1" in run("queue", "--all")[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--mine"], ["a", "c"]),
+        (["--team", "nlp"], ["a", "b"]),
+        (["--owner", "arn:other", "--name", "b"], ["b"]),
+        (["--name", "c", "--all"], ["c", "ended-c"]),
+    ],
+    ids=" ".join,
+)
+def test_the_queue_is_filtered_by_who_and_what(
+    run: Run, server: ContractServer, options: list[str], expected: list[str]
+):
+    server.queue.add("a", team="nlp")
+    server.queue.add("b", team="nlp", owner="arn:other")
+    server.queue.add("c")
+    server.queue.add("ended-c", jobState="stopped")
+
+    assert [job["jobName"] for job in json.loads(run("queue", "-o", "json", *options)[1])["jobs"]] == expected
+
+
+def test_filters_that_a_server_does_not_know_are_no_silent_lie(run: Run, server: ContractServer):
+    server.queue.server_version = None
+    server.queue.add("a")
+
+    code, out, err = run("queue", "--mine")
+
+    assert (code, out) == (10, "")
+    assert "older than this client" in err
+
+
+def test_the_queue_as_csv_has_all_columns_and_no_formula(run: Run, server: ContractServer):
+    server.queue.add("job1", reason={"code": "c", "message": '=cmd|" /C calc"!A0'})
+
+    header, row = csv.reader(io.StringIO(run("queue", "-o", "csv")[1]))
+
+    assert header == ["Job Name", "State", "Priority", "Place", "Demand", "Entered", "Team", "Owner", "Attempt", "Why"]
+    assert row[:5] == ["job1", "pending", "0", "1", "1 ml.p5.48xlarge"]
+    assert row[-1] == '\'=cmd|" /C calc"!A0'
+
+
+def test_a_job_that_is_held_shows_so(run: Run, server: ContractServer):
+    server.queue.add("job1", held=True)
+
+    assert run("queue")[1].splitlines()[2].split()[:3] == ["job1", "held", "0"]
+
+
+# -------------------------------------------------------------------------------------------------- again and again
+
+
+def test_watching_elsewhere_than_on_a_terminal_prints_block_after_block(
+    run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch
+):
+    server.queue.add("job1")
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 1:
+            server.queue.jobs["job1"]["jobState"] = "running"
+            return
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(queue, "_pause", pause)
+
+    code, out, err = run("queue", "--watch", "7")
+
+    assert (code, err, pauses) == (0, "", [7, 7])
+    assert "\x1b" not in out
+    assert [line.split()[1] for line in out.splitlines() if line.startswith("job1")] == ["pending", "running"]
+
+
+def test_watching_goes_on_though_the_queue_does_not_answer(
+    run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch
+):
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(queue, "_pause", pause)
+    server.fail(*[answers(503, error={"code": "Busy", "message": "Come back."})] * FAST.tries)
+
+    code, out, err = run("queue", "--watch")
+
+    assert (code, pauses) == (0, [queue.DEFAULT_WATCH_S] * 2)
+    assert "is asked again: Come back." in err
+    assert "No jobs." in out
+
+
+def test_watching_on_a_terminal_redraws_in_colour_and_leaves_cleanly(endpoint_set: str, server: ContractServer):
+    server.queue.add("job1", jobState="running")
+
+    terminal = Terminal("queue", "--watch", "2")
+    seen = terminal.read_until(lambda text: text.count("\x1b[H\x1b[J") == 2 and text.endswith("\r\n\r\n"))
+    terminal.process.send_signal(signal.SIGINT)
+
+    assert terminal.close() == 0
+    assert "\x1b[32mrunning\x1b[0m" in seen
+    assert "Traceback" not in terminal.seen
+    assert "interrupted" not in terminal.seen
+
+
+def test_no_color_is_heeded(endpoint_set: str, server: ContractServer):
+    server.queue.add("job1", jobState="running")
+
+    terminal = Terminal("queue", NO_COLOR="1")
+
+    assert terminal.close() == 0
+    assert "job1" in terminal.seen
+    assert "\x1b" not in terminal.seen
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--watch", "1"], "whole number from 2 to 3600"),
+        (["--watch", "-o", "json"], "--watch is for people"),
+        (["--watch", "-o", "csv"], "--watch is for people"),
+    ],
+    ids=" ".join,
+)
+def test_watching_that_would_be_no_use_is_refused(run: Run, server: ContractServer, options: list[str], words: str):
+    code, _, err = run("queue", *options)
+
+    assert code == 2
+    assert words in err
+    assert server.received == []
+
+
+# ---------------------------------------------------------------------------------------------------------- history
+
+
+def test_the_history_tells_times_and_use(run: Run, server: ContractServer):
+    assert run("history") == (0, "No jobs.\n", "")
+    server.queue.add("waits")
+    server.queue.add(
+        "done", jobState="completed", entryTime="2026-01-02T03:00:00.000Z", startedTime="2026-01-02T03:30:00.500Z",
+        endedTime="2026-01-03T05:30:10.000Z", attemptCount=2, preemptions=1,
+        instanceSeconds={"ml.b": 5400, "ml.a": 36},
+    )  # fmt: skip
+    server.queue.add("never", jobState="stopped", endedTime="2026-01-02T03:05:05.500Z")
+
+    code, out, err = run("history")
+
+    assert (code, err) == (0, "")
+    header, _, done, never = (re.split(" {2,}", line) for line in out.splitlines())
+    assert header == [
+        "Job Name", "State", "Entered", "Started", "Ended", "Wait", "Run", "Attempts", "Preemptions", "Instance Hours",
+    ]  # fmt: skip
+    assert done == [
+        "done", "completed", "2026-01-02 03:00:00Z", "2026-01-02 03:30:00Z", "2026-01-03 05:30:10Z", "0:30:00",
+        "26:00:09", "2", "1", "0.01 ml.a, 1.50 ml.b",
+    ]  # fmt: skip
+    assert never[5:] == ["0:01:00", "-", "0", "0", "-"]
+    assert "Owner" in run("history", "-o", "wide")[1]
+
+
+def test_the_history_is_filtered_and_limited(run: Run, server: ContractServer):
+    for name, state in (("a", "completed"), ("b", "failed"), ("c", "failed"), ("d", "running")):
+        server.queue.add(name, jobState=state)
+
+    shown = json.loads(run("history", "-o", "json", "--state", "failed")[1])
+    assert ([job["jobName"] for job in shown["jobs"]], shown["truncated"]) == (["b", "c"], False)
+    assert "the newest 2" in run("history", "--limit", "2")[2]
+    assert [job["jobName"] for job in json.loads(run("history", "-o", "json", "--name", "a")[1])["jobs"]] == ["a"]

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headway_client.commands import sandbox
+from tests.client.cli import Run
+
+
+def test_a_sandbox_that_is_not_installed_says_how_to_get_it(run: Run, monkeypatch: pytest.MonkeyPatch):
+    def missing(name: str) -> Any:
+        raise ModuleNotFoundError(name=name)
+
+    monkeypatch.setattr(sandbox, "import_module", missing)
+
+    for action in ("up", "down", "status", "demo"):
+        code, _, err = run("sandbox", action)
+        assert code == 2
+        assert "headway_sandbox.errors is missing" in err
+        assert "make setup" in err
+
+
+class FakeSandbox:
+    """The parts of `headway_sandbox` that the command line touches."""
+
+    class SandboxError(Exception):
+        pass
+
+    class SetupMissing(SandboxError):
+        pass
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.error: Exception | None = None
+        self.info: Any = None
+        self.code = 0
+
+    def _act(self, name: str, **options: Any) -> Any:
+        self.calls.append((name, options))
+        if self.error is not None:
+            raise self.error
+        return self.info
+
+    def up(self, *, report: Callable[[str], None], **options: Any) -> Any:
+        report("starting")
+        return self._act("up", **options)
+
+    def down(self) -> bool:
+        return bool(self._act("down"))
+
+    def status(self) -> Any:
+        return self._act("status")
+
+    def main(self, arguments: list[str]) -> int:
+        self._act("demo")
+        return self.code
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeSandbox:
+    made = FakeSandbox()
+    monkeypatch.setattr(sandbox, "import_module", lambda _: made)
+    return made
+
+
+def sandbox_info() -> Any:
+    from headway_sandbox.manager import SandboxInfo
+
+    return SandboxInfo(
+        endpoint="http://127.0.0.1:4566/v1", aws_endpoint="http://127.0.0.1:4566", port=4566, pid=42,
+        region="eu-west-1", account="123456789012", access_key="test", secret_key="test", role_arn="arn:role",
+        bucket="jobs", speed=60.0, stack="headway",
+    )  # fmt: skip
+
+
+def test_the_sandbox_is_started_and_its_addresses_told(run: Run, fake: FakeSandbox):
+    fake.info = sandbox_info()
+
+    code, out, err = run("sandbox", "up", "--port", "4567", "--speed", "60")
+
+    assert (code, err) == (0, "headway: starting\n")
+    assert fake.calls == [("up", {"port": 4567, "speed": 60.0})]
+    assert "export HEADWAY_ENDPOINT=http://127.0.0.1:4566/v1" in out
+    assert "export AWS_ENDPOINT_URL=http://127.0.0.1:4566" in out
+    assert json.loads(run("sandbox", "up", "-o", "json")[1])["bucket"] == "jobs"
+
+
+def test_whether_the_sandbox_runs_is_told_and_in_the_exit_code(run: Run, fake: FakeSandbox):
+    assert run("sandbox", "status")[0] == 6
+    assert run("sandbox", "status", "-o", "json")[:2] == (6, '{\n  "running": false\n}\n')
+    fake.info = sandbox_info()
+    assert run("sandbox", "status")[:2] == (
+        0,
+        "The sandbox runs at http://127.0.0.1:4566/v1 (process 42, 60 times real speed).\n",
+    )
+
+
+def test_stopping_the_sandbox_tells_whether_it_ran(run: Run, fake: FakeSandbox):
+    assert run("sandbox", "down")[:2] == (0, "No sandbox was running.\n")
+    fake.info = sandbox_info()
+    assert "state is kept" in run("sandbox", "down")[1]
+    assert json.loads(run("sandbox", "down", "-o", "json")[1]) == {"wasRunning": True}
+
+
+def test_the_demos_exit_code_is_passed_on(run: Run, fake: FakeSandbox):
+    assert run("sandbox", "demo")[0] == 0
+    fake.code = 1
+    assert run("sandbox", "demo")[0] == 1
+
+
+def test_the_sandboxs_own_errors_are_told_as_sentences(run: Run, fake: FakeSandbox):
+    fake.error = FakeSandbox.SetupMissing("Run `make setup`.")
+    assert run("sandbox", "up")[0] == 2
+    fake.error = FakeSandbox.SandboxError("The port is taken.")
+    code, _, err = run("sandbox", "up")
+    assert (code, err) == (1, "headway: starting\nheadway: The port is taken.\n")
+
+
+def test_the_real_sandbox_package_has_what_the_commands_need():
+    assert issubclass(sandbox._load("errors").SetupMissing, sandbox._load("errors").SandboxError)
+    for name in ("up", "down", "status"):
+        assert callable(getattr(sandbox._load("manager"), name))

@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headway_client.commands import submit, wait
+from tests.client.cli import SOURCES, Run, Write
+from tests.client.contract import request
+from tests.client.server import ContractServer
+from tests.client.terminal import Terminal
+
+
+def test_a_request_is_submitted_and_told_with_its_place(run: Run, request_file: Write, server: ContractServer):
+    code, out, err = run("submit", request_file(request("job1")))
+
+    assert (code, err) == (0, "")
+    assert out == "job1 is pending (priority 0, place 1 in line): Waits for 1 ml.p5.48xlarge.\n"
+    assert server.queue.jobs["job1"]["request"] == request("job1")
+
+
+def test_submitting_again_says_that_nothing_was_added(run: Run, request_file: Write):
+    run("submit", request_file(request("job1")))
+    code, out, err = run("submit", request_file(request("job1")))
+
+    assert code == 0
+    assert out.startswith("job1 is pending")
+    assert "nothing was added" in err
+
+
+def test_a_priority_option_replaces_the_requests_tag(run: Run, request_file: Write, server: ContractServer):
+    tags = [{"Key": "headway:priority", "Value": "1"}, {"Key": "team", "Value": "vision"}]
+    code, _, _ = run("submit", "--priority", "7", request_file(request("job1", Tags=tags)))
+
+    assert code == 0
+    assert server.queue.jobs["job1"]["priority"] == 7
+    assert server.queue.jobs["job1"]["request"]["Tags"] == [tags[1], {"Key": "priority", "Value": "7"}]
+
+
+def test_a_request_comes_from_standard_input(run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(request("job1")).encode())))
+
+    assert run("submit", "-")[0] == 0
+    assert list(server.queue.jobs) == ["job1"]
+
+
+def test_two_processes_that_submit_one_file_at_once_give_one_job(
+    endpoint_set: str, request_file: Write, server: ContractServer
+):
+    path = request_file(request("job1"))
+    command = [sys.executable, "-m", "headway_client.cli", "submit", "-o", "json", path]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": SOURCES}, text=True)
+        for _ in range(2)
+    ]
+    answers = [process.communicate(timeout=30)[0] for process in running]
+
+    assert [process.returncode for process in running] == [0, 0]
+    assert answers[0] == answers[1]
+    assert list(server.queue.jobs) == ["job1"]
+    assert len(server.received) == 2
+
+
+# --------------------------------------------------------------------------------------------------- changed on the way
+
+
+def test_fields_name_and_priority_are_given_on_the_command_line(run: Run, request_file: Write, server: ContractServer):
+    code, out, _ = run(
+        "submit", request_file(request("job1")), "--name", "job2", "--priority", "4",
+        "--set", "ResourceConfig.InstanceCount=2", "--set", "HyperParameters.lr=0.1", "--set", "Tags.team=nlp",
+    )  # fmt: skip
+
+    assert (code, out.split()[0]) == (0, "job2")
+    submitted = server.queue.jobs["job2"]["request"]
+    assert submitted["ResourceConfig"] == {**request()["ResourceConfig"], "InstanceCount": 2}
+    assert submitted["HyperParameters"] == {"lr": "0.1"}
+    assert submitted["Tags"] == [{"Key": "team", "Value": "nlp"}, {"Key": "priority", "Value": "4"}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--set", "nothing"], "no key=value"),
+        (["--set", "TrainingJobName.x=1"], "is a value and has no fields"),
+        (["--dry-run", "--wait"], "not allowed with"),
+        (["--priority", "10000"], "whole number from 0 to 9999"),
+    ],
+)
+def test_a_submission_that_is_asked_for_wrongly_sends_nothing(
+    run: Run, request_file: Write, server: ContractServer, arguments: list[str], words: str
+):
+    code, out, err = run("submit", request_file(request()), *arguments)
+
+    assert (code, out) == (2, "")
+    assert words in err
+    assert server.received == []
+
+
+# ------------------------------------------------------------------------------------------------------- many at once
+
+
+def lines(*documents: object) -> str:
+    return "".join(json.dumps(document) + "\n" for document in documents)
+
+
+def test_many_requests_go_through_the_batch_endpoint(run: Run, tmp_path: Path, server: ContractServer):
+    (tmp_path / "many.jsonl").write_text(lines(request("a"), request("b")))
+    (tmp_path / "list.json").write_text(json.dumps([request("c")]))
+
+    code, out, err = run("submit", str(tmp_path / "many.jsonl"), str(tmp_path / "list.json"), "--priority", "3")
+
+    assert code == 0
+    assert [received.target for received in server.received] == ["/v1/job-batches"]
+    assert [line.split()[:3] for line in out.splitlines()[2:]] == [[name, "pending", "3"] for name in "abc"]
+    assert err == "headway: 3 submitted, 0 not taken.\n"
+
+
+def test_what_is_not_taken_of_many_is_told_by_name_and_in_the_exit_code(
+    run: Run, tmp_path: Path, server: ContractServer
+):
+    path = tmp_path / "many.jsonl"
+    server.queue.add("known")
+    server.queue.add("taken")
+    path.write_text(lines(request("new"), request("known"), request("taken", RoleArn="arn:b"), request("x" * 70)))
+
+    code, out, err = run("submit", str(path))
+
+    # A conflict is 5 and a refusal is 3.
+    assert code == 5
+    assert [line.split()[0] for line in out.splitlines()[2:]] == ["new", "known"]
+    assert "headway: taken is in use by another request; choose another name.\n" in err
+    assert f"headway: {'x' * 70}: The request is not valid.\n  TrainingJobName: has 70" in err
+    assert err.endswith("headway: 1 submitted, 1 in the queue already, 2 not taken.\n")
+    code, out, err = run("submit", str(path), "-o", "json")
+    assert (code, err) == (5, "")
+    first, _, third, _ = json.loads(out)["results"]
+    assert (first["created"], first["job"]["jobName"]) == (False, "new")
+    assert (third["jobName"], third["error"]["code"]) == ("taken", "NameInUse")
+
+
+def test_what_is_not_taken_is_told_also_if_the_rest_is_waited_for(run: Run, tmp_path: Path, server: ContractServer):
+    path = tmp_path / "many.jsonl"
+    path.write_text(lines(request("a"), request("x" * 70)))
+    server.queue.add("a", jobState="completed")
+
+    code, out, err = run("submit", str(path), "--wait", "-o", "json")
+
+    assert (code, json.loads(out)["jobName"]) == (3, "a")
+    assert (json.loads(err)["jobName"], json.loads(err)["error"]["code"]) == ("x" * 70, "InvalidRequest")
+
+
+def test_many_requests_on_a_terminal_have_a_progress_bar(endpoint_set: str, tmp_path: Path, server: ContractServer):
+    path = tmp_path / "many.jsonl"
+    path.write_text(lines(*(request(f"job{number}") for number in range(120))))
+
+    terminal = Terminal("submit", str(path))
+
+    assert terminal.close() == 0
+    assert f"[{'#' * 25}.....] 100/120" in terminal.seen
+    assert "120/120" in terminal.seen
+    assert len(server.queue.jobs) == 120
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--name", "x"], "--name is for one request; these are 2"),
+        (["-", "-"], "only once"),
+    ],
+)
+def test_many_that_are_asked_for_wrongly_send_nothing(
+    run: Run, tmp_path: Path, server: ContractServer, arguments: list[str], words: str
+):
+    path = tmp_path / "many.jsonl"
+    path.write_text(lines(request("a"), request("b")))
+
+    code, _, err = run("submit", str(path), *arguments)
+
+    assert code == 2
+    assert words in err
+    assert server.received == []
+
+
+def test_more_requests_than_a_command_takes_are_refused(
+    run: Run, tmp_path: Path, server: ContractServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(submit, "MAX_REQUESTS", 1)
+    path = tmp_path / "many.jsonl"
+    path.write_text(lines(request("a"), request("b")))
+
+    assert "These are 2 requests; a command takes up to 1." in run("submit", str(path))[2]
+    assert server.received == []
+
+
+# -------------------------------------------------------------------------------------------- tried out, waited for
+
+
+def test_a_dry_run_tells_what_would_be_and_submits_nothing(run: Run, request_file: Write, server: ContractServer):
+    server.queue.foresight["dry-run"] = {
+        "expectedStart": "2026-01-02T04:00:00.000Z",
+        "preempts": ["job\x1b[2J0"],
+        "delays": [{"jobName": "job9", "before": None, "after": "2026-01-02T05:00:00.000Z"}],
+    }
+
+    code, out, err = run("submit", "--dry-run", request_file(request("job1")))
+
+    assert (code, err) == (0, "")
+    assert out.splitlines()[:4] == [
+        "This was a dry run; nothing was submitted.",
+        "job1 is pending (priority 0, place 1 in line): Waits for 1 ml.p5.48xlarge.",
+        "Expected start: 2026-01-02 04:00:00Z.",
+        "It would preempt job\\x1b[2J0.",
+    ]
+    assert out.splitlines()[-1].split() == ["job9", "-", "2026-01-02", "05:00:00Z"]
+    assert server.queue.jobs == {}
+    assert json.loads(run("submit", "--dry-run", request_file(request("job1")), "-o", "json")[1])["dryRun"] is True
+
+
+def test_an_old_server_is_not_asked_for_a_dry_run(run: Run, request_file: Write, server: ContractServer):
+    server.queue.server_version = None
+
+    code, _, err = run("submit", "--dry-run", request_file(request("job1")))
+
+    assert code == 10
+    assert "older than this client" in err
+    assert server.queue.jobs == {}
+
+
+def test_a_submission_can_be_waited_for(
+    run: Run, request_file: Write, server: ContractServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(wait, "_pause", lambda _: server.queue.jobs["job1"].update(jobState="failed"))
+
+    code, out, err = run("submit", "--wait", request_file(request("job1")))
+
+    assert code == 8
+    assert out.startswith("job1 is failed")
+    assert "place 1 in line" in err

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ParamValidationError
+
+from headway_client.api import HeadwayApi
+from headway_client.intercept import attach
+from tests.client.aws_stub import AwsStub, training_job
+from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
+
+
+@pytest.fixture
+def aws() -> Iterator[AwsStub]:
+    with AwsStub().running() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def session() -> boto3.Session:
+    return boto3.Session(ACCESS_KEY, SECRET_KEY, region_name=REGION)
+
+
+@pytest.fixture
+def client(api: HeadwayApi, aws: AwsStub, session: boto3.Session) -> Any:
+    made = session.client("sagemaker", endpoint_url=aws.url)
+    attach(made, api)
+    return made
+
+
+@pytest.fixture
+def jobs(server: ContractServer) -> None:
+    """One that runs again, one that waits, and one that has ended; a second apart, and the last change later."""
+    server.queue.add(
+        "again", jobState="running", liveAttempt="again-r2", entryTime="2026-01-02T03:00:01.000Z", attemptCount=2
+    )
+    server.queue.add("waits", entryTime="2026-01-02T03:00:02.000Z")
+    server.queue.add(
+        "ended", jobState="stopped", entryTime="2026-01-02T03:00:03.000Z", endedTime="2026-01-02T05:00:00.000Z"
+    )
+
+
+def names(page: dict[str, Any]) -> list[str]:
+    return [summary["TrainingJobName"] for summary in page["TrainingJobSummaries"]]
+
+
+def at(hour: int, second: int = 0) -> datetime:
+    return datetime(2026, 1, 2, hour, 0, second, tzinfo=UTC)
+
+
+def test_the_queues_jobs_come_first_and_sagemakers_others_follow(client: Any, jobs: None, aws: AwsStub):
+    for name in ("again", "again-r2", "ended", "tuner-001"):
+        aws.training_jobs[name] = training_job(name, "Stopped", "Stopped")
+
+    summaries = client.list_training_jobs()["TrainingJobSummaries"]
+
+    assert [(each["TrainingJobName"], each["TrainingJobStatus"]) for each in summaries] == [
+        ("again", "InProgress"),
+        ("waits", "InProgress"),
+        ("ended", "Stopped"),
+        ("tuner-001", "Stopped"),
+    ]
+    assert summaries[2]["TrainingEndTime"] == at(5)
+    assert summaries[1]["TrainingJobArn"].endswith(":123456789012:training-job/waits")
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"StatusEquals": "InProgress"}, ["again", "waits"]),
+        ({"StatusEquals": "Stopped"}, ["ended"]),
+        ({"StatusEquals": "Failed"}, []),
+        ({"NameContains": "WAIT"}, ["waits"]),
+        ({"CreationTimeAfter": at(3, 1)}, ["waits", "ended"]),
+        ({"CreationTimeBefore": at(3, 2)}, ["again"]),
+        ({"CreationTimeBefore": "2026-01-02T03:00:02Z"}, ["again"]),
+        ({"CreationTimeAfter": at(3, 2).timestamp()}, ["ended"]),
+        ({"LastModifiedTimeAfter": at(4)}, ["ended"]),
+        ({"LastModifiedTimeBefore": at(4)}, ["again", "waits"]),
+        ({"WarmPoolStatusEquals": "Available"}, []),
+        ({"SortOrder": "Descending"}, ["ended", "waits", "again"]),
+        ({"SortBy": "Name"}, ["again", "ended", "waits"]),
+        ({"SortBy": "Status", "SortOrder": "Descending"}, ["ended", "waits", "again"]),
+    ],
+    ids=str,
+)
+def test_filters_and_order_mean_what_they_mean_at_sagemaker(
+    client: Any, jobs: None, filters: dict[str, Any], expected: list[str]
+):
+    assert names(client.list_training_jobs(**filters)) == expected
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 100])
+@pytest.mark.parametrize("order", ["Ascending", "Descending"])
+def test_pages_hold_each_job_once_and_no_more_than_was_asked_for(
+    client: Any, jobs: None, aws: AwsStub, size: int, order: str
+):
+    for name in ("again", "again-r2", "tuner-001", "tuner-002"):
+        aws.training_jobs[name] = training_job(name, "Stopped", "Stopped")
+    own = ["again", "waits", "ended"]
+
+    pages = list(
+        client.get_paginator("list_training_jobs").paginate(SortOrder=order, PaginationConfig={"PageSize": size})
+    )
+
+    expected = [*(own if order == "Ascending" else own[::-1]), "tuner-001", "tuner-002"]
+    assert [name for page in pages for name in names(page)] == expected
+    assert all(len(page["TrainingJobSummaries"]) <= size for page in pages)
+
+
+def test_jobs_that_come_and_go_between_two_pages_hide_no_other(
+    client: Any, jobs: None, server: ContractServer, monkeypatch: pytest.MonkeyPatch, api: HeadwayApi
+):
+    monkeypatch.setattr("headway_client.own_jobs.LISTED_S", 0.0)
+    attach(client, api)
+    first = client.list_training_jobs(MaxResults=1)
+    del server.queue.jobs["again"]
+
+    assert names(client.list_training_jobs(MaxResults=1, NextToken=first["NextToken"])) == ["waits"]
+
+
+def test_turning_pages_asks_the_queue_once(client: Any, jobs: None, server: ContractServer, aws: AwsStub):
+    for number in range(30):
+        aws.training_jobs[f"tuner-{number:03}"] = training_job(f"tuner-{number:03}", "Stopped", "Stopped")
+
+    pages = list(client.get_paginator("list_training_jobs").paginate())
+
+    assert sum(len(page["TrainingJobSummaries"]) for page in pages) == 33
+    # The jobs that have not ended, and those that have.
+    assert len(server.received) == 2
+
+
+def test_the_queue_is_asked_for_a_thousand_jobs_and_no_more(
+    client: Any, server: ContractServer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("headway_client.own_jobs.MAX_LISTED_JOBS", 3)
+    for number in range(5):
+        server.queue.add(f"job{number}")
+
+    assert names(client.list_training_jobs()) == ["job0", "job1", "job2"]
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize("parameters", [{"MaxResults": "x"}, {"CreationTimeAfter": "never"}, {"NextToken": 5}], ids=str)
+def test_botocores_own_validation_comes_first(client: Any, jobs: None, parameters: dict[str, Any]):
+    with pytest.raises(ParamValidationError):
+        client.list_training_jobs(**parameters)

@@ -1,0 +1,67 @@
+"""The examples of docs/clients/boto3.md run as they stand there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+
+import headway_client
+from tests.client.aws_stub import AwsStub
+from tests.client.contract import request
+from tests.client.pages import example, headings
+from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
+from tests.client.test_job_logs import attempt
+
+PAGE = "docs/clients/boto3.md"
+
+
+@pytest.fixture(autouse=True)
+def aws(endpoint_set: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsStub]:
+    with AwsStub().running() as running:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", running.url)
+        monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+        monkeypatch.setattr(boto3, "DEFAULT_SESSION", boto3.Session(ACCESS_KEY, SECRET_KEY, region_name=REGION))
+        yield running
+        headway_client.uninstall()
+
+
+def run(heading: str, **names: Any) -> None:
+    exec(example(PAGE, heading), names)
+
+
+def test_every_example_of_the_page_is_run():
+    assert headings(PAGE) == ["A whole process", "One session or one client", "Logs"]
+
+
+def test_a_whole_process(server: ContractServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def ends(_: float) -> None:
+        server.queue.jobs["job1"].update(jobState="completed", endedTime="2026-01-02T04:00:00.000Z")
+
+    monkeypatch.setattr("botocore.waiter.time.sleep", ends)
+
+    run("A whole process", request=request("job1"))
+
+    assert server.queue.jobs["job1"]["priority"] == 5
+    assert capsys.readouterr().err.splitlines() == [
+        "headway: job1 waits, place 1 in line: Waits for 1 ml.p5.48xlarge.",
+        "headway: job1 has completed",
+    ]
+
+
+def test_one_session_or_one_client(server: ContractServer, capsys: pytest.CaptureFixture[str]):
+    run("One session or one client", request=request("job1"))
+
+    assert list(server.queue.jobs) == ["job1"]
+    assert capsys.readouterr().out == "job1 waits, place 1 in line: Waits for 1 ml.p5.48xlarge.\n"
+
+
+def test_logs(server: ContractServer, aws: AwsStub, capsys: pytest.CaptureFixture[str]):
+    server.queue.add("job1", attempts=[attempt(1, "job1")])
+    aws.logs.write("job1/algo-1-170", 1, "line")
+
+    run("Logs", job_name="job1")
+
+    assert capsys.readouterr().out == "line\n"

@@ -1,0 +1,295 @@
+"""The queue for a whole process: `headway_client.install`, and `python -m headway_client`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import boto3
+import botocore.session
+import pytest
+
+import headway_client
+from headway_client.__main__ import main
+from headway_client.api import HeadwayApi
+from headway_client.errors import EXIT_INTERRUPTED, EXIT_USAGE, UsageError
+from headway_client.farewell import MAX_TOLD_JOBS, say_farewell
+from headway_client.own_jobs import OwnJobs
+from tests.client.aws_stub import AwsStub, training_job
+from tests.client.contract import request
+from tests.client.server import REGION, ContractServer, Fault
+from tests.client.test_job_logs import attempt
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsStub]:
+    with AwsStub().running() as running:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", running.url)
+        monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays() -> Iterator[None]:
+    create_client, at_ctrl_c = botocore.session.Session.create_client, signal.getsignal(signal.SIGINT)
+    yield
+    headway_client.uninstall()
+    assert botocore.session.Session.create_client is create_client
+    assert signal.getsignal(signal.SIGINT) is at_ctrl_c
+
+
+def client(service: Literal["sagemaker", "logs"] = "sagemaker") -> Any:
+    return boto3.Session().client(service)
+
+
+def test_every_client_that_is_made_afterwards_goes_to_the_queue(api: HeadwayApi, server: ContractServer, aws: AwsStub):
+    older_session, older_client = boto3.Session(), client()
+    headway_client.install(api, priority=4)
+
+    client().create_training_job(**request("job1"))
+    older_session.client("sagemaker").create_training_job(**request("job2"))
+    with pytest.raises(older_client.exceptions.ResourceNotFound):
+        older_client.describe_training_job(TrainingJobName="job1")
+
+    assert [job["priority"] for job in server.queue.jobs.values()] == [4, 4]
+    assert aws.calls == ["DescribeTrainingJob job1"]
+
+
+def test_logs_come_under_the_jobs_name(api: HeadwayApi, server: ContractServer, aws: AwsStub):
+    headway_client.install(api)
+    server.queue.add("job1", attempts=[attempt(1, "job1")])
+    aws.logs.write("job1/algo-1-170", 1, "line")
+
+    page = client("logs").get_log_events(logGroupName="/aws/sagemaker/TrainingJobs", logStreamName="job1/algo-1")
+
+    assert [event["message"] for event in page["events"]] == ["line"]
+
+
+def test_an_attached_session_keeps_its_own_queue_for_logs(api: HeadwayApi, server: ContractServer, aws: AwsStub):
+    with ContractServer().running() as other:
+        keys = api._transport._credentials
+        headway_client.install(HeadwayApi(other.endpoint, region=REGION, credentials=keys))
+        session = boto3.Session()
+        headway_client.attach(session, api)
+        server.queue.add("job1", attempts=[attempt(1, "job1")])
+        aws.logs.write("job1/algo-1-170", 1, "line")
+
+        session.client("logs").get_log_events(logGroupName="/aws/sagemaker/TrainingJobs", logStreamName="job1/algo-1")
+
+        assert other.received == []
+
+
+def test_the_queue_is_found_as_the_command_line_finds_it(endpoint_set: str, server: ContractServer, aws: AwsStub):
+    headway_client.install()
+
+    client().create_training_job(**request("job1"))
+
+    assert list(server.queue.jobs) == ["job1"]
+
+
+def test_nothing_is_installed_if_nobody_says_where_the_queue_is(aws: AwsStub, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir("/")
+
+    with pytest.raises(UsageError, match="HEADWAY_ENDPOINT"):
+        headway_client.install()
+    with pytest.raises(UsageError, match="HEADWAY_ENDPOINT"):
+        headway_client.attach(boto3.Session())
+
+
+def test_installing_again_replaces_and_uninstalling_ends_it(api: HeadwayApi, server: ContractServer, aws: AwsStub):
+    headway_client.install(api, priority=1)
+    headway_client.install(api, priority=2)
+    client().create_training_job(**request("job1"))
+    headway_client.uninstall()
+    headway_client.uninstall()
+
+    with pytest.raises(Exception, match="not found"):
+        client().describe_training_job(TrainingJobName="job1")
+    assert server.queue.jobs["job1"]["priority"] == 2
+    assert len(server.received) == 1
+
+
+def test_each_change_of_a_job_is_told_once(api: HeadwayApi, server: ContractServer, aws: AwsStub):
+    told: list[str] = []
+    headway_client.install(api, tell=told.append)
+    sagemaker = client()
+    server.queue.add("first")
+    sagemaker.create_training_job(**request("job1"))
+    job = server.queue.jobs["job1"]
+    aws.training_jobs["job1-r2"] = training_job("job1-r2", "InProgress", "Training")
+
+    for change in (
+        {},
+        {},
+        {"reason": {"code": "PoolFull", "message": "Waits until 14:05."}},
+        {"jobState": "running", "liveAttempt": "job1", "reason": {"code": "Started", "message": "started"}},
+        {},
+        {"jobState": "preempted", "liveAttempt": None, "reason": {"code": "Waits", "message": "waits for \x1b[31mx"}},
+        {"held": True, "reason": {"code": "Held", "message": "held by ada"}},
+        {
+            "held": False,
+            "jobState": "running",
+            "liveAttempt": "job1-r2",
+            "attempts": [attempt(2, "job1-r2")],
+            "reason": {"code": "Started", "message": "started"},
+        },
+        {"jobState": "completed", "liveAttempt": None, "endedTime": "2026-01-02T04:00:00.000Z"},
+        {},
+    ):
+        job.update(change)
+        sagemaker.describe_training_job(TrainingJobName="job1")
+
+    assert told == [
+        "job1 waits, place 2 in line: Waits for 1 ml.p5.48xlarge.",
+        "job1 runs as job1: started",
+        "job1 is preempted and waits for its next turn, place 2 in line: waits for \x1b[31mx",
+        "job1 is held: held by ada",
+        "job1 runs as job1-r2: started",
+        "job1 has completed",
+    ]
+
+
+def test_what_is_told_goes_to_standard_error_and_is_harmless(
+    api: HeadwayApi, server: ContractServer, aws: AwsStub, capsys: pytest.CaptureFixture[str]
+):
+    headway_client.install(api)
+    server.queue.add("job1", reason={"code": "PoolFull", "message": "waits for \x1b[31mx"})
+
+    client().describe_training_job(TrainingJobName="job1")
+
+    assert capsys.readouterr() == ("", "headway: job1 waits, place 1 in line: waits for \\x1b[31mx\n")
+
+
+def test_a_farewell_names_what_stays_and_how_to_stop_it(api: HeadwayApi, server: ContractServer):
+    jobs, told = OwnJobs(api), list[str]()
+    for name in ("waits", "runs", "stopped", "done", "described"):
+        jobs.submit(request(name))
+    server.queue.add("somebody-elses")
+    server.queue.jobs["runs"]["jobState"] = "running"
+    server.queue.jobs["done"]["jobState"] = server.queue.jobs["described"]["jobState"] = "completed"
+    jobs.find("described")
+    jobs.stop("stopped")
+
+    say_farewell(jobs, told.append)
+    say_farewell(jobs, told.append)
+
+    assert told == [f"{name} stays in the queue; `headway stop {name}` stops it" for name in ("waits", "runs")]
+
+
+def test_a_farewell_is_said_even_if_the_queue_can_not_be_asked(api: HeadwayApi, server: ContractServer):
+    jobs, told = OwnJobs(api), list[str]()
+    for number in range(MAX_TOLD_JOBS + 2):
+        jobs.submit(request(f"job{number}"))
+    server.fail(*[Fault(status=500)] * 4)
+
+    say_farewell(jobs, told.append)
+
+    assert len(told) == MAX_TOLD_JOBS + 1
+    assert told[-1] == "so do 2 more; `headway queue` shows them"
+
+
+# ------------------------------------------------------------------------------------------- python -m headway_client
+
+
+SCRIPT = f"""
+import boto3, os, signal, sys, helper
+request = {request("job1")!r}
+sagemaker = boto3.client("sagemaker")
+sagemaker.create_training_job(**request)
+print(__name__, sys.argv[1:], helper.WORD)
+if "--interrupt" in sys.argv:
+    os.kill(os.getpid(), signal.SIGINT)
+    sagemaker.get_waiter("training_job_completed_or_stopped").wait(TrainingJobName="job1")
+if "--leave" in sys.argv:
+    sys.exit(7)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "train.py").write_text(SCRIPT)
+    (tmp_path / "helper.py").write_text("WORD = 'helped'\n")
+    return tmp_path
+
+
+def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "headway_client", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("way", [["train.py"], ["-m", "train"]], ids=" ".join)
+def test_a_program_runs_as_it_is_with_its_jobs_in_the_queue(
+    way: list[str], folder: Path, server: ContractServer, aws: AwsStub
+):
+    done = run(
+        "--endpoint", server.endpoint, "--region", REGION, "--priority", "6", *way, "--priority", "1", folder=folder
+    )
+
+    assert (done.returncode, done.stdout) == (0, "__main__ ['--priority', '1'] helped\n")
+    assert done.stderr == "headway: job1 waits, place 1 in line: Waits for 1 ml.p5.48xlarge.\n"
+    assert server.queue.jobs["job1"]["priority"] == 6
+
+
+def test_what_the_program_leaves_with_goes_through(folder: Path, endpoint_set: str, aws: AwsStub):
+    done = run("--quiet", "train.py", "--leave", folder=folder)
+
+    assert (done.returncode, done.stderr) == (7, "")
+
+
+def test_ctrl_c_leaves_the_job_in_the_queue_and_says_how_to_stop_it(folder: Path, endpoint_set: str, aws: AwsStub):
+    done = run("train.py", "--interrupt", folder=folder)
+
+    assert done.returncode == EXIT_INTERRUPTED
+    assert "headway: job1 stays in the queue; `headway stop job1` stops it" in done.stderr.splitlines()
+
+
+def test_ctrl_c_says_the_same_in_a_program_that_installs_the_queue_itself(
+    folder: Path, endpoint_set: str, aws: AwsStub
+):
+    script = textwrap.dedent("import headway_client\nheadway_client.install(tell=None)\n") + SCRIPT
+    (folder / "train.py").write_text(script)
+
+    done = subprocess.run(
+        [sys.executable, "train.py", "--interrupt"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == -signal.SIGINT
+    said = done.stderr.splitlines()
+    assert said.count("headway: job1 stays in the queue; `headway stop job1` stops it") == 1
+    assert "KeyboardInterrupt" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "name the script to run"),
+        (["train.py"], "export HEADWAY_ENDPOINT"),
+        (["--endpoint", "ftp://x", "train.py"], "it has to be a URL"),
+    ],
+)
+def test_wrong_usage_says_what_to_change(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir("/")
+
+    assert main(arguments) == EXIT_USAGE
+    assert words in capsys.readouterr().err

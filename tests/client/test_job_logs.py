@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError as AwsError
+from botocore.exceptions import EndpointConnectionError, NoCredentialsError
+
+from headway_client import job_logs
+from headway_client.documents import JobDetails
+from headway_client.errors import BusyError, NotAllowedError, NotReachableError, ServerFaultError
+from headway_client.job_logs import JobLogs, LogEvent
+from tests.client.contract import Queue
+from tests.client.log_store import LogStore
+
+STARTED = "2026-01-02T03:04:06.000Z"
+
+
+def attempt(number: int, name: str, *, ended: str | None = None) -> dict[str, Any]:
+    return {
+        "attemptName": name,
+        "number": number,
+        "attemptState": "live" if ended is None else "ended",
+        "trainingJobStatus": "InProgress" if ended is None else "Stopped",
+        "secondaryStatus": None,
+        "startedTime": STARTED,
+        "endedTime": ended,
+        "failureReason": None,
+        "reason": None,
+    }
+
+
+def details(*attempts: dict[str, Any], hosts: int = 1) -> JobDetails:
+    queue = Queue()
+    job = queue.add("job1", attempts=list(attempts), demand={"ml.p5.48xlarge": hosts})
+    return JobDetails.from_document({**job, "place": None})
+
+
+def event(attempt: int, host: int, time_ms: int, message: str) -> LogEvent:
+    return LogEvent(attempt=attempt, host=host, time_ms=time_ms, message=message)
+
+
+ENDED = attempt(1, "job1", ended="2026-01-02T04:00:00.000Z")
+SECOND = attempt(2, "job1-r2")
+
+
+def test_the_logs_of_all_attempts_and_hosts_come_in_order_of_time():
+    store = LogStore()
+    store.write("job1/algo-2-170", 20, "from host 2")
+    store.write("job1/algo-1-170", 10, "from host 1")
+    store.write("job1-r2/algo-1-180", 40, "again")
+    store.write("job10/algo-1-180", 30, "another job")
+
+    assert JobLogs(store).new_events(details(ENDED, SECOND, hosts=2)) == [
+        event(1, 1, 10, "from host 1"),
+        event(1, 2, 20, "from host 2"),
+        event(2, 1, 40, "again"),
+    ]
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_only_what_is_new_comes_with_the_next_call(gaps: bool):
+    store = LogStore(page_size=2, gaps=gaps)
+    for number in range(5):
+        store.write("job1/algo-1-170", number, f"line {number}")
+    logs = JobLogs(store)
+
+    first = logs.new_events(details(attempt(1, "job1")))
+    store.write("job1/algo-1-170", 9, "late")
+    store.write("job1-r2/algo-1-180", 8, "again")
+    second = logs.new_events(details(attempt(1, "job1", ended="2999-01-01T00:00:00.000Z"), SECOND))
+
+    assert [each.message for each in first] == [f"line {number}" for number in range(5)]
+    assert second == [event(2, 1, 8, "again"), event(1, 1, 9, "late")]
+    assert logs.new_events(details(SECOND)) == []
+
+
+def test_before_anything_was_written_there_is_nothing():
+    assert JobLogs(LogStore()).new_events(details()) == []
+    assert JobLogs(LogStore()).new_events(details(attempt(1, "job1"))) == []
+
+
+def test_what_ended_long_ago_is_read_once():
+    store = LogStore()
+    store.write("job1/algo-1-170", 10, "once")
+    store.write("job1-r2/algo-1-180", 20, "again")
+    logs = JobLogs(store)
+
+    assert len(logs.new_events(details(ENDED, SECOND))) == 2
+    store.calls.clear()
+    assert logs.new_events(details(ENDED, SECOND)) == []
+    assert [call for call in store.calls if "job1/" in call] == []
+
+
+def test_a_call_reads_so_many_pages_and_the_next_one_goes_on(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(job_logs, "MAX_PAGES_PER_READ", 4)
+    store = LogStore(page_size=1)
+    for number in range(6):
+        store.write(f"job1/algo-{1 + number % 2}-170", number, f"line {number}")
+    store.write("job1-r2/algo-1-180", 20, "again")
+    logs = JobLogs(store)
+
+    calls = []
+    while events := logs.new_events(details(ENDED, SECOND, hosts=2)):
+        calls.append([each.message for each in events])
+
+    assert calls[0] == ["line 0", "line 1", "line 2", "line 3"]
+    assert [message for call in calls for message in call] == [*(f"line {number}" for number in range(6)), "again"]
+
+
+def test_many_hosts_are_listed_over_pages():
+    store = LogStore()
+    for host in range(1, 121):
+        store.write(f"job1/algo-{host}-170", host, f"host {host}")
+
+    events = JobLogs(store).new_events(details(ENDED, hosts=120))
+
+    assert [each.host for each in events] == list(range(1, 121))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (NoCredentialsError(), NotAllowedError, "no AWS credentials"),
+        (EndpointConnectionError(endpoint_url="https://logs.invalid"), NotReachableError, "the way to its endpoint"),
+        ("AccessDeniedException", NotAllowedError, "Allow logs:DescribeLogStreams"),
+        ("ThrottlingException", BusyError, "Try again later"),
+        ("ServiceUnavailableException", ServerFaultError, "ServiceUnavailableException: no"),
+    ],
+)
+def test_what_goes_wrong_is_an_error_of_the_client(error: Exception | str, kind: type[Exception], words: str):
+    class Failing(LogStore):
+        def describe_log_streams(self, **arguments: Any) -> Any:
+            if isinstance(error, str):
+                raise AwsError({"Error": {"Code": error, "Message": "no"}}, "DescribeLogStreams")
+            raise error
+
+    with pytest.raises(kind, match=words):
+        JobLogs(Failing()).new_events(details(SECOND))

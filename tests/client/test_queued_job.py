@@ -1,0 +1,328 @@
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from headway_client.api import HeadwayApi
+from headway_client.errors import (
+    ClientError,
+    ConflictError,
+    JobFailedError,
+    JobNotFoundError,
+    JobStoppedError,
+    NotAllowedError,
+    NoTrainingJobError,
+    ServerFaultError,
+    UsageError,
+    WaitTimeoutError,
+)
+from headway_client.queued_job import MAX_OUTAGE_S, POLL_S, QueuedJob
+from tests.client.server import ContractServer, Fault
+
+without_sdks = pytest.mark.skipif(importlib.util.find_spec("sagemaker") is not None, reason="an SDK is installed here")
+
+
+class Time:
+    """A clock that only pauses move; in each pause the next thing happens."""
+
+    def __init__(self, happenings: Iterable[Callable[[], object]] = ()) -> None:
+        self.now = 1000.0
+        self.pauses: list[float] = []
+        self.happenings = iter(happenings)
+
+    def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
+        next(self.happenings, lambda: None)()
+
+
+@pytest.fixture
+def job(server: ContractServer) -> dict[str, Any]:
+    return server.queue.add("job1")
+
+
+def queued(api: HeadwayApi, time: Time | None = None, name: str = "job1") -> QueuedJob:
+    time = time or Time()
+    return QueuedJob(api, name, pause=time.pause, clock=lambda: time.now)
+
+
+def become(job: dict[str, Any], state: str, message: str = "for a reason", **changes: Any) -> Callable[[], object]:
+    return lambda: job.update(jobState=state, reason={"code": "SomeReason", "message": message}, **changes)
+
+
+ATTEMPT = {
+    "attemptName": "job1",
+    "number": 1,
+    "attemptState": "ended",
+    "trainingJobStatus": "Failed",
+    "secondaryStatus": "Failed",
+    "startedTime": "2026-01-02T03:04:05.678Z",
+    "endedTime": "2026-01-02T03:14:05.678Z",
+    "failureReason": "AlgorithmError: exit code 1",
+    "reason": None,
+}
+
+# ---------------------------------------------------------------------------------------------------------------- wait
+
+
+def test_waiting_ends_with_the_job_and_looks_no_more_often_than_said(
+    api: HeadwayApi, server: ContractServer, job: dict[str, Any]
+):
+    time = Time([become(job, "running"), lambda: None, become(job, "completed")])
+
+    details = queued(api, time).wait(tell=None)
+
+    assert details.job.state == "completed"
+    assert time.pauses == [POLL_S] * 3
+    assert len(server.received) == 4
+
+
+@pytest.mark.parametrize("state", ["completed", "failed", "stopped"])
+def test_a_job_that_has_ended_is_not_waited_for(api: HeadwayApi, job: dict[str, Any], state: str):
+    become(job, state)()
+    time = Time()
+
+    assert queued(api, time).wait().job.state == state
+    assert time.pauses == []
+
+
+def test_each_change_of_state_or_place_is_told_once(
+    api: HeadwayApi, server: ContractServer, capsys: pytest.CaptureFixture[str]
+):
+    first, second = server.queue.add("first"), server.queue.add("job1")
+    time = Time(
+        [
+            lambda: None,
+            become(second, "pending", "waits longer"),
+            become(first, "completed"),
+            become(second, "running", "started on 1 ml.p5.48xlarge", liveAttempt="job1"),
+            become(second, "preempted", "gave way to `gpt`", liveAttempt=None),
+            become(second, "completed"),
+        ]
+    )
+
+    queued(api, time).wait()
+
+    told = capsys.readouterr()
+    assert told.out == ""
+    lines = told.err.splitlines()
+    assert "place 2 in line" in lines[0]
+    assert "place 1 in line" in next(line for line in lines if "place 2" not in line)
+    assert any("started on 1 ml.p5.48xlarge" in line for line in lines)
+    assert any("gave way to `gpt`" in line for line in lines)
+    assert all(line.startswith("headway: job1 ") for line in lines)
+    assert len(lines) == len(set(lines))
+
+
+def test_what_is_told_can_be_caught_or_left_out(
+    api: HeadwayApi, job: dict[str, Any], capsys: pytest.CaptureFixture[str]
+):
+    told: list[str] = []
+
+    queued(api, Time([become(job, "completed")])).wait(tell=told.append)
+    queued(api).wait(tell=None)
+
+    assert len(told) == 2
+    assert capsys.readouterr() == ("", "")
+
+
+def test_text_of_others_reaches_the_terminal_neutralised(
+    api: HeadwayApi, job: dict[str, Any], capsys: pytest.CaptureFixture[str]
+):
+    become(job, "stopped", "by \x1b[2Jeve")()
+
+    queued(api).wait()
+
+    assert "\x1b" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("timeout", "pauses"),
+    [
+        pytest.param(0, [], id="one-look"),
+        pytest.param(3, [3], id="less-than-a-pause"),
+        pytest.param(12, [5, 5, 2], id="several-looks"),
+    ],
+)
+def test_a_timeout_gives_the_job_as_it_is_then(
+    api: HeadwayApi, job: dict[str, Any], timeout: float, pauses: list[float]
+):
+    time = Time()
+
+    details = queued(api, time).wait(timeout, tell=None)
+
+    assert details.job.state == "pending"
+    assert time.pauses == pauses
+
+
+def test_a_wait_survives_outages_and_tells_of_each_once(api: HeadwayApi, server: ContractServer, job: dict[str, Any]):
+    told: list[str] = []
+    fail = partial(server.fail, Fault(status=500))
+    time = Time([fail, fail, lambda: None, fail, become(job, "completed")])
+
+    assert queued(api, time).wait(tell=told.append).job.state == "completed"
+    assert sum("does not answer, and is asked again" in sentence for sentence in told) == 2
+
+
+def test_an_outage_that_lasts_ends_the_wait(api: HeadwayApi, server: ContractServer, job: dict[str, Any]):
+    time = Time()
+    time.happenings = iter(lambda: lambda: server.fail(Fault(status=500)), None)
+
+    with pytest.raises(ServerFaultError):
+        queued(api, time).wait(poll_s=MAX_OUTAGE_S / 3, tell=None)
+    assert len(time.pauses) == 4
+
+
+@pytest.mark.parametrize(
+    ("fault", "error"), [(Fault(status=500), ServerFaultError), (Fault(status=403), NotAllowedError)]
+)
+def test_a_queue_that_does_not_answer_at_first_is_told_at_once(
+    api: HeadwayApi, server: ContractServer, job: dict[str, Any], fault: Fault, error: type[ClientError]
+):
+    server.fail(fault)
+    time = Time()
+
+    with pytest.raises(error):
+        queued(api, time).wait()
+    assert time.pauses == []
+
+
+def test_credentials_that_expire_end_the_wait(api: HeadwayApi, server: ContractServer, job: dict[str, Any]):
+    with pytest.raises(NotAllowedError):
+        queued(api, Time([lambda: server.fail(Fault(status=403))])).wait(tell=None)
+
+
+# -------------------------------------------------------------------------------------------------------------- result
+
+
+def test_the_result_of_a_completed_job_is_all_about_it(api: HeadwayApi, job: dict[str, Any]):
+    time = Time([become(job, "completed", attempts=[{**ATTEMPT, "trainingJobStatus": "Completed"}])])
+
+    details = queued(api, time).result(timeout=100, tell=None)
+
+    assert details.attempts[0].status == "Completed"
+    assert details.request["TrainingJobName"] == "job1"
+
+
+@pytest.mark.parametrize(
+    ("state", "attempts", "error", "told"),
+    [
+        pytest.param(
+            "failed",
+            [ATTEMPT],
+            JobFailedError,
+            "job1 failed: for a reason (AlgorithmError: exit code 1)",
+            id="a-training-job-that-failed",
+        ),
+        pytest.param("failed", [], JobFailedError, "job1 failed: for a reason", id="refused-by-sagemaker"),
+        pytest.param(
+            "failed",
+            [{**ATTEMPT, "failureReason": "for a reason"}],
+            JobFailedError,
+            "job1 failed: for a reason",
+            id="a-reason-that-says-it-all",
+        ),
+        pytest.param("stopped", [], JobStoppedError, "job1 was stopped: for a reason", id="stopped"),
+    ],
+)
+def test_a_job_that_did_not_complete_raises_its_reason(
+    api: HeadwayApi, job: dict[str, Any], state: str, attempts: list[Any], error: type[ClientError], told: str
+):
+    become(job, state, attempts=attempts)()
+
+    with pytest.raises(error) as caught:
+        queued(api).result(tell=None)
+
+    assert str(caught.value) == told
+    assert (caught.value.code, caught.value.exit_code) == ("SomeReason", 8)
+    # As of AWS Batch's client.
+    assert isinstance(caught.value, RuntimeError)
+
+
+@pytest.mark.parametrize("state", ["pending", "preempted", "running", "stopping"])
+def test_a_result_that_is_not_there_in_time_is_a_timeout(api: HeadwayApi, job: dict[str, Any], state: str):
+    become(job, state)()
+
+    with pytest.raises(WaitTimeoutError, match=r"had not ended after 0\.5 s, and goes on") as caught:
+        queued(api).result(timeout=0.5, tell=None)
+    assert isinstance(caught.value, TimeoutError)
+
+
+# --------------------------------------------------------------------------------------------------- terminate, update
+
+
+@pytest.mark.parametrize(
+    ("state", "after"),
+    [
+        ("pending", "stopped"),
+        ("preempted", "stopped"),
+        ("running", "stopping"),
+        ("stopping", "stopping"),
+        ("stopped", "stopped"),
+        ("completed", "completed"),
+        ("failed", "failed"),
+    ],
+)
+def test_a_job_is_terminated_in_each_state(
+    api: HeadwayApi, job: dict[str, Any], state: str, after: str, caplog: pytest.LogCaptureFixture
+):
+    become(job, state)()
+    caplog.set_level("INFO", logger="headway_client")
+
+    assert queued(api).terminate("no longer needed").state == after
+
+    assert "Stopping job1: no longer needed" in caplog.text
+    assert job["jobState"] == after
+
+
+def test_terminating_a_job_that_there_is_not_is_told(api: HeadwayApi):
+    with pytest.raises(JobNotFoundError):
+        queued(api).terminate()
+
+
+def test_a_conflict_that_is_not_the_jobs_end_is_not_swallowed(
+    api: HeadwayApi, server: ContractServer, job: dict[str, Any]
+):
+    server.fail(Fault(status=409, body=b'{"error": {"code": "Odd", "message": "Not now.", "fields": []}}'))
+
+    with pytest.raises(ConflictError, match=r"Not now\."):
+        queued(api).terminate()
+
+
+@pytest.mark.parametrize("priority", [0, 9])
+def test_a_priority_is_updated(api: HeadwayApi, job: dict[str, Any], priority: int):
+    assert queued(api).update(priority).priority == priority
+    assert job["priority"] == priority
+
+
+def test_the_priority_of_an_ended_job_stays(api: HeadwayApi, job: dict[str, Any]):
+    become(job, "completed")()
+
+    with pytest.raises(ConflictError, match="has ended already"):
+        queued(api).update(5)
+
+
+# ------------------------------------------------------------------------------------- get_estimator, get_model_trainer
+
+ATTACH = [("get_estimator", "2"), ("get_model_trainer", "3")]
+
+
+@pytest.mark.parametrize(("method", "version"), ATTACH)
+def test_there_is_nothing_to_attach_to_while_no_training_job_was_started(
+    api: HeadwayApi, job: dict[str, Any], method: str, version: str
+):
+    with pytest.raises(NoTrainingJobError, match=r"it is pending: Waits for 1 ml\.p5\.48xlarge"):
+        getattr(queued(api), method)()
+
+
+@without_sdks
+@pytest.mark.parametrize(("method", "version"), ATTACH)
+def test_a_missing_sdk_is_told_with_how_to_get_it(api: HeadwayApi, job: dict[str, Any], method: str, version: str):
+    become(job, "completed", attempts=[ATTEMPT])()
+
+    with pytest.raises(UsageError, match=rf"pip install 'headway\[sdk{version}\]'"):
+        getattr(queued(api), method)()

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway_client.tables import Table, as_csv_cell, wants_colour
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("job1", "job1"),
+        ("-5", "-5"),
+        ("-1.5", "-1.5"),
+        ("-", ""),
+        ("=1+1", "'=1+1"),
+        ("+cmd", "'+cmd"),
+        ("-cmd", "'-cmd"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "' =1"),
+        ('"=1', "'\"=1"),
+        ("a\nb", "a b"),
+        ("a\x1b[2J", "a\\x1b[2J"),
+    ],
+)
+def test_no_cell_is_taken_for_a_formula(value: str, expected: str):
+    assert as_csv_cell(value) == expected
+
+
+@given(st.lists(st.lists(st.text(), min_size=2, max_size=2), max_size=4))
+def test_csv_reads_back_as_it_was_written_and_holds_no_formula(rows: list[list[str]]):
+    text = Table(headers=["A", "B"], rows=rows).csv()
+
+    read = list(csv.reader(io.StringIO(text)))
+    assert read == [["A", "B"], *([as_csv_cell(cell) for cell in row] for row in rows)]
+    assert not any(cell[:1] in {"=", "+", "@", "\t", "\r"} for row in read for cell in row)
+
+
+def test_only_states_are_coloured_and_columns_keep_their_width():
+    table = Table(headers=["Job Name", "State", "Why"], rows=[["running", "running", "x"], ["b", "odd", "failed"]])
+
+    plain, coloured = table.text(), table.text(colour=True)
+
+    assert "\x1b" not in plain
+    assert coloured.count("\x1b[32mrunning\x1b[0m") == 1
+    assert "\x1b[31mfailed" not in coloured
+    assert coloured.replace("\x1b[32m", "").replace("\x1b[0m", "") == plain
+
+
+@pytest.mark.parametrize(
+    ("stream", "environment", "expected"),
+    [
+        (Terminal(), {}, True),
+        (Terminal(), {"NO_COLOR": "1"}, False),
+        (Terminal(), {"NO_COLOR": ""}, True),
+        (Terminal(), {"TERM": "dumb"}, False),
+        (io.StringIO(), {}, False),
+    ],
+)
+def test_colour_is_for_terminals_unless_it_is_unwanted(
+    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, environment: dict[str, str], expected: bool
+):
+    for name in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    assert wants_colour(stream) is expected
