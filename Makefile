@@ -20,8 +20,13 @@ ENV ?= dev
 TRACES ?= ../shared/traces
 # What `make test…` passes on to pytest, such as PYTEST="-k preempt -x".
 PYTEST ?=
+# How many processes run the quick tests; 0 runs them in one that a debugger can be attached to.
+WORKERS ?= auto
 
 VENV := .venv/bin
+# The environments with the SageMaker Python SDKs that the client is tested with.
+SDKS := sdk2-first sdk2 sdk3
+WITHOUT_SDKS := --ignore tests/client/sdk2 --ignore tests/client/sdk3
 SAM := .envs/sam/bin
 # For each source folder to see no more than it may. An inherited PYTHONPATH would let it see more.
 CORE_PATH := layers/core/src
@@ -49,28 +54,33 @@ demo-guardrails: .venv/.made .envs/sandbox/.made .envs/sam/.made ## play what th
 	$(VENV)/python -m headway_sandbox.guardrails_demo
 
 .PHONY: setup
-setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk2/.made ## make all environments
+setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made) ## make all environments
 
 ##@ Test and check
 
 .PHONY: test
-test: test-core test-unit test-sdk2 test-e2e ## run all tests
+test: test-core test-unit test-sdk-unit test-e2e test-sdk ## run all tests
 
 .PHONY: test-core
 test-core: .envs/core/.made ## test the decisions with nothing but them installed
-	PYTHONPATH=$(CORE_PATH) .envs/core/bin/python -m pytest tests/core $(PYTEST)
+	PYTHONPATH=$(CORE_PATH) .envs/core/bin/python -m pytest -n $(WORKERS) tests/core $(PYTEST)
 
 .PHONY: test-unit
 test-unit: .venv/.made .envs/sandbox/.made ## test all else that is quick: service, functions, client, template
-	$(VENV)/python -m pytest -m "not e2e" --ignore tests/core --ignore tests/client/sdk2 $(PYTEST)
+	$(VENV)/python -m pytest -n $(WORKERS) -m "not e2e" --ignore tests/core $(WITHOUT_SDKS) $(PYTEST)
 
-.PHONY: test-sdk2
-test-sdk2: .envs/sdk2/.made ## test the client with the SageMaker Python SDK 2
-	PYTHONPATH=$(CLIENT_PATH) .envs/sdk2/bin/python -m pytest tests/client/sdk2 $(PYTEST)
+.PHONY: test-sdk-unit
+test-sdk-unit: $(SDKS:%=.envs/%/.made) ## test the client with each SageMaker Python SDK: the first 2.x, the last, and 3.x
+	for sdk in $(SDKS); do \
+		PYTHONPATH=$(CLIENT_PATH) ".envs/$$sdk/bin/python" -m pytest "tests/client/$${sdk%%-*}" $(PYTEST); done
 
 .PHONY: test-e2e
-test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/sdk2/.made ## test end to end, on sandboxes of its own
-	$(VENV)/python -m pytest -m e2e --ignore tests/core --ignore tests/client/sdk2 $(PYTEST)
+test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made ## test end to end, on sandboxes of its own
+	$(VENV)/python -m pytest -m e2e --ignore tests/core --ignore tests/e2e/test_sdk.py $(WITHOUT_SDKS) $(PYTEST)
+
+.PHONY: test-sdk
+test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made) ## test real scripts of boto3 and the SDKs end to end
+	$(VENV)/python -m pytest tests/e2e/test_sdk.py $(PYTEST)
 
 .PHONY: sim
 sim: .venv/.made ## play real traces through the decisions and check the figures; TRACES names the traces' folder
@@ -124,6 +134,10 @@ bench-kueue: .venv/.made ## replay Kueue's own performance test in real time; BE
 bench-schedule: .venv/.made ## time the decision alone with up to 100,000 waiting jobs; BENCH=--quick
 	$(VENV)/python bench/schedule_speed.py $(BENCH)
 
+.PHONY: bench-help
+bench-help: .venv/.made ## time headway --help beside an interpreter that does nothing; BENCH="--runs 50"
+	$(VENV)/python bench/help_speed.py $(BENCH)
+
 ##@ Build and deploy
 
 .PHONY: build
@@ -146,7 +160,13 @@ lock: .venv/.made ## pin anew what the .in files name; UPGRADE=1 takes the newes
 	$(call compile,requirements/core)
 	$(call compile,requirements/sandbox)
 	$(call compile,requirements/sam)
+	$(call compile,requirements/sdk2-first)
 	$(call compile,requirements/sdk2)
+	$(call compile,requirements/sdk3)
+
+.PHONY: openapi
+openapi: .venv/.made ## write docs/openapi.json anew from the API's handlers
+	$(VENV)/python -m headway_service.openapi docs/openapi.json
 
 .PHONY: clean
 clean: ## remove what builds and tests have written

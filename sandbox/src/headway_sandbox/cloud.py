@@ -23,6 +23,7 @@ from headway_sandbox.emulator import AsgiApp, Caller, Receive, Scope, Send
 from headway_sandbox.errors import AwsError
 from headway_sandbox.fleet import Fleet
 from headway_sandbox.monitoring import Monitoring
+from headway_sandbox.training_logs import TrainingLogs
 
 _log = logging.getLogger("headway.sandbox")
 _SAGEMAKER_SCOPE = re.compile(r"Credential=[^/\s]+/[^/]+/[^/]+/sagemaker/")
@@ -40,6 +41,7 @@ class Cloud:
         self.fleet = fleet
         self._state_dir = state_dir
         self._behind = behind
+        self._logs = TrainingLogs(fleet)
         self._on_shutdown = on_shutdown
         self._changed = asyncio.Event()
         self._clocks: list[asyncio.Task[None]] = []
@@ -126,6 +128,7 @@ class Cloud:
             now = time.time()
             for detail in self.fleet.advance(now):
                 self._send_event(detail)
+            await self._write_logs(now)
             due = self.fleet.next_due()
             pause_s = _LONGEST_SLEEP_S if due is None else min(_LONGEST_SLEEP_S, max(0.0, due - time.time()))
             self._changed.clear()
@@ -140,6 +143,12 @@ class Cloud:
             except Exception:  # noqa: BLE001  nor must one alarm stop CloudWatch's
                 _log.exception("a round of monitoring failed")
             await asyncio.sleep(_MONITORING_EVERY_S)
+
+    async def _write_logs(self, now: float) -> None:
+        try:
+            await self._logs.write(now)
+        except Exception:  # noqa: BLE001  nor must what a container prints
+            _log.exception("the logs of training jobs could not be written")
 
     def _send_event(self, detail: Mapping[str, Any]) -> None:
         try:

@@ -44,7 +44,11 @@ def _event(name: str) -> str:
 
 
 def http_event(
-    method: str, path: str, body: str | None = None, query: Mapping[str, list[str]] | None = None
+    method: str,
+    path: str,
+    body: str | None = None,
+    query: Mapping[str, list[str]] | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """A call of the API as API Gateway hands it to its function."""
     payload = event("api-submit")
@@ -53,6 +57,9 @@ def http_event(
     payload["body"] = body
     payload["multiValueQueryStringParameters"] = query
     payload["queryStringParameters"] = query and {key: values[-1] for key, values in query.items()}
+    for name, value in (headers or {}).items():
+        payload["headers"][name] = value
+        payload["multiValueHeaders"][name] = [value]
     return payload
 
 

@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headway_sandbox import emulated_alarms, emulator, utilisation
+from headway_sandbox import container_output, emulated_alarms, emulated_logs, emulator, utilisation
 from headway_sandbox.clock import Clock
 from headway_sandbox.cloud import Cloud
 from headway_sandbox.dummies import ROOT
@@ -114,12 +114,15 @@ async def _serve(*, port: int, state: Path, settings: FleetSettings, seed: int) 
         loop.add_signal_handler(number, stop.set)
     behind = emulator.prepare()
     emulated_alarms.prepare()
+    emulated_logs.prepare()
     saved = state / "fleet.json"
     fleet = _load(saved, settings) or Fleet(settings=settings, rng=random.Random(seed))
 
     def on_shutdown() -> None:
         emulator.end_workers()
-        emulated_alarms.drop(utilisation.NAMESPACE)  # worked out anew at the start, and long to save
+        # Worked out anew at the start, and long to save.
+        emulated_alarms.drop(utilisation.NAMESPACE)
+        emulated_logs.drop(container_output.GROUP)
         _save(saved, fleet.to_document())
 
     cloud = Cloud(fleet=fleet, state_dir=state, behind=behind, on_shutdown=on_shutdown)

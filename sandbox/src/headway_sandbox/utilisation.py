@@ -16,6 +16,7 @@ from headway.accelerators import gpus_of
 from headway_sandbox import facts
 from headway_sandbox.clock import Clock
 from headway_sandbox.script import GPU_UTILIZATION, Course, Script
+from headway_sandbox.spells import spells
 from headway_sandbox.training_job import TrainingJob
 
 NAMESPACE, DIMENSION, UNIT = "/aws/sagemaker/TrainingJobs", "Host", "Percent"
@@ -83,7 +84,7 @@ def _metrics(instance_type: str) -> tuple[str, ...]:
 def _moments(job: TrainingJob, clock: Clock, *, after_s: float, until_s: float) -> Iterator[tuple[float, float]]:
     """When there is a figure, and for how long it has trained by then, s of the real world."""
     interval_s = max(clock.wait_s(_INTERVAL_S), _SHORTEST_INTERVAL_S)
-    for started_s, ended_s, trained_s in _spells(job, clock):
+    for started_s, ended_s, trained_s, _then in spells(job, clock):
         # One or two too many, as fractions are rounded; those are sorted out below.
         number = max(0, int((after_s - started_s) / interval_s) - 1)
         moment_s = started_s + number * interval_s
@@ -92,19 +93,6 @@ def _moments(job: TrainingJob, clock: Clock, *, after_s: float, until_s: float) 
                 yield moment_s, trained_s + clock.world_s(moment_s - started_s)
             number += 1
             moment_s = started_s + number * interval_s
-
-
-def _spells(job: TrainingJob, clock: Clock) -> Iterator[tuple[float, float | None, float]]:
-    """From when till when it trained, and how much of its training was done before, s of the real world.
-
-    With a checkpoint an interrupted job goes on where it was, else it begins anew, as the fleet has it.
-    """
-    trained_s = 0.0
-    for transition in job.transitions:
-        if transition.status == "Training":
-            yield transition.start, transition.end, trained_s
-            if transition.end is not None and job.request.get("CheckpointConfig"):
-                trained_s += clock.world_s(transition.end - transition.start)
 
 
 def _percent(script: Script, instance_type: str, number: int, metric: str, trained_s: float) -> float:

@@ -1,6 +1,6 @@
-"""What a user of the SageMaker SDK, version 2, runs to train: all settings are the defaults.
+"""How somebody trains with the SageMaker SDK 2 whose script does know the queue: the session is the queue's.
 
-python sdk2_fit.py ROLE SOURCE_DIR JOB_NAME
+python sdk2_session.py NAME ROLE SOURCES BUCKET INSTANCE_TYPE
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from sagemaker.pytorch import PyTorch
 from headway_client import QueueTrainingJobSession
 
 
-def main(role: str, source_dir: str, job_name: str) -> None:
+def main(name: str, role: str, sources: str, bucket: str, instance_type: str) -> None:
     """Hand in a training job, and say under which name."""
     estimator = PyTorch(
         entry_point="train.py",
-        source_dir=source_dir,
+        source_dir=sources,
         role=role,
         framework_version="2.1.0",
         py_version="py310",
-        instance_type="ml.p5.48xlarge",
+        instance_type=instance_type,
         instance_count=1,
         hyperparameters={"epochs": 3},
         tags=[{"Key": "priority", "Value": "4"}],
         sagemaker_session=QueueTrainingJobSession(),
     )
-    estimator.fit({"train": "s3://data/train"}, wait=False, job_name=job_name)
-    print(estimator.latest_training_job.name)
+    estimator.fit({"train": f"s3://{bucket}/data"}, wait=False, job_name=name)
+    print("submitted:", estimator.latest_training_job.name)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,46 @@
+"""How long ``headway --help`` takes, beside an interpreter that does nothing: what each command costs at least."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from bench.machine import describe_machine
+
+GOAL_S = 0.3
+HEADWAY = Path(sys.executable).with_name("headway")
+
+
+def seconds(command: Sequence[str]) -> float:
+    """How long a command takes, s."""
+    began_s = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603  its own commands
+    return time.perf_counter() - began_s
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, and return 1 if the goal is not kept."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20, help="of each, in turn (default 20)")
+    runs = parser.parse_args(arguments).runs
+    nothing, help_ = [], []
+    # In turn, so that whatever else the machine does falls on both; once before, so that files are in memory.
+    for _ in range(runs + 1):
+        nothing.append(seconds([sys.executable, "-c", "pass"]))
+        help_.append(seconds([str(HEADWAY), "--help"]))
+    least_s, helped_s = statistics.median(nothing[1:]), statistics.median(help_[1:])
+    print(f"python -c pass  {least_s * 1000:6.0f} ms")
+    print(f"headway --help  {helped_s * 1000:6.0f} ms, {helped_s / least_s:.1f} times as long")
+    print(f"medians of {runs} runs; {describe_machine()}; the goal is {GOAL_S * 1000:.0f} ms")
+    return int(helped_s > GOAL_S)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

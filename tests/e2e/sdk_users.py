@@ -1,0 +1,125 @@
+"""People who train with boto3 and SageMaker's SDKs: their scripts know of no queue, and run as they always did."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from headway_sandbox.checkout import Checkout
+from headway_sandbox.sandbox import Sandbox
+from tests.e2e.command_line import CommandLine
+
+ROOT = Checkout.here().root
+SCRIPTS = Path(__file__).with_name("scripts")
+
+_ONE_LINE = "import headway_client; headway_client.install()\n"
+
+Launch = Literal["module", "line", "itself"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class User:
+    """Somebody with a script."""
+
+    name: str
+    """Of their job; where the SDK makes the names, what its name begins with."""
+    script: str
+    """In the folder `scripts`, without its suffix."""
+    sdk: str | None = None
+    """The environment in `.envs` that their SDK is installed in; None has nothing but boto3."""
+    pools: tuple[str, ...]
+    """The instance types that they train on, one instance of each."""
+    follows_logs: bool = True
+    """Whether the script shows the logs while the job runs, and not afterwards."""
+    place: str = "(place 1 in line)"
+    """How their place in line is shown, at the latest: in the job's status, or, where the SDK shows none, beside it."""
+    waits: str | None = None
+    """What is shown once the SDK waits for the job, if it is not the place in line."""
+    launch: Launch = "module"
+    """What leads it to the queue: `python -m headway_client`, one line that was put into it, or what it says itself."""
+
+    def python(self) -> Path:
+        """The interpreter that runs the script."""
+        python = Path(sys.executable) if self.sdk is None else ROOT / f".envs/{self.sdk}/bin/python"
+        assert os.access(python, os.X_OK), f"{python} is missing: run `make setup`."
+        return python
+
+
+class Desk:
+    """The folder that a user works in, and the settings they made once.
+
+    Args:
+        sandbox: where the queue is.
+        folder: new and empty.
+    """
+
+    def __init__(self, sandbox: Sandbox, folder: Path) -> None:
+        self._sandbox = sandbox
+        self._folder = folder
+        self._sources = folder / "sources"
+        self._sources.mkdir(parents=True)
+        (self._sources / "train.py").write_text("print('training')\n")
+        settings = folder / "sagemaker.yaml"
+        # A bucket has to be named: making up the account's own would ask STS, and the SDKs know only the real one.
+        # Telemetry would ask for the account too, and then report to AWS.
+        modules = f"{{TelemetryOptOut: true, Session: {{DefaultS3Bucket: {sandbox.info.bucket}}}}}"
+        settings.write_text(f"SchemaVersion: '1.0'\nSageMaker: {{PythonSDK: {{Modules: {modules}}}}}\n")
+        self._environment = {
+            **CommandLine(sandbox, folder).environment,
+            "PYTHONPATH": os.pathsep.join(str(ROOT / part) for part in ("layers/core/src", "client/src")),
+            "PYTHONUNBUFFERED": "1",
+            "COLUMNS": "200",  # SDK 3 folds what it logs to the terminal's width
+            "SAGEMAKER_USER_CONFIG_OVERRIDE": str(settings),
+            "SAGEMAKER_ADMIN_CONFIG_OVERRIDE": str(settings),
+            # SDK 3 asks IAM whether the role exists, at an address that it makes up itself.
+            "SAGEMAKER_VALIDATE_ROLE": "false",
+        }
+
+    def start(self, user: User) -> Script:
+        """Run a user's script."""
+        info = self._sandbox.info
+        sources = () if user.sdk is None else (str(self._sources),)
+        arguments = (user.name, info.role_arn, *sources, info.bucket, *user.pools)
+        script = SCRIPTS / f"{user.script}.py"
+        if user.launch == "line":
+            before, future, after = script.read_text().partition("from __future__ import annotations\n")
+            script = self._folder / script.name
+            script.write_text(f"{before}{future}{_ONE_LINE}{after}")
+        module = ("-m", "headway_client") if user.launch == "module" else ()
+        return Script(user.python(), (*module, str(script), *arguments), self._environment, self._folder)
+
+
+class Script:
+    """A script under way; what it prints is found in a file."""
+
+    def __init__(self, python: Path, arguments: Iterable[str], environment: dict[str, str], folder: Path) -> None:
+        self._output = folder / "output.txt"
+        with self._output.open("wb") as output:
+            self._process = subprocess.Popen(
+                [str(python), *arguments], env=environment, cwd=folder,
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+            )  # fmt: skip
+
+    def output(self) -> str:
+        """All that it has printed by now, on either stream."""
+        return self._output.read_text(errors="replace")
+
+    def code(self) -> int | None:
+        """Its exit code; None while it runs."""
+        return self._process.poll()
+
+    def press_ctrl_c(self) -> None:
+        """What a terminal does on Ctrl-C."""
+        self._process.send_signal(signal.SIGINT)
+
+    def end(self) -> None:
+        """End it, if it still runs."""
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()

@@ -1,0 +1,178 @@
+"""The command line asks the scheduler, holds jobs back, follows their logs and looks back on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headway_client.errors import EXIT_CONFLICT, EXIT_JOB_FAILED, EXIT_JOB_NOT_FOUND, EXIT_REFUSED, EXIT_TIMEOUT
+from headway_sandbox.sandbox import Sandbox
+from tests.e2e.queue_view import QueueView
+from tests.service.world import P5
+
+pytestmark = pytest.mark.e2e
+
+MANY = 50
+
+
+def names(queue: QueueView, entries: list[dict[str, Any]]) -> list[str]:
+    """Of which jobs documents are, without the test's prefix."""
+    return [entry["jobName"].removeprefix(queue.prefix) for entry in entries]
+
+
+def test_a_user_asks_what_will_happen_before_it_does(queue: QueueView):
+    cli, prefix = queue.cli, queue.prefix
+    queue.submit("a", 2)
+    queue.submit("b", 1)
+    queue.wait_until_training("a", "b")
+
+    # What a submission would do, and that it did nothing.
+    told = cli("submit", "-", "--dry-run", stdin=queue.request("c", 1)).out
+    assert "This was a dry run; nothing was submitted." in told
+    assert "place 1 in line" in told
+    assert "It would preempt nobody." in told
+    urgent = cli("submit", "-", "--dry-run", "--priority", "5", "-o", "json", stdin=queue.request("c")).document
+    assert urgent["dryRun"] is True
+    assert (urgent["job"]["priority"], urgent["preempts"]) == (5, [f"{prefix}b"])
+    assert (
+        "has 2 instances, not 3"
+        in (
+            cli(
+                "submit",
+                "-",
+                "--dry-run",
+                "--set",
+                "ResourceConfig.InstanceCount=3",
+                stdin=queue.request("c"),
+                expect=3,
+            )
+        ).err
+    )
+    cli("show", f"{prefix}c", expect=EXIT_JOB_NOT_FOUND)
+
+    # Why a job waits, and until when.
+    queue.submit("c", 1)
+    queue.submit("d", 1)
+    explained = cli("why", f"{prefix}d", "-o", "json").document
+    assert (explained["jobState"], explained["place"], explained["held"]) == ("pending", 2, False)
+    assert sorted(names(queue, explained["ahead"])) == ["a", "b", "c"]
+    assert [pool["pool"] for pool in explained["pools"]] == [P5]
+    assert explained["expectedStart"] is not None
+    sheet = cli("why", f"{prefix}d").out
+    assert [part for part in ("Place", "Starts", "Assumed", "Ahead", "Pools", f"{prefix}c") if part not in sheet] == []
+
+    forecast = cli("forecast", "-o", "json").document["jobs"]
+    assert names(queue, forecast) == ["c", "d"]
+    starts = [job["expectedStart"] for job in forecast]
+    assert starts == sorted(starts)
+    assert explained["expectedStart"] == starts[1]
+    assert [line.split()[0] for line in cli("forecast", f"{prefix}d").out.splitlines()[2:3]] == [f"{prefix}d"]
+
+    # What changes would bring about, and that they were not made.
+    larger = cli("what-if", "--pool", f"{P5}=3", "-o", "json").document
+    assert larger["starts"] == [f"{prefix}c"]
+    first = cli("what-if", "--priority", f"{prefix}d=7").out
+    assert f"{prefix}d would start at once" in first or f"{prefix}b would be preempted" in first
+    assert queue.line() == ["c", "d"]
+    assert [pool.size for pool in queue.api.capacity().pools] == [2]
+
+
+def test_a_held_job_lets_others_pass_and_then_comes_at_its_old_place(queue: QueueView):
+    cli, prefix = queue.cli, queue.prefix
+    for name in ("a", "b", "c", "d", "e"):
+        queue.submit(name)
+    queue.wait_for(a="running", b="running", c="pending", d="pending", e="pending")
+    queue.wait_until_training("a", "b")
+    assert queue.line() == ["c", "d", "e"]
+
+    held = cli("hold", f"{prefix}c", "-o", "json").document
+    assert (held["held"], held["place"], held["reason"]["code"]) == (True, None, "Held")
+    assert "held" in cli("why", f"{prefix}c").out
+    assert queue.line() == ["d", "e"]
+    cli("hold", f"{prefix}a", expect=EXIT_CONFLICT)
+
+    queue.finish("a")
+    queue.wait_for(a="completed", c="pending", d="running", e="pending")
+    assert cli("release", f"{prefix}c", "-o", "json").document["held"] is False
+    assert queue.line() == ["c", "e"]
+    queue.finish("b")
+    queue.wait_for(b="completed", c="running", e="pending")
+    cli("release", f"{prefix}a", expect=EXIT_CONFLICT)
+    queue.check_books(size=2)
+
+
+def test_a_user_follows_a_job_through_a_preemption_to_its_end(sb: Sandbox, queue: QueueView):
+    cli, prefix = queue.cli, queue.prefix
+    queue.submit("other", 5)
+    queue.submit("job", 1, CheckpointConfig={"S3Uri": "s3://jobs/checkpoints/followed"})
+    followed = cli.start("logs", "-f", f"{prefix}job")
+    waited = cli.start("wait", f"{prefix}job")
+    queue.wait_until_training("other", "job")
+    cli("wait", f"{prefix}job", "--timeout", "0", expect=EXIT_TIMEOUT)
+
+    queue.submit("urgent", 9)
+    queue.wait_for(job="preempted", urgent="running")
+    queue.wait_until_training("urgent")
+    assert "saving checkpoint" in cli("logs", f"{prefix}job", "--tail", "2").out
+    queue.finish("urgent")
+    queue.wait_for(urgent="completed", job="running")
+    queue.wait_until_training("job")
+    queue.finish("job")
+
+    waiting = waited.outcome()
+    assert waiting.code == 0, waiting
+    assert "preempted" in waiting.err
+    logs = followed.outcome()
+    assert logs.code == 0, logs
+    attempts = queue.attempts("job")
+    lines = logs.out.splitlines()
+    wanted = [f"training job {attempt} begins on algo-1 of 1 ({P5})" for attempt in attempts]
+    assert [line for line in lines if " begins on " in line] == wanted
+    assert len(attempts) == 2
+    assert lines[-1] == "exit status 0"
+    assert any(line.startswith("resumed from checkpoint s3://jobs/checkpoints/followed/step-") for line in lines)
+    assert cli("logs", f"{prefix}job").out == logs.out
+
+    cli("stop", f"{prefix}other")
+    cli("wait", f"{prefix}job", f"{prefix}other", expect=EXIT_JOB_FAILED)
+    ended = cli("history", "--mine", "-o", "json", "--limit", "3").document["jobs"]
+    assert sorted(names(queue, ended)) == ["job", "other", "urgent"]
+    (job,) = [entry for entry in ended if entry["jobName"] == f"{prefix}job"]
+    assert (job["jobState"], job["preemptions"], job["attemptCount"]) == ("completed", 1, 2)
+    assert job["startedTime"] is not None
+    assert job["instanceSeconds"].keys() == {P5}
+    assert job["instanceSeconds"][P5] > 0
+
+
+def test_many_requests_are_handed_in_at_once_and_each_is_taken_or_refused_by_itself(queue: QueueView):
+    cli, prefix = queue.cli, queue.prefix
+    numbered = [f"n{number:02}" for number in range(MANY)]
+    requests = [queue.request(name) for name in numbered]
+    requests[7]["RoleArn"] = None
+    file = cli.write("many.json", requests)
+    outcome = cli("submit", file, "-o", "json", expect=EXIT_REFUSED)
+    results = outcome.document["results"]
+    assert len(results) == MANY
+    refused = [number for number, result in enumerate(results) if "job" not in result]
+    assert refused == [7]
+    assert "RoleArn" in str(results[7]["error"])
+    accepted = [name for number, name in enumerate(numbered) if number != 7]
+    assert [result["job"]["jobName"] for result in results if "job" in result] == [prefix + name for name in accepted]
+
+    # In line as they stood in the file; the first two start.
+    queue.wait_for(n00="running", n01="running")
+    assert queue.line() == accepted[2:]
+    listed = cli("queue", "--mine", "-o", "json", "--limit", "100").document["jobs"]
+    assert sorted(names(queue, listed)) == accepted
+
+    # The same file again adds nothing.
+    requests[7]["RoleArn"] = requests[0]["RoleArn"]
+    again = cli("submit", cli.write("many.json", requests))
+    assert "1 submitted, 49 in the queue already, 0 not taken." in again.err
+    assert queue.line() == [*accepted[2:], "n07"]
+
+    waiting = [f"{prefix}{name}" for name in [*accepted[2:], "n07"]]
+    cli("stop", *waiting)
+    assert queue.line() == []
+    assert queue.training_jobs("n07") == []
