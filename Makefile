@@ -20,8 +20,10 @@ ENV ?= dev
 TRACES ?= ../shared/traces
 # What `make test…` passes on to pytest, such as PYTEST="-k preempt -x".
 PYTEST ?=
-# How many processes run the quick tests; 0 runs them in one that a debugger can be attached to.
+# How many processes run the quick tests, and how many, with a sandbox each, those on sandboxes. 0 runs them in one that
+# a debugger can be attached to.
 WORKERS ?= auto
+E2E_WORKERS ?= 2
 
 VENV := .venv/bin
 # The environments with the SageMaker Python SDKs that the client is tested with.
@@ -76,7 +78,7 @@ test-sdk-unit: $(SDKS:%=.envs/%/.made) ## test the client with each SageMaker Py
 
 .PHONY: test-e2e
 test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made ## test end to end, on sandboxes of its own
-	$(VENV)/python -m pytest -m e2e --ignore tests/core --ignore tests/e2e/test_sdk.py $(WITHOUT_SDKS) $(PYTEST)
+	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile -m e2e --ignore tests/core --ignore tests/e2e/test_sdk.py $(WITHOUT_SDKS) $(PYTEST)
 
 .PHONY: test-sdk
 test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made) ## test real scripts of boto3 and the SDKs end to end

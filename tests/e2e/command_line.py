@@ -55,6 +55,7 @@ class CommandLine:
     def __init__(self, sandbox: Sandbox, folder: Path, *, keys: tuple[str, str] | None = None) -> None:
         inherited = sandbox.info.environment()
         self.folder = folder
+        self._started: list[subprocess.Popen[str]] = []
         self.environment = {
             name: value
             for name, value in inherited.items()
@@ -84,7 +85,15 @@ class CommandLine:
             [str(HEADWAY), *arguments], env=self.environment, cwd=self.folder, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
+        self._started.append(process)
         return Running(process=process, stdin=stdin if isinstance(stdin, str) else json.dumps(stdin))
+
+    def close(self) -> None:
+        """End what still runs: a test that failed has not waited for it."""
+        for process in self._started:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
 
     def write(self, name: str, document: object) -> str:
         """Put a JSON file into the user's folder."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -32,11 +33,12 @@ def sb() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def cli(sb: Sandbox, tmp_path: Path) -> CommandLine:
+def cli(sb: Sandbox, tmp_path: Path) -> Iterator[CommandLine]:
     """The command line of a user who may do everything."""
     folder = tmp_path / "user"
     folder.mkdir()
-    return CommandLine(sb, folder)
+    with closing(CommandLine(sb, folder)) as command_line:
+        yield command_line
 
 
 @pytest.fixture

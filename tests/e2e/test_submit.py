@@ -93,7 +93,8 @@ def everybody(queue: QueueView) -> set[str]:
     ("text", "sentence"),
     [
         ('{"TrainingJobName": "job",}', "is no JSON: line 1, column 27"),
-        ("[]", "has to hold one JSON object, {...}, not a list"),
+        ("[]", "holds nothing"),
+        ('["TrainingJobName"]', "has to hold JSON objects, {...}, not a text"),
         ("", "is no JSON: line 1"),
         ('{"TrainingJobName": "a", "TrainingJobName": "b"}', 'the key "TrainingJobName" stands twice'),
     ],

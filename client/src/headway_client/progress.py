@@ -26,6 +26,7 @@ class Progress:
     def __init__(self, tell: Tell | None) -> None:
         self._tell = tell
         self._told: Remembered[tuple[object, ...]] = Remembered(limit=MAX_FOLLOWED_JOBS, for_s=_FOREVER)
+        self._preemptions: Remembered[int] = Remembered(limit=MAX_FOLLOWED_JOBS, for_s=_FOREVER)
 
     def see(self, job: Job) -> None:
         """Tell of a job what has changed since it was seen last, if anything."""
@@ -36,6 +37,11 @@ class Progress:
         if self._told.get(job.name) == seen:
             return
         self._told.put(job.name, seen)
+        known = self._preemptions.get(job.name)
+        self._preemptions.put(job.name, job.preemptions)
+        if known is not None and job.preemptions > known and job.state != "preempted":
+            # It was over before anybody looked again.
+            self._tell(f"{job.name} was preempted meanwhile, and kept its place in line")
         self._tell(sentence(job))
 
 

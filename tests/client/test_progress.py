@@ -1,0 +1,61 @@
+"""What is told of a job while somebody waits for it: each change once, and none left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headway_client.documents import Job
+from headway_client.progress import Progress
+from tests.client.contract import Queue
+
+
+def seen(**changes: Any) -> Job:
+    queue = Queue()
+    queue.add("job1")
+    return Job.from_document({**queue.answer("GET", "/jobs/job1", b"")[1], "place": None, **changes})
+
+
+RUNS = {"jobState": "running", "liveAttempt": "job1"}
+RUNS_AGAIN = {"jobState": "running", "liveAttempt": "job1-2", "preemptions": 1}
+WAITS = {"jobState": "preempted", "preemptions": 1}
+
+
+@pytest.mark.parametrize(
+    ("looks", "beginnings"),
+    [
+        pytest.param([RUNS, RUNS], ["job1 runs as job1:"], id="what has not changed is told once"),
+        pytest.param(
+            [RUNS, WAITS, RUNS_AGAIN],
+            ["job1 runs as job1:", "job1 is preempted and waits", "job1 runs as job1-2:"],
+            id="a preemption that is seen is told as it is seen",
+        ),
+        pytest.param(
+            [RUNS, RUNS_AGAIN],
+            ["job1 runs as job1:", "job1 was preempted meanwhile, and kept its place", "job1 runs as job1-2:"],
+            id="a preemption between two looks is told all the same",
+        ),
+        pytest.param(
+            [RUNS, {"jobState": "completed", "preemptions": 2}],
+            ["job1 runs as job1:", "job1 was preempted meanwhile", "job1 has completed"],
+            id="also if the job has ended since",
+        ),
+        pytest.param([RUNS_AGAIN], ["job1 runs as job1-2:"], id="what was before the first look is not told"),
+    ],
+)
+def test_each_change_is_told_once(looks: list[dict[str, Any]], beginnings: list[str]):
+    told: list[str] = []
+    progress = Progress(told.append)
+    for look in looks:
+        progress.see(seen(**look))
+    assert len(told) == len(beginnings), told
+    assert all(sentence.startswith(beginning) for sentence, beginning in zip(told, beginnings, strict=True)), told
+
+
+def test_a_preemption_is_told_once_however_often_the_job_is_looked_at():
+    told: list[str] = []
+    progress = Progress(told.append)
+    for look in (RUNS, RUNS_AGAIN, {**RUNS_AGAIN, "jobState": "stopping"}, RUNS_AGAIN):
+        progress.see(seen(**look))
+    assert sum("preempted meanwhile" in sentence for sentence in told) == 1
