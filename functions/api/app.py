@@ -57,13 +57,6 @@ def _field_at(loc: tuple[str | int, ...]) -> str:
     return (field.title() if part == "header" else field) or "(the body)"
 
 
-def _field(place: str, *path: str | int) -> str:
-    """A field as its caller called it."""
-    if place == "header":
-        return str(path[0]).title()
-    return ".".join(str(part) for part in path) or "(the body)"
-
-
 @app.not_found
 def _no_such_path(_: NotFoundError) -> Response[str]:
     event = app.current_event

@@ -9,8 +9,8 @@ import boto3
 from sagemaker.core.helper.session_helper import Session
 from sagemaker.core.resources import TrainingJob
 from sagemaker.core.shapes import Tag
+from sagemaker.core.training.configs import Compute, Networking
 from sagemaker.core.utils.utils import Unassigned
-from sagemaker.train.configs import Compute, Networking
 from sagemaker.train.constants import SM_CODE, SM_DRIVERS
 from sagemaker.train.model_trainer import ModelTrainer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sagemaker.train.configs import Compute, SourceCode
+from sagemaker.core.training.configs import Compute, SourceCode
 
 from tests.client.aws_stub import AwsStub
 from tests.client.life import clock, preempted_once, step

@@ -11,8 +11,8 @@ import pytest
 from botocore.exceptions import ClientError
 from sagemaker.core import resources
 from sagemaker.core.resources import ProcessingJob, TrainingJob
+from sagemaker.core.training.configs import Compute, SourceCode, StoppingCondition
 from sagemaker.train import ModelTrainer
-from sagemaker.train.configs import Compute, SourceCode, StoppingCondition
 
 from tests.client.aws_stub import AwsStub
 from tests.client.life import LINES, clock, in_order, preempted_once, step

@@ -9,9 +9,9 @@ import pytest
 from sagemaker.core.config.config_manager import SageMakerConfig
 from sagemaker.core.helper.session_helper import Session
 from sagemaker.core.shapes import CheckpointConfig, StoppingCondition, Tag
+from sagemaker.core.training.configs import Compute, InputData, SourceCode
 from sagemaker.core.workflow.pipeline_context import PipelineSession
 from sagemaker.train import ModelTrainer
-from sagemaker.train.configs import Compute, InputData, SourceCode
 from sagemaker.train.model_trainer import Mode
 
 from headway_client import TrainingQueue, install, uninstall

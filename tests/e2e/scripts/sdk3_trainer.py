@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 import sys
 
+from sagemaker.core.training.configs import Compute, InputData, OutputDataConfig, SourceCode, StoppingCondition
 from sagemaker.train import ModelTrainer
-from sagemaker.train.configs import Compute, InputData, OutputDataConfig, SourceCode, StoppingCondition
 
 
 def main(name: str, role: str, sources: str, bucket: str, instance_type: str) -> None:
