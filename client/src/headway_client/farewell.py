@@ -15,6 +15,9 @@ from headway_client.text import to_stderr
 MAX_TOLD_JOBS = 20
 """The most jobs that are named, one a line."""
 
+FAREWELL_S = 2.0
+"""For so long an interrupt waits for the queue's answer; who wants to leave is not kept."""
+
 
 def say_farewell(jobs: OwnJobs, tell: Tell = to_stderr) -> None:
     """Name the jobs that this process has submitted and that have not ended; each is named only once."""
@@ -45,8 +48,10 @@ def farewell_at_ctrl_c(jobs: OwnJobs) -> Callable[[], None]:
     before = signal.getsignal(signal.SIGINT)
 
     def at_ctrl_c(number: int, frame: FrameType | None) -> None:
-        # The queue is asked meanwhile; a process that ends waits for the thread.
-        threading.Thread(target=say_farewell, args=(jobs,), name="headway-farewell").start()
+        asking = threading.Thread(target=say_farewell, args=(jobs,), name="headway-farewell")
+        asking.start()
+        # What it says is to stand before what the interrupt prints. A process that ends waits for the thread anyway.
+        asking.join(FAREWELL_S)
         if callable(before):
             before(number, frame)
 
