@@ -23,6 +23,7 @@ from headway_client.errors import (
 from headway_client.queued_job import MAX_OUTAGE_S, POLL_S, QueuedJob
 from tests.client.server import ContractServer, Fault
 
+# What is said where no SDK is installed can only be seen there, as in the environment of all quick tests.
 without_sdks = pytest.mark.skipif(importlib.util.find_spec("sagemaker") is not None, reason="an SDK is installed here")
 
 

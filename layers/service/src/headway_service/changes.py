@@ -7,6 +7,7 @@ any time; whatever else changes needs another ``schemaVersion``.
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Literal
 
@@ -45,9 +46,9 @@ class Change(BaseModel):
     team: str | None = Field(description="Who is charged; null for nobody in particular.")
 
     @property
+    @abstractmethod
     def subject(self) -> str:
         """Whose change it is: those of one subject are told in order."""
-        raise NotImplementedError
 
     def detail(self) -> str:
         """``detail`` as it is sent."""
