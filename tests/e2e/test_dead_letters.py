@@ -33,7 +33,8 @@ class Morgue:
         """Have Lambda invoke the observer as EventBridge has it do: asynchronously."""
         functions = self._lambda.get_paginator("list_functions").paginate().build_full_result()["Functions"]
         (name,) = [each["FunctionName"] for each in functions if "Observe" in each["FunctionName"]]
-        self._lambda.invoke(FunctionName=name, InvocationType="Event", Payload=json.dumps(event).encode())
+        answer = self._lambda.invoke(FunctionName=name, InvocationType="Event", Payload=json.dumps(event).encode())
+        answer["Payload"].read()  # or the connection is never given back
 
     def bury(self, event: Mapping[str, Any], *, error: str) -> None:
         """Put an event among the dead ones as EventBridge does if it reaches no function.

@@ -297,8 +297,8 @@ def test_a_clean_stop_keeps_the_state_and_leaves_nothing_else(seen, sb):
 
 def test_no_function_outlives_a_server_that_was_killed(seen, sb):
     client = sb.client("lambda")
-    client.invoke(FunctionName="observer", Payload=b"{}")
-    client.invoke(FunctionName="observer", InvocationType="Event", Payload=b'{"sleep": 15}')
+    client.invoke(FunctionName="observer", Payload=b"{}")["Payload"].read()
+    client.invoke(FunctionName="observer", InvocationType="Event", Payload=b'{"sleep": 15}')["Payload"].read()
     until(lambda: [entry for entry in sb.functions() if entry["busy"]])
     assert functions_of(sb) != []
     os.kill(sb.info.pid, signal.SIGKILL)

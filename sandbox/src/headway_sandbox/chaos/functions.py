@@ -22,9 +22,11 @@ class Functions:
 
     def begin(self, function: str, event: Mapping[str, Any] | None = None) -> None:
         """Invoke a function and wait for nothing, as EventBridge does: Lambda tries again if it is killed."""
-        self._lambda.invoke(
+        answer = self._lambda.invoke(
             FunctionName=self._name(function), InvocationType="Event", Payload=json.dumps(event or {}).encode()
         )
+        # Nothing is in it, but only once it has been read is the connection given back.
+        answer["Payload"].read()
 
     def limit(self, function: str, *, timeout_s: int) -> None:
         """Set how long a function may run."""
