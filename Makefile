@@ -156,8 +156,9 @@ deploy: build ## deploy to AWS; ENV=dev or prod, GUIDED=1 asks for the account's
 ##@ Keep
 
 .PHONY: lock
-lock: .venv/.made ## pin anew what the .in files name; UPGRADE=1 takes the newest versions
+lock: .envs/uv/.made ## pin anew what the .in files name; UPGRADE=1 takes the newest versions
 	$(call compile,layers/dependencies/requirements)
+	$(call compile,requirements/uv)
 	$(call compile,requirements/dev)
 	$(call compile,requirements/core)
 	$(call compile,requirements/sandbox)
@@ -183,28 +184,40 @@ clean-all: clean ## remove the environments too
 # A stamp is written last, so a broken-off setup is begun anew; --clear leaves nothing of an older one.
 
 # One set of pins for all platforms and for Python 3.11 to 3.13, with hashes and without the address of any index.
-compile = $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-config \
+compile = $(UV) compile --quiet --universal --python-version 3.11 --generate-hashes --no-config \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 	$(if $(UPGRADE),--upgrade) $(1).in --output-file $(1).txt
 
-define make_env
+UV := .envs/uv/bin/uv pip
+
+define begin_env
 	@"$(PYTHON)" -c '$(FITS)' || { \
 		echo "Headway needs Python 3.11, 3.12 or 3.13, which $(PYTHON) is not: make $(MAKECMDGOALS) PYTHON=/path/to/python" >&2; \
 		exit 1; }
 	@echo "setting up $(@D) from $<"
 	@"$(PYTHON)" -m venv --clear $(@D)
-	@$(PIP) --no-deps --require-hashes --only-binary :all: --requirement $<
-	@problems="$$($(@D)/bin/python -m pip --disable-pip-version-check check)" || { echo "$$problems" >&2; exit 1; }
 endef
-# --no-deps: the pins are complete (`pip check` confirms it), and pip's resolver trips over hashed pins of packages
+# uv takes a tenth of pip's time. pip comes after it for machines on which only pip has been told where packages are.
+# --no-deps: the pins are complete (`uv pip check` confirms it), and pip's resolver trips over hashed pins of packages
 # that others ask for with extras.
-PIP = $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-input
+PINNED = --quiet --no-deps --require-hashes --only-binary :all: --requirement $<
+PIP = $(@D)/bin/python -m pip install --disable-pip-version-check --no-input
+define make_env
+	$(begin_env)
+	@$(UV) install --python $(@D) $(PINNED) || { echo "uv cannot install that; pip tries it" >&2; $(PIP) $(PINNED); }
+	@problems="$$($(UV) check --quiet --python $(@D) 2>&1)" || { echo "$$problems" >&2; exit 1; }
+endef
 
-.venv/.made: requirements/dev.txt pyproject.toml
-	$(make_env)
-	@$(PIP) --no-deps --no-build-isolation --editable .
+.envs/uv/.made: requirements/uv.txt
+	$(begin_env)
+	@$(PIP) $(PINNED)
 	@touch $@
 
-.envs/%/.made: requirements/%.txt
+.venv/.made: requirements/dev.txt pyproject.toml | .envs/uv/.made
+	$(make_env)
+	@$(UV) install --python $(@D) --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.envs/%/.made: requirements/%.txt | .envs/uv/.made
 	$(make_env)
 	@touch $@

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-ENVIRONMENTS = ("core", "dev", "sam", "sandbox", "sdk2")
+ENVIRONMENTS = ("core", "dev", "sam", "sandbox", "sdk2", "uv")
 LOCKS = [*(f"requirements/{name}.txt" for name in ENVIRONMENTS), "layers/dependencies/requirements.txt"]
 PIN = re.compile(r"^([a-z0-9-]+)==(\S+)(?: ; .+)? \\$", re.MULTILINE)
 
@@ -84,7 +84,8 @@ def test_make_help_lists_every_target(root):
 def test_a_python_that_does_not_fit_is_refused_with_a_sentence(root, tmp_path):
     shutil.copy(root / "Makefile", tmp_path)
     (tmp_path / "requirements").mkdir()
-    (tmp_path / "requirements" / "core.txt").touch()
+    for environment in ("uv", "core"):
+        (tmp_path / "requirements" / f"{environment}.txt").touch()
     done = subprocess.run(
         ["make", ".envs/core/.made", f"PYTHON={tmp_path}/python3.9"],
         cwd=tmp_path,
