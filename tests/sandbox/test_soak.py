@@ -13,11 +13,13 @@ import pytest
 
 from headway_sandbox.soak import __main__ as soak
 from headway_sandbox.soak.accidents import Accident
+from headway_sandbox.soak.duels import DUELS
 from headway_sandbox.soak.life import Outcome, live
 from headway_sandbox.soak.processes import Process, Processes
+from headway_sandbox.soak.record import keep
 from headway_sandbox.soak.safeguards import switched_off
 from headway_sandbox.soak.shrinking import MAX_LIVES, shrink
-from headway_sandbox.soak.situations import DUELS, SITUATIONS
+from headway_sandbox.soak.situations import SITUATIONS
 from headway_sandbox.soak.trials import crash, duel
 from headway_service.log import logger
 
@@ -28,6 +30,7 @@ NOTICED = (
     "a new job needs its name to be unused",
     "the intent is written before SageMaker is called",
     "a launch is settled by the holder of its lease only",
+    "what is decided before a pause takes no effect after it",
 )
 """Safeguards whose removal a trial notices. `make safeguards` tries all of them, with lives too."""
 
@@ -51,6 +54,7 @@ def test_whatever_happens_no_promise_is_broken() -> None:
         accidents.update(kind for _, kind in outcome.accidents.elements())
     assert states == {"pending", "running", "stopping", "preempted", "completed", "failed", "stopped"}
     assert min(accidents[kind] for kind in Accident if kind is not Accident.NONE) > 20
+    keep("soak", (outcome.needed for outcome in outcomes))  # for `make iam-proof`
 
 
 def test_a_seed_gives_the_same_life_again() -> None:

@@ -1,0 +1,34 @@
+"""Prints template.yaml as CloudFormation gets it, after the SAM transform, as JSON.
+
+It runs in .envs/sandbox, where the same transform expands the template for the emulator. Every parameter has its
+default, or the value that is given for it on the command line (`Name=value`).
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from samtranslator.parser.parser import Parser
+from samtranslator.translator.translator import Translator
+from samtranslator.yaml_helper import yaml_parse
+
+LOCAL_PATHS = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVersion": "ContentUri"}
+
+
+def expand(path: Path, given: dict[str, str]) -> dict[str, Any]:
+    """Expand the template in `path`."""
+    template = yaml_parse(path.read_text(encoding="utf-8"))
+    for resource in template["Resources"].values():
+        # `sam deploy` uploads local folders; the transform sees where they went.
+        if key := LOCAL_PATHS.get(resource["Type"]):
+            resource["Properties"][key] = "s3://bucket/key"
+    values = {
+        name: given.get(name, str(parameter.get("Default", ""))) for name, parameter in template["Parameters"].items()
+    }
+    expanded: dict[str, Any] = Translator({}, Parser()).translate(template, parameter_values=values)
+    return expanded
+
+
+if __name__ == "__main__":
+    print(json.dumps(expand(Path(sys.argv[1]), dict(pair.split("=", 1) for pair in sys.argv[2:]))))
