@@ -29,6 +29,8 @@ VENV := .venv/bin
 # The environments with the SageMaker Python SDKs that the client is tested with.
 SDKS := sdk2-first sdk2 sdk3
 WITHOUT_SDKS := --ignore tests/client/sdk2 --ignore tests/client/sdk3
+# Played by itself.
+RELEASE := tests/sandbox/test_release_e2e.py
 SAM := .envs/sam/bin
 # For each source folder to see no more than it may. An inherited PYTHONPATH would let it see more.
 CORE_PATH := layers/core/src
@@ -61,7 +63,7 @@ setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/fu
 ##@ Test and check
 
 .PHONY: test
-test: test-core test-unit test-sdk-unit test-e2e test-sdk test-security ## run all tests
+test: test-core test-unit test-sdk-unit test-e2e test-release test-sdk test-security ## run all tests
 
 .PHONY: test-core
 test-core: .envs/core/.made ## test the decisions with nothing but them installed
@@ -71,14 +73,20 @@ test-core: .envs/core/.made ## test the decisions with nothing but them installe
 test-unit: .venv/.made .envs/sandbox/.made .envs/template/.made ## test all else that is quick: service, functions, client, template
 	$(VENV)/python -m pytest -n $(WORKERS) -m "not e2e" --ignore tests/core $(WITHOUT_SDKS) $(PYTEST)
 
-.PHONY: test-sdk-unit
-test-sdk-unit: $(SDKS:%=.envs/%/.made) ## test the client with each SageMaker Python SDK: the first 2.x, the last, and 3.x
-	for sdk in $(SDKS); do \
-		PYTHONPATH=$(CLIENT_PATH) ".envs/$$sdk/bin/python" -m pytest "tests/client/$${sdk%%-*}" $(PYTEST); done
+.PHONY: test-sdk-unit $(SDKS:%=test-%-unit)
+test-sdk-unit: ## test the client with each SageMaker Python SDK: the first 2.x, the last, and 3.x
+	$(MAKE) --jobs 2 --output-sync $(SDKS:%=test-%-unit)
+$(SDKS:%=test-%-unit): test-%-unit: .envs/%/.made
+	PYTHONPATH=$(CLIENT_PATH) .envs/$*/bin/python -m pytest tests/client/$(firstword $(subst -, ,$*)) $(PYTEST)
 
 .PHONY: test-e2e
 test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made ## test end to end, on sandboxes of its own
-	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile -m e2e --ignore tests/core --ignore tests/e2e/test_sdk.py --ignore tests/security $(WITHOUT_SDKS) $(PYTEST)
+	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile -m e2e --ignore tests/core --ignore tests/e2e/test_sdk.py --ignore $(RELEASE) --ignore tests/security $(WITHOUT_SDKS) $(PYTEST)
+
+# With nothing beside it: functions that start while they are replaced want the machine for themselves.
+.PHONY: test-release
+test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## play a release in short: update under load, roll back, delete
+	$(VENV)/python -m pytest -m e2e $(RELEASE) $(PYTEST)
 
 .PHONY: test-sdk
 test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made) ## test real scripts of boto3 and the SDKs end to end

@@ -66,7 +66,12 @@ def test_the_functions_publish_for_the_stack_and_its_pools(sb: Sandbox, queue: Q
 
 
 def test_the_reconciler_is_missed_until_it_has_run(sb: Sandbox) -> None:
-    eventually(lambda: deployed(sb, "ReconcileMissingAlarm")["StateValue"] == "OK", "the reconciler is not missed")
+    # The first minute in which it ran has to be over.
+    eventually(
+        lambda: deployed(sb, "ReconcileMissingAlarm")["StateValue"] == "OK",
+        "the reconciler is not missed",
+        timeout_s=180,
+    )
 
 
 def test_a_line_that_does_not_move_raises_an_alarm_until_it_does(sb: Sandbox, line_stands: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from tests.security.fuzzing import fuzz
 
 pytestmark = pytest.mark.e2e
 
-SECONDS = 45
+SECONDS = 25
 
 
 def test_no_call_is_answered_with_a_server_error_or_otherwise_than_documented(sb: Sandbox, queue: QueueView):

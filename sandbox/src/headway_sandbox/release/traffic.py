@@ -24,13 +24,13 @@ from headway_sandbox.chaos.run import LOOK_S, POOLS
 from headway_sandbox.errors import SandboxError
 from headway_sandbox.sandbox import Sandbox
 
-READ_S = 0.5
+READ_S = 1.0
 """Between two looks at the queue through the API."""
 
 MINUTE_S = 5.0
 """Between two runs of the reconciler. A schedule starts it once a minute, and training is faster by more than this."""
 
-SUBMIT_S = 1.0
+SUBMIT_S = 2.0
 """Between two submissions, on average."""
 
 MOST_JOBS = 1000
