@@ -73,9 +73,10 @@ test-core: .envs/core/.made ## test the decisions with nothing but them installe
 test-unit: .venv/.made .envs/sandbox/.made .envs/template/.made ## test all else that is quick: service, functions, client, template
 	$(VENV)/python -m pytest -n $(WORKERS) -m "not e2e" --ignore tests/core $(WITHOUT_SDKS) $(PYTEST)
 
-.PHONY: test-sdk-unit $(SDKS:%=test-%-unit)
+.PHONY: test-sdk-unit
 test-sdk-unit: ## test the client with each SageMaker Python SDK: the first 2.x, the last, and 3.x
 	$(MAKE) --jobs 2 --output-sync $(SDKS:%=test-%-unit)
+.PHONY: $(patsubst %, test-%-unit, $(SDKS))
 $(SDKS:%=test-%-unit): test-%-unit: .envs/%/.made
 	PYTHONPATH=$(CLIENT_PATH) .envs/$*/bin/python -m pytest tests/client/$(firstword $(subst -, ,$*)) $(PYTEST)
 
