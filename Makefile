@@ -63,7 +63,7 @@ setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/fu
 ##@ Test and check
 
 .PHONY: test
-test: test-core test-unit test-sdk-unit test-e2e test-release test-sdk test-security ## run all tests
+test: test-core test-unit test-sdk-unit test-e2e test-sdk test-security ## run all tests
 
 .PHONY: test-core
 test-core: .envs/core/.made ## test the decisions with nothing but them installed
