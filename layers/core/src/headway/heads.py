@@ -70,7 +70,13 @@ class Heads:
             self._placed.append((until_ms, charged, 1))
 
     def reserve(
-        self, job: WaitingJob, need: Demand, combination: Combination, available: Demand, gives_way: GivesWay | None
+        self,
+        job: WaitingJob,
+        need: Demand,
+        combination: Combination,
+        available: Demand,
+        gives_way: GivesWay | None,
+        otherwise: Demand,
     ) -> ReservedStart:
         """Reserve the earliest start for a blocked job. Asked only while its combination is not full.
 
@@ -80,15 +86,19 @@ class Heads:
             combination: where it stands in line.
             available: what nobody has a claim on now, or negative where a pool was shrunk below its use.
             gives_way: who may be stopped for it; None if it preempts nobody.
+            otherwise: the part of the need that is kept for it if nobody can tell when it starts.
         """
         if self._backfill:
             not_before_ms = max(self._now_ms, job.not_before_ms)
             changes = [*self._placed, *self._ends(need, gives_way)]
             others = [head for head in self._heads if not head.slack.keys().isdisjoint(need)]
             start = reserve_start(job, need, available, changes, others, not_before_ms)
+            if start.start_ms is None and otherwise != need:
+                start = reserve_start(job, otherwise, available, changes, others, not_before_ms)
         else:
             # Nobody passes: its pools are closed to what is not reserved for others already.
-            start = ReservedStart(job=job, start_ms=None, end_ms=None, need=need, slack=dict.fromkeys(combination, 0))
+            slack = dict.fromkeys(combination, 0)
+            start = ReservedStart(job=job, start_ms=None, end_ms=None, need=otherwise, slack=slack)
         self._heads.append(start)
         for pool in start.slack:
             self._by_pool.setdefault(pool, []).append(start)

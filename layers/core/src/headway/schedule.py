@@ -313,7 +313,8 @@ class _Pass:
         if delayed is not None:
             self.stuck.add(_kind(job))
             start = self._reserve(job, total_need, _combination(job.demand))
-            self._hold(job, partial(self._would_delay, delayed), start)
+            # One that is to start as soon as others have stopped can't tell when that will be.
+            self._hold(job, partial(self._would_delay, delayed), None if owed else start)
             return
         reclaims = self.preemption.reclaims(job, lacking)
         self._place(job, counted, until_ms, starts=False)
@@ -364,9 +365,9 @@ class _Pass:
     def _block_for(self, job: WaitingJob, need: Demand, lacking: Demand) -> None:
         limits = {limited_pool(pool)[0]: count for pool, count in lacking.items() if is_limit(pool)}
         if limits:
-            # A team at its limit holds up its own jobs only.
-            need = {pool: count for pool, count in need.items() if is_limit(pool)}
-            self._reserve(job, need, _combination(need))
+            # A team at its limit holds up its own jobs only, unless it is known when it is below it again.
+            of_limits = {pool: count for pool, count in need.items() if is_limit(pool)}
+            self._reserve(job, need, _combination(of_limits), of_limits)
             holders = tuple(a for a in self.holders.of(limits) if a.team == job.team)
             self._hold(job, partial(reasons.waits_for_limit, job, limits, holders, self.now_ms, self.policy))
             return
@@ -382,7 +383,9 @@ class _Pass:
         why = partial(reasons.waits_for_capacity, job, lacking, holders, start_ms, self.now_ms, self.policy)
         self._hold(job, why, start)
 
-    def _reserve(self, job: WaitingJob, need: Demand, combination: Combination) -> ReservedStart | None:
+    def _reserve(
+        self, job: WaitingJob, need: Demand, combination: Combination, otherwise: Demand | None = None
+    ) -> ReservedStart | None:
         """Reserve a start for a blocked job, if it is among the first of its combination of pools."""
         if self.heads.are_full(combination):
             return None
@@ -393,9 +396,9 @@ class _Pass:
         available = {pool: self.spare.get(pool, 0) + self.unclaimed.get(pool, 0) for pool in need}
         preempts = self.preemption.is_possible_for(job)
         gives_way = self.preemption.gives_way_to(job) if preempts else None
-        start = self.heads.reserve(job, need, combination, available, gives_way)
+        start = self.heads.reserve(job, need, combination, available, gives_way, otherwise or need)
         if preempts and start.start_ms is not None:
-            lacking = shortfall(need, plus(available, self.heads.ended_by(need, start.start_ms)))
+            lacking = shortfall(start.need, plus(available, self.heads.ended_by(start.need, start.start_ms)))
             if lacking:
                 self.heads.count_on(self.preemption.victims(job, lacking), start.start_ms)
         return start

@@ -1,0 +1,73 @@
+"""Reserved starts that were once told and not kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.model import Allocation, Snapshot, WaitingJob
+from headway.policy import Policy, Team
+from tests.core.test_promises import reserved_starts_are_kept
+
+CPU, GPU = "ml.c5.large", "ml.g5.xlarge"
+NOW_MS = 10_000_000
+MINUTE_MS = 60_000
+
+
+def running(name: str, priority: int = 0, *, limit_ms: int | None = None, preemptions: int = 0, team: str = "",
+            preemptible: bool = True, **demand: int) -> Allocation:  # fmt: skip
+    return Allocation(
+        job=name, attempt=name, demand=_pools(demand), priority=priority, since_ms=NOW_MS, entry_time_ms=NOW_MS,
+        limit_ms=limit_ms, preemptions=preemptions, team=team, preemptible=preemptible,
+    )  # fmt: skip
+
+
+def waiting(name: str, priority: int, *, entry_time_ms: int = NOW_MS, limit_ms: int | None = None, team: str = "",
+            **demand: int) -> WaitingJob:  # fmt: skip
+    return WaitingJob(
+        name=name, demand=_pools(demand), priority=priority, entry_time_ms=entry_time_ms, limit_ms=limit_ms, team=team
+    )
+
+
+def _pools(demand: dict[str, int]) -> dict[str, int]:
+    return {{"cpu": CPU, "gpu": GPU}[kind]: count for kind, count in demand.items()}
+
+
+AT_THE_LIMIT = Snapshot(
+    now_ms=NOW_MS,
+    pools={CPU: 4, GPU: 2},
+    allocations=(
+        running("endless", preemptions=1, team="red", cpu=1),
+        running("ends", 2, limit_ms=MINUTE_MS, team="red", cpu=1, gpu=1),
+    ),
+    waiting=(
+        waiting("takes the limit's rest", 0, team="red", gpu=1),
+        waiting("ahead", 2, team="red", cpu=3, gpu=1),
+        waiting("lower", 0, team="red", cpu=1),
+        waiting("behind", 2, team="red", cpu=1),
+    ),
+    policy=Policy(max_preemptions=1, teams={"red": Team(limit={GPU: 2})}),
+)
+
+WHEN_OTHERS_HAVE_STOPPED = Snapshot(
+    now_ms=NOW_MS,
+    pools={CPU: 4, GPU: 9},
+    allocations=(
+        running("a", cpu=1, gpu=1),
+        running("ends", limit_ms=MINUTE_MS, preemptible=False, gpu=1),
+        running("victim", cpu=1, gpu=2),
+        running("b", gpu=1),
+        running("c", cpu=1),
+    ),
+    waiting=(
+        waiting("preemptor", 1, gpu=3),
+        waiting("reserved", 1, gpu=3),
+        waiting("lower", 0, cpu=1),
+        waiting("short", 1, limit_ms=MINUTE_MS, cpu=1, gpu=1),
+        waiting("starts", 1, entry_time_ms=NOW_MS - MINUTE_MS, cpu=1, gpu=3),
+    ),
+)
+
+
+@pytest.mark.parametrize("snapshot", [AT_THE_LIMIT, WHEN_OTHERS_HAVE_STOPPED])
+def test_a_start_is_kept_that_was_told(snapshot: Snapshot) -> None:
+    reserved_starts_are_kept(snapshot)
