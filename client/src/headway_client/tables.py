@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from headway.text import neutralise
-from headway_client.text import shorten
+from headway_client.text import neutralise, shorten
 
 NONE = "-"
 """Stands where there is nothing."""
@@ -39,8 +38,7 @@ _COLOURS = {
 }
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
-# The second four are full-width: some spreadsheets take them for the first.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_FORMULA_STARTS = ("=", "+", "-", "@")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,6 @@ HOLDS = frozenset(
         ReasonCode.WOULD_DELAY,
         ReasonCode.WAITS_BEHIND,
         ReasonCode.BACKS_OFF,
-        ReasonCode.PAUSED,
         ReasonCode.EXCEEDS_POOL,
         ReasonCode.EXCEEDS_LIMIT,
         ReasonCode.UNKNOWN_POOL,

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from headway.capacity import describe
-from headway.text import neutralise
 from headway_service.changes import Change, JobChange, RogueJobChange
 
 MAX_SUBJECT_CHARS = 100
@@ -40,8 +39,7 @@ def message_of(change: Change) -> Message:
     ]
     return Message(
         subject=f"{change.code}: {change.subject}"[:MAX_SUBJECT_CHARS],
-        # A reason from before they were made so may hold line breaks, and so tell of what did not happen.
-        text="\n".join(map(neutralise, lines)) + "\n",
+        text="\n".join(lines) + "\n",
         attributes=dict(_attributes(change)),
     )
 
