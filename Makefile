@@ -29,6 +29,8 @@ VENV := .venv/bin
 # The environments with the SageMaker Python SDKs that the client is tested with.
 SDKS := sdk2-first sdk2 sdk3
 WITHOUT_SDKS := --ignore tests/client/sdk2 --ignore tests/client/sdk3
+# Played by itself.
+RELEASE := tests/sandbox/test_release_e2e.py
 SAM := .envs/sam/bin
 # For each source folder to see no more than it may. An inherited PYTHONPATH would let it see more.
 CORE_PATH := layers/core/src
@@ -56,33 +58,54 @@ demo-guardrails: .venv/.made .envs/sandbox/.made .envs/sam/.made ## play what th
 	$(VENV)/python -m headway_sandbox.guardrails_demo
 
 .PHONY: setup
-setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made) ## make all environments
+setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made .envs/template/.made $(SDKS:%=.envs/%/.made) ## make all environments
 
 ##@ Test and check
 
 .PHONY: test
-test: test-core test-unit test-sdk-unit test-e2e test-sdk ## run all tests
+test: test-core test-unit test-sdk-unit test-e2e test-sdk test-security ## run all tests
 
 .PHONY: test-core
 test-core: .envs/core/.made ## test the decisions with nothing but them installed
 	PYTHONPATH=$(CORE_PATH) .envs/core/bin/python -m pytest -n $(WORKERS) tests/core $(PYTEST)
 
 .PHONY: test-unit
-test-unit: .venv/.made .envs/sandbox/.made ## test all else that is quick: service, functions, client, template
+test-unit: .venv/.made .envs/sandbox/.made .envs/template/.made ## test all else that is quick: service, functions, client, template
 	$(VENV)/python -m pytest -n $(WORKERS) -m "not e2e" --ignore tests/core $(WITHOUT_SDKS) $(PYTEST)
 
 .PHONY: test-sdk-unit
-test-sdk-unit: $(SDKS:%=.envs/%/.made) ## test the client with each SageMaker Python SDK: the first 2.x, the last, and 3.x
-	for sdk in $(SDKS); do \
-		PYTHONPATH=$(CLIENT_PATH) ".envs/$$sdk/bin/python" -m pytest "tests/client/$${sdk%%-*}" $(PYTEST); done
+test-sdk-unit: ## test the client with each SageMaker Python SDK: the first 2.x, the last, and 3.x
+	$(MAKE) --jobs 2 --output-sync $(SDKS:%=test-%-unit)
+.PHONY: $(patsubst %, test-%-unit, $(SDKS))
+$(SDKS:%=test-%-unit): test-%-unit: .envs/%/.made
+	PYTHONPATH=$(CLIENT_PATH) .envs/$*/bin/python -m pytest tests/client/$(firstword $(subst -, ,$*)) $(PYTEST)
 
 .PHONY: test-e2e
 test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made ## test end to end, on sandboxes of its own
-	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile -m e2e --ignore tests/core --ignore tests/e2e/test_sdk.py $(WITHOUT_SDKS) $(PYTEST)
+	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile -m e2e --ignore tests/core --ignore tests/e2e/test_sdk.py --ignore $(RELEASE) --ignore tests/security $(WITHOUT_SDKS) $(PYTEST)
+
+# With nothing beside it: functions that start while they are replaced want the machine for themselves.
+.PHONY: test-release
+test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## play a release in short: update under load, roll back, delete
+	$(VENV)/python -m pytest -m e2e $(RELEASE) $(PYTEST)
 
 .PHONY: test-sdk
 test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made) ## test real scripts of boto3 and the SDKs end to end
 	$(VENV)/python -m pytest tests/e2e/test_sdk.py $(PYTEST)
+
+# The last of all tests, as it proves by what the others have left too.
+.PHONY: test-security
+test-security: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made ## test permissions, limits and secrets on a sandbox, and prove the functions' policies
+	$(VENV)/python -m pytest -m e2e tests/security $(PYTEST)
+	$(MAKE) iam-proof
+
+.PHONY: fuzz
+fuzz: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made ## call the API on a sandbox with all that its document allows and forbids, for SECONDS; SEED draws it
+	$(VENV)/python -m tests.security.fuzzing --seconds $(or $(SECONDS),300) $(if $(SEED),--seed $(SEED))
+
+.PHONY: iam-proof
+iam-proof: .venv/.made .envs/sandbox/.made ## compare the functions' policies with what the runs in build/calls asked of AWS
+	$(VENV)/python -m headway_sandbox.iam_proof
 
 .PHONY: sim
 sim: .venv/.made ## play real traces through the decisions and check the figures; TRACES names the traces' folder
@@ -114,9 +137,11 @@ check-code: .venv/.made ## lint, formatting and types
 	$(VENV)/mypy
 
 .PHONY: check-template
-check-template: .envs/sam/.made ## sam validate --lint and cfn-lint
+check-template: .envs/sam/.made .envs/sandbox/.made .envs/template/.made ## sam validate --lint, cfn-lint, checkov and cfn-guard
 	$(WITH_REGION) $(SAM)/sam validate --lint
-	$(SAM)/cfn-lint template.yaml
+	$(SAM)/cfn-lint template.yaml deploy/key.yaml deploy/network.yaml
+	.envs/template/bin/checkov --config-file deploy/checkov.yaml
+	$(WITH_REGION) PYTHONPATH=sandbox/src .envs/sandbox/bin/python -m tests.template.guarded | .envs/template/bin/python -m tests.template.guard
 
 .PHONY: format
 format: .venv/.made ## format the code and mend what lint can mend
@@ -140,18 +165,44 @@ bench-schedule: .venv/.made ## time the decision alone with up to 100,000 waitin
 bench-help: .venv/.made ## time headway --help beside an interpreter that does nothing; BENCH="--runs 50"
 	$(VENV)/python bench/help_speed.py $(BENCH)
 
+.PHONY: bench-cost
+bench-cost: .venv/.made ## count what an idle queue and 1,000 jobs use, and price it; writes docs/cost.md; BENCH=--print writes nothing
+	$(VENV)/python -m bench.cost $(BENCH)
+
 ##@ Build and deploy
 
 .PHONY: build
 build: .envs/sam/.made ## build what is deployed, for Lambda on arm64
-	HEADWAY_LAYER_PYTHON="$(CURDIR)/$(SAM)/python" $(WITH_REGION) $(SAM)/sam build
-	@du -sh .aws-sam/build/*/
+	HEADWAY_LAYER_PYTHON="$(abspath $(SAM))/python" $(WITH_REGION) $(SAM)/sam build
+	@$(SAM)/python -m deploy.contents .aws-sam/build
+	@$(SAM)/python -m deploy.archives .aws-sam/build
+
+.PHONY: reproducible
+reproducible: build ## build a second time, elsewhere, and compare the archives' bytes
+	$(SAM)/python -m deploy.reproducible
+
+.PHONY: sbom
+sbom: build .venv/.made .envs/audit/.made ## write build/sbom/*.json: what is deployed, and what the client needs
+	$(VENV)/python -m deploy.sbom build/sbom
+	.envs/audit/bin/python -m deploy.valid_sbom build/sbom/*.json
+
+.PHONY: audit
+audit: .envs/audit/.made ## ask a database of vulnerabilities about PINS; exit 1 if it knows one, 3 if it was not reached
+	.envs/audit/bin/python -m deploy.audit $(or $(PINS),layers/dependencies/requirements.txt)
 
 .PHONY: deploy
 deploy: build ## deploy to AWS; ENV=dev or prod, GUIDED=1 asks for the account's own parameters
 	@if [[ -n "$(GUIDED)" && ! -e samconfig.local.toml ]]; then cp samconfig.toml samconfig.local.toml; fi
-	config=samconfig.toml; if [[ -e samconfig.local.toml ]]; then config=samconfig.local.toml; fi; \
-		$(SAM)/sam deploy --config-file "$(CURDIR)/$$config" --config-env $(ENV) $(if $(GUIDED),--guided)
+	@config=samconfig.toml; if [[ -e samconfig.local.toml ]]; then config=samconfig.local.toml; fi; \
+		how=(--config-file "$(CURDIR)/$$config" --config-env $(ENV)); \
+		$(SAM)/sam deploy "$${how[@]}" --no-execute-changeset $(if $(GUIDED),--guided); \
+		$(SAM)/python -m deploy.guard check "$$config" $(ENV) $(if $(REPLACE),--replace $(REPLACE)); \
+		$(SAM)/sam deploy "$${how[@]}"; \
+		$(SAM)/python -m deploy.guard protect "$$config" $(ENV)
+
+.PHONY: deploy-sandbox
+deploy-sandbox: .venv/.made .envs/sandbox/.made .envs/sam/.made ## play a release on this machine: deploy, update under load, roll back, delete; OLD=a commit to update from
+	$(VENV)/python -m headway_sandbox.release $(if $(OLD),--old $(OLD))
 
 ##@ Keep
 
@@ -163,6 +214,9 @@ lock: .envs/uv/.made ## pin anew what the .in files name; UPGRADE=1 takes the ne
 	$(call compile,requirements/core)
 	$(call compile,requirements/sandbox)
 	$(call compile,requirements/sam)
+	$(call compile,requirements/fuzz)
+	$(call compile,requirements/template)
+	$(call compile,requirements/audit)
 	$(call compile,requirements/sdk2-first)
 	$(call compile,requirements/sdk2)
 	$(call compile,requirements/sdk3)

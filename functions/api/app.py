@@ -8,18 +8,34 @@ from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response, content_types
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
+from aws_lambda_powertools.event_handler.middlewares.openapi_validation import OpenAPIRequestValidationMiddleware
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
+from aws_lambda_powertools.logging import correlation_paths
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from headway_service import __version__
+from headway_service.body import document_in
 from headway_service.documents import error_document
 from headway_service.errors import Busy, FieldError, InvalidRequest, JobNotFound, RequestError
 from headway_service.log import logger
+from headway_service.refusals import job_in, log_refusal
 from headway_service.routes.calls import VERSION_HEADER
 from headway_service.routes.everything import ROUTERS
+from headway_service.routes.given import SUBMITTED
 from headway_service.wiring import Services
 
+
+class _Validation(OpenAPIRequestValidationMiddleware):
+    """Powertools' own, but for bodies: it takes forms for JSON, and what Python's decoder takes beyond JSON."""
+
+    def _get_body(self, app: Any) -> Any:
+        event = app.current_event
+        return document_in(event.headers.get("content-type", ""), event.decoded_body)
+
+
 app = APIGatewayRestResolver(enable_validation=True)
+# There is no other way to put one in the place of Powertools' own, whose constructor has no types.
+app._request_validation_middleware = _Validation()  # type: ignore[no-untyped-call]  # noqa: SLF001
 for router in ROUTERS:
     app.include_router(router)
 services = Services.from_environment()
@@ -27,8 +43,10 @@ services = Services.from_environment()
 
 def _answer(error: RequestError) -> Response[str]:
     headers = {"Retry-After": "1"} if isinstance(error, Busy) else {}
-    # The names of fields only: a message may quote a value, and values may be secrets.
-    logger.info("refused", extra={"code": error.code, "fields": [each.field for each in error.fields]})
+    event = app.current_event
+    caller = event.request_context.identity.user_arn or ""
+    job = job_in(event.path) or app.context.get(SUBMITTED)
+    log_refusal(error, caller=caller, call=f"{event.http_method} {event.path}", job=job)
     return Response(
         status_code=error.status,
         content_type=content_types.APPLICATION_JSON,
@@ -77,7 +95,7 @@ def _fail(_: Exception) -> Response[str]:
     )
 
 
-@logger.inject_lambda_context(clear_state=True)
+@logger.inject_lambda_context(clear_state=True, correlation_id_path=correlation_paths.API_GATEWAY_REST)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answer one request."""
     # A new one: routers hand on what they hold of the invocation that another instance of this module is in.

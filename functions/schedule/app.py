@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from aws_lambda_powertools import Metrics
-from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from headway_service import figures
 from headway_service.log import logger
+from headway_service.meter import record
 from headway_service.wiring import Services
 
-metrics = Metrics()
 services = Services.from_environment()
 
 
 @logger.inject_lambda_context(clear_state=True)
-@metrics.log_metrics
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """Run one tick for a batch of wake-ups, however many they are: a tick does all there is to do.
 
@@ -24,12 +22,16 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
     message group of the queue, until the visibility timeout passes; the next wake-up, at the latest after a
     minute, does the same work anyway.
     """
-    metrics.add_metric(name="TickFailed", unit=MetricUnit.Count, value=0)
     try:
         report = services.tick(context.get_remaining_time_in_millis())
     except Exception:  # noqa: BLE001 - whatever went wrong, the queue must not stall on it
         logger.exception("the tick failed", extra={"wakeups": len(event.get("Records", []))})
-        metrics.add_metric(name="TickFailed", unit=MetricUnit.Count, value=1)
+        record([figures.TICK_FAILED.of(1)])
         return
-    metrics.add_metric(name="Started", unit=MetricUnit.Count, value=len(report.started))
-    metrics.add_metric(name="Preempted", unit=MetricUnit.Count, value=len(report.preempted))
+    record(
+        [
+            figures.TICK_FAILED.of(0),
+            figures.STARTED.of(len(report.started)),
+            figures.PREEMPTED.of(len(report.preempted)),
+        ]
+    )

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from aws_lambda_powertools import Metrics
-from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from headway_service import figures
 from headway_service.log import logger
+from headway_service.meter import record
 from headway_service.wiring import Services
 
-metrics = Metrics()
 services = Services.from_environment()
 
 
 @logger.inject_lambda_context(clear_state=True)
-@metrics.log_metrics
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Tell of a batch of the table's stream.
 
@@ -24,6 +22,6 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     (source: its developer guide, "Configuring partial batch response with DynamoDB and Lambda").
     """
     told = services.teller.tell(event["Records"])
-    metrics.add_metric(name="Untold", unit=MetricUnit.Count, value=told.untold)
+    record([figures.UNTOLD.of(told.untold)])
     failures = [] if told.failed_from is None else [{"itemIdentifier": told.failed_from}]
     return {"batchItemFailures": failures}

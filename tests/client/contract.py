@@ -22,6 +22,9 @@ class Queue:
         self.jobs: dict[str, dict[str, Any]] = {}
         self.settings: dict[str, Any] = {"pools": {"ml.p5.48xlarge": {"size": 2}}}
         self.version = 1
+        #: By pool: its pause, and what is in use there other than usual.
+        self.pauses: dict[str, dict[str, Any]] = {}
+        self.uses: dict[str, dict[str, Any]] = {}
         self.page_size = 100
         self.rogues: list[dict[str, Any]] = []
         self.more_rogues = False
@@ -76,6 +79,16 @@ class Queue:
                 return self._submit_batch(document, key)
             case ("POST", ["jobs", name, ("hold" | "release") as action]):
                 return self._hold(name, held=action == "hold")
+            case ("POST", ["pools", pool, ("pause" | "drain" | "resume") as action]):
+                return self._on_pool(pool, action, document)
+            case ("PATCH", ["pools", pool]):
+                if pool in self.settings["pools"]:
+                    self.settings["pools"][pool]["size"] = document["size"]
+                return self._on_pool(pool, "", document)
+            case ("POST", [("pause" | "resume") as action]):
+                for pool in self.settings["pools"]:
+                    self._on_pool(pool, action, document, everything=True)
+                return 200, self._use()
             case ("GET", ["version"]):
                 return 200, {"version": self.server_version, "api": 1}
             case _:
@@ -232,6 +245,18 @@ class Queue:
     def _use(self) -> dict[str, Any]:
         return {"pools": [self.pool(name) for name in sorted(self.settings["pools"])]}
 
+    def _on_pool(self, name: str, action: str, document: dict[str, Any], *, everything: bool = False) -> Reply:
+        if name not in self.settings["pools"]:
+            return problem(404, "PoolNotFound", f"There is no pool {name}; there are: ml.p5.48xlarge.")
+        if action == "resume":
+            self.pauses.pop(name, None)
+        elif action:
+            self.pauses[name] = {
+                "everything": everything, "by": "user/ada", "since": "2026-01-02T03:04:05.678Z",
+                "reason": document["reason"], "stops": document.get("stop", False),
+            }  # fmt: skip
+        return 200, self.pool(name)
+
     def _bypassing(self) -> dict[str, Any]:
         return {"rogueJobs": self.rogues, "more": self.more_rogues}
 
@@ -239,7 +264,7 @@ class Queue:
         size = self.settings["pools"][name]["size"]
         return {
             "pool": name, "size": size, "allocated": 1, "stopping": 1, "reserved": 0, "rogue": 1,
-            "free": size - 2, "waiting": 7,
+            "free": size - 2, "waiting": 7, "pause": self.pauses.get(name), **self.uses.get(name, {}),
         }  # fmt: skip
 
     def bypass(self, name: str, **changes: Any) -> dict[str, Any]:

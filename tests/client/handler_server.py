@@ -61,6 +61,7 @@ def _event(method: str, target: str, headers: dict[str, str], body: bytes) -> di
         "pathParameters": {"proxy": unquote(path).strip("/")},
         "stageVariables": None,
         "requestContext": {
+            "accountId": "123456789012",
             "identity": {"userArn": "arn:aws:iam::123456789012:user/ada", "sourceIp": "127.0.0.1"},
             "httpMethod": method,
             "path": STAGE + unquote(path),

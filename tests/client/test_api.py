@@ -427,6 +427,16 @@ def test_changes_are_tried_out(api: HeadwayApi, server: ContractServer):
     assert json.loads(server.received[0].body) == {"changes": changes}
 
 
+def test_who_is_not_allowed_something_by_the_queue_is_told_so_in_its_own_words(api: HeadwayApi, server: ContractServer):
+    sentence = "user/bob may not stop `job1`: only its owner (user/ada) may"
+    refusal = {"error": {"code": "NotAllowed", "message": sentence, "fields": []}, "requestId": "r1"}
+    server.fail(Fault(status=403, body=json.dumps(refusal).encode()))
+
+    with pytest.raises(NotAllowedError) as caught:
+        api.stop_job("job1")
+    assert (str(caught.value), caught.value.code, caught.value.exit_code) == (sentence, "NotAllowed", 6)
+
+
 # ------------------------------------------------------------------------------------------------------- old servers
 
 

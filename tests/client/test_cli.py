@@ -53,6 +53,7 @@ EXIT_CODES: list[tuple[Fault, int, str]] = [
     (answers(404, error={"code": "JobNotFound", "message": "There is no job x."}), 4, "There is no job x."),
     (answers(409, error={"code": "JobEnded", "message": "x has ended."}), 5, "x has ended."),
     (answers(403, message="Forbidden"), 6, "HEADWAY_API_ID"),
+    (answers(403, error={"code": "NotAllowed", "message": "Ask user/ada."}), 6, "Ask user/ada."),
     (answers(401, message="Unauthorized"), 6, "execute-api:Invoke"),
     (Fault(drop=True), 6, "no connection"),
     (answers(404, message="Not Found"), 6, "stage"),

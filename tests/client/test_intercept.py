@@ -226,6 +226,19 @@ def test_a_waiter_sees_a_queued_job_through_to_its_end(client: Any, server: Cont
     assert aws.calls == ["DescribeTrainingJob job1"] * 2
 
 
+def test_what_is_withheld_is_left_out_of_the_description_which_says_so(client: Any, server: ContractServer):
+    client.create_training_job(**request("job1", HyperParameters={"lr": "1"}, Environment={"A": "b"}))
+    job = server.queue.jobs["job1"]
+    job["withheld"] = ["Environment", "HyperParameters"]
+    job["request"] = {name: value for name, value in job["request"].items() if name not in job["withheld"]}
+
+    described = client.describe_training_job(TrainingJobName="job1")
+
+    assert not {"Environment", "HyperParameters"} & set(described)
+    message = described["SecondaryStatusTransitions"][-1]["StatusMessage"]
+    assert message.endswith(" (Environment and HyperParameters withheld from you)")
+
+
 def test_a_running_job_is_described_by_sagemaker_under_its_own_name(client: Any, server: ContractServer, aws: AwsStub):
     server.queue.add(
         "job1",

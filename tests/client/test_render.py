@@ -117,6 +117,13 @@ def test_nothing_that_others_wrote_reaches_the_terminal_raw():
         assert "\nnext" not in text
 
 
+def test_a_jobs_sheet_tells_what_is_withheld_and_nothing_if_nothing_is():
+    withheld = JobDetails.from_document(details_document(withheld=["Environment", "HyperParameters"]))
+    assert "Withheld  Environment and HyperParameters of the request" in render.job_sheet(withheld).splitlines()
+    for document in (details_document(withheld=[]), details_document()):
+        assert "Withheld" not in render.job_sheet(JobDetails.from_document(document))
+
+
 def test_a_jobs_sheet_tells_attempts_and_history_in_order():
     preempted = {"code": "Preempted", "message": "Made room for job9."}
     document = details_document(

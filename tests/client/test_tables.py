@@ -26,6 +26,7 @@ class Terminal(io.StringIO):
         ("+cmd", "'+cmd"),
         ("-cmd", "'-cmd"),
         ("@SUM(A1)", "'@SUM(A1)"),
+        ("\uff1d1+1", "'\uff1d1+1"),
         ("\t=1", "' =1"),
         ('"=1', "'\"=1"),
         ("a\nb", "a b"),

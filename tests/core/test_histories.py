@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from headway.model import Snapshot, WaitingJob
-from headway.policy import Policy
+from headway.model import Allocation, Snapshot, WaitingJob
+from headway.policy import Policy, Team
 from headway.schedule import schedule
 from headway.verify import verify
 from tests.core import test_promises as promises
@@ -119,8 +119,32 @@ def test_every_moment_of_a_history_keeps_the_promises(history: History) -> None:
     every_moment_keeps_the_promises(history)
 
 
+def _of_red(name: str, pool: str, priority: int, freed_for: str | None = None) -> Allocation:
+    return Allocation(
+        job=name, attempt=name, demand={pool: 1}, priority=priority, since_ms=0, team="red",
+        stopping=freed_for is not None, freed_for=freed_for, freed={pool: 1} if freed_for else None,
+    )  # fmt: skip
+
+
+CPU, GPU = POOLS
+
+RECLAIMS_HERE_AND_BORROWS_THERE = Snapshot(
+    now_ms=10 * STEP_MS,
+    pools={CPU: 2, GPU: 2},
+    allocations=(_of_red("r0", GPU, 1, "w0"), _of_red("r1", GPU, 0, "w3"), _of_red("r2", CPU, 0)),
+    waiting=(
+        WaitingJob(name="w0", demand={GPU: 1}, priority=0, entry_time_ms=0, team="red"),
+        WaitingJob(name="w3", demand={CPU: 1, GPU: 1}, priority=0, entry_time_ms=0, team="red"),
+        WaitingJob(name="w4", demand={CPU: 1, GPU: 2}, priority=0, entry_time_ms=0, team="blue"),
+    ),
+    policy=Policy(teams={"blue": Team(guaranteed={GPU: 2})}),
+)
+"""What ``w4`` takes by right of what its team is guaranteed, ``r0`` takes back, as both borrow and it ranks higher."""
+
+
 @settings(max_examples=60)
 @given(snapshots())
+@example(RECLAIMS_HERE_AND_BORROWS_THERE)
 def test_jobs_do_not_preempt_each_other_back_and_forth(snapshot: Snapshot) -> None:
     preemption_comes_to_an_end(snapshot)
 

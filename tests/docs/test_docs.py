@@ -28,6 +28,7 @@ from headway_service.letters import LetterQueue, content_of
 from headway_service.ports import DeadLetter
 from headway_service.records import ReasonRecord, RogueRecord
 from headway_service.routes.foresight import Changes
+from tests.service.world import ROOT as CALLER
 from tests.service.world import World, on, request
 
 ROOT = Path(__file__).parents[2]
@@ -100,7 +101,7 @@ def keys(document: Any) -> set[str]:
 
 
 def test_the_documents_of_the_api_page_have_the_fields_that_are_answered() -> None:
-    job, _, _, _, _, _, _, rogue, letter, refusal, document = (
+    job, _, _, _, _, _, _, _, rogue, letter, refusal, document = (
         json.loads(text) for text in blocks("docs/api.md", "json")
     )
     seen = World().submit("a")
@@ -116,12 +117,13 @@ def test_the_documents_of_the_api_page_have_the_fields_that_are_answered() -> No
     assert keys(letter) == keys(letter_document(read))
     wrong = request("a", RoleArn=None, ResourceConfig=on(0))
     with pytest.raises(errors.InvalidRequest) as raised:
-        admission.admit(wrong, configuration.validate(document))
+        admission.admit(wrong, configuration.validate(document), CALLER)
     assert refusal == error_document(raised.value, refusal["requestId"])
 
 
 EXAMPLES = [
     answers.Job,
+    answers.Pool,
     answers.BatchResults,
     answers.DryRun,
     answers.Explanation,
@@ -152,7 +154,8 @@ def test_the_page_names_every_field_of_a_pool_and_of_a_redrive_and_every_error_c
 
 def test_the_job_of_the_quickstart_is_one_that_the_queue_takes() -> None:
     (text,) = blocks("docs/quickstart.md", "json")
-    admitted = admission.admit(json.loads(text), configuration.validate({"pools": {"ml.p5.48xlarge": {"size": 2}}}))
+    pools = configuration.validate({"pools": {"ml.p5.48xlarge": {"size": 2}}})
+    admitted = admission.admit(json.loads(text), pools, CALLER)
     assert admitted.name == "first"
 
 

@@ -1,7 +1,9 @@
-"""Who may do what is decided by IAM, before any function runs."""
+"""Who may do what: IAM decides which calls, before any function runs, and the queue which jobs."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import requests
 
 from headway_sandbox.sandbox import Sandbox
 from tests.e2e.command_line import CommandLine
+from tests.e2e.conftest import DOCUMENT
 from tests.e2e.queue_view import QueueView
 
 pytestmark = pytest.mark.e2e
@@ -56,3 +59,82 @@ def test_what_is_not_signed_is_refused(sb: Sandbox, queue: QueueView, method: st
     assert answer.status_code == 403
     assert "error" not in answer.json(), "a function has answered"
     assert queue.jobs() == {}
+
+
+# ------------------------------------------------------------------------------------- people, as docs/access.md has it
+
+SECRET = "hunter2"
+PEOPLE = {"ada": "UserPolicy", "bob": "UserPolicy", "lea": "LeadPolicy", "adam": "AdminPolicy", "stranger": None}
+"""Users, and the managed policy of the stack that each has."""
+
+
+@pytest.fixture
+def person(sb: Sandbox, queue: QueueView, tmp_path: Path) -> Iterator[Callable[[str], CommandLine]]:
+    """The command lines of people under a configuration that knows them."""
+    formation = sb.client("cloudformation")
+    (stack,) = formation.describe_stacks(StackName=sb.info.stack)["Stacks"]
+    outputs = {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
+
+    def command_line(name: str) -> CommandLine:
+        folder = tmp_path / name
+        folder.mkdir()
+        policy = PEOPLE[name]
+        return CommandLine(sb, folder, keys=sb.make_user(name, policy and outputs[f"{policy}Arn"]))
+
+    everybody = {name: command_line(name) for name in PEOPLE}
+    role = sb.info.role_arn
+    queue.api.put_config(
+        {
+            **DOCUMENT,
+            "teams": {"research": {"members": ["user/ada"], "leads": ["user/lea"], "maxPriority": 10}, "open": {}},
+            "access": {
+                "admins": ["user/adam"],
+                "details": "owner",
+                "trainingRoles": [{"roles": [role], "callers": ["user/ada"], "teams": ["research"]}],
+            },
+        }
+    )
+    yield everybody.__getitem__
+    queue.empty()
+    queue.api.put_config(DOCUMENT)
+
+
+def test_a_user_a_lead_an_administrator_and_a_stranger_do_what_is_theirs(
+    queue: QueueView, person: Callable[[str], CommandLine]
+):
+    name = f"{queue.prefix}job"
+    asked = queue.request("job", HyperParameters={"token": SECRET})
+    person("ada")("submit", "-", stdin=asked)
+    job = queue.job("job")
+    assert (job.team, job.owner) == ("research", f"arn:aws:iam::{queue.sandbox.info.role_arn.split(':')[4]}:user/ada")
+    queue.wait_until_training("job")
+
+    # What the function refuses, it says in its own words.
+    refusals = {
+        ("stop", name): f"user/bob may not stop `{name}`: only its owner (user/ada), a lead of the team research or an",
+        ("submit", "-"): "which your jobs of the team open may not run with",
+    }
+    for command, words in refusals.items():
+        stdin = queue.request("other", Tags=[{"Key": "team", "Value": "open"}]) if command[0] == "submit" else ""
+        outcome = person("bob")(*command, stdin=stdin, expect=6)
+        assert words in outcome.err
+        assert "execute-api" not in outcome.err
+    theirs = person("bob")("show", name, "-o", "json")
+    assert theirs.document["withheld"] == ["Environment", "HyperParameters"]
+    assert SECRET not in theirs.out
+    assert SECRET in json.dumps(person("ada")("show", name, "-o", "json").document["request"])
+
+    # What IAM refuses, no function hears of.
+    for who, denied in (
+        ("ada", ["priority", name, "5"]),
+        ("lea", ["config", "set", "-"]),
+        ("lea", ["dlq", "show"]),
+        ("stranger", ["queue"]),
+    ):
+        assert "execute-api" in person(who)(*denied, stdin="{}" if "set" in denied else "", expect=6).err
+
+    person("lea")("priority", name, "7")
+    assert queue.job("job").priority == 7
+    assert "from 0 to 10 for the team research" in person("adam")("priority", name, "11", expect=3).err
+    person("adam")("dlq", "show")
+    person("adam")("stop", name)

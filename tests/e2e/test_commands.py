@@ -52,6 +52,7 @@ def test_a_user_submits_looks_changes_and_stops(sb: Sandbox, queue: QueueView):
     (pool,) = cli("capacity", "-o", "json").document["pools"]
     assert pool == {
         "pool": P5, "size": 2, "allocated": 2, "stopping": 0, "reserved": 0, "rogue": 0, "free": 0, "waiting": 2,
+        "pause": None,
     }  # fmt: skip
     assert cli("capacity").out.splitlines()[2].split() == [P5, "2", "2", "0", "0", "0", "0", "2"]
 

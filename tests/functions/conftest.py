@@ -70,10 +70,14 @@ class Functions:
         raw: str | None = None,
         query: Mapping[str, list[str]] | None = None,
         headers: Mapping[str, str] | None = None,
+        caller: str | None = "user/ada",
     ) -> tuple[int, dict[str, Any]]:
-        """Call the API's handler as API Gateway would."""
+        """Call the API's handler as API Gateway would, as that principal of the account; as nobody with None."""
         content = raw if raw is not None else (None if body is None else json.dumps(body))
-        answer = self.invoke("api", http_event(method, path, content, query, headers))
+        payload = http_event(method, path, content, query, headers)
+        arn = caller and f"arn:aws:iam::{payload['requestContext']['accountId']}:{caller}"
+        payload["requestContext"]["identity"]["userArn"] = arn
+        answer = self.invoke("api", payload)
         assert answer["multiValueHeaders"]["Content-Type"] == ["application/json"]
         published.check(method, path, answer["statusCode"], answer["body"])
         return answer["statusCode"], json.loads(answer["body"])
@@ -92,7 +96,6 @@ class Functions:
 def deployed() -> Iterator[Functions]:
     with pytest.MonkeyPatch.context() as environment, mock_aws():
         environment.setenv("AWS_DEFAULT_REGION", REGION)
-        environment.setenv("POWERTOOLS_METRICS_NAMESPACE", "Headway")
         environment.setenv("POWERTOOLS_SERVICE_NAME", "headway")
         functions = Functions()
         environment.setenv("HEADWAY_TABLE", "queue")

@@ -25,8 +25,9 @@ def test_without_tags_no_tagging_is_asked_for():
 
 
 def test_a_role_is_passed_to_sagemaker_and_tags_can_be_asked_for():
-    create, _tag, give = permissions("CreateTrainingJob", request(), arn_prefix=PREFIX)
+    create, tag, give = permissions("CreateTrainingJob", request(), arn_prefix=PREFIX)
     assert create.context == {"aws:RequestTag/team": "vision", "aws:TagKeys": ["team"]}
+    assert tag.context == {**create.context, "sagemaker:TaggingAction": "CreateTrainingJob"}
     assert give.context == {"iam:PassedToService": "sagemaker.amazonaws.com"}
 
 
@@ -43,6 +44,13 @@ def test_a_role_is_passed_to_sagemaker_and_tags_can_be_asked_for():
 )
 def test_other_calls_take_one_permission(operation, document, resource):
     assert needed(operation, document) == [(f"sagemaker:{operation}", resource)]
+
+
+def test_tags_put_on_what_is_there_already_are_told_from_those_of_a_request():
+    (tag,) = permissions(
+        "AddTags", {"ResourceArn": f"{PREFIX}a", "Tags": [{"Key": "k", "Value": "v"}]}, arn_prefix=PREFIX
+    )
+    assert tag.context == {"aws:RequestTag/k": "v", "aws:TagKeys": ["k"]}
 
 
 @pytest.mark.parametrize("tags", [None, "x", [5], [{"Key": "k"}]])

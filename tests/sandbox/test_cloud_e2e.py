@@ -161,19 +161,43 @@ def test_every_permission_is_asked_for(sb):
 
 def test_tags_of_request_and_resource_are_conditions(sb):
     marked = {"Null": {"aws:RequestTag/headway:job": "false"}}
-    start = {"Action": ["sagemaker:CreateTrainingJob", "sagemaker:AddTags"], "Resource": "*", "Condition": marked}
+    start = {"Action": "sagemaker:CreateTrainingJob", "Resource": "*", "Condition": marked}
+    creating = {"StringEquals": {"sagemaker:TaggingAction": "CreateTrainingJob"}}
+    mark = {"Action": "sagemaker:AddTags", "Resource": "*", "Condition": {**marked, **creating}}
     stop = {
         "Action": "sagemaker:StopTrainingJob",
         "Resource": "*",
         "Condition": {"Null": {"aws:ResourceTag/headway:job": "false"}},
     }
-    key, secret = sb.make_user("marker", allow(start, stop, {"Action": "iam:PassRole", "Resource": "*"}))
+    key, secret = sb.make_user("marker", allow(start, mark, stop, {"Action": "iam:PassRole", "Resource": "*"}))
     client = sb.client("sagemaker", access_key=key, secret_key=secret)
     sb.client("sagemaker").create_training_job(**request("rogue"))
     assert code_of(lambda: client.create_training_job(**request("unmarked"))) == "AccessDeniedException"
     assert code_of(lambda: client.stop_training_job(TrainingJobName="rogue")) == "AccessDeniedException"
-    client.create_training_job(**request("marked", Tags=[{"Key": "headway:job", "Value": "marked"}]))
+    tags = [{"Key": "headway:job", "Value": "marked"}]
+    arn = client.create_training_job(**request("marked", Tags=tags))["TrainingJobArn"]
+    for name in (arn, arn.replace("marked", "rogue")):
+        assert code_of(partial(client.add_tags, ResourceArn=name, Tags=tags)) == "AccessDeniedException"
     client.stop_training_job(TrainingJobName="marked")
+
+
+def test_the_partition_of_an_item_is_a_condition(sb):
+    root = sb.client("dynamodb")
+    root.create_table(
+        TableName="parts", BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+    )  # fmt: skip
+    limit = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["config"]}}
+    key, secret = sb.make_user("reader", allow({"Action": "dynamodb:*", "Resource": "*", "Condition": limit}))
+    client = sb.client("dynamodb", access_key=key, secret_key=secret)
+    client.get_item(TableName="parts", Key={"pk": {"S": "config"}})
+    client.put_item(TableName="parts", Item={"pk": {"S": "config"}})
+    for call in (
+        partial(client.get_item, Key={"pk": {"S": "job"}}),
+        partial(client.put_item, Item={"pk": {"S": "job"}}),
+    ):
+        assert code_of(partial(call, TableName="parts")) == "AccessDeniedException"
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from headway.rules import tags_in, violations
-from headway_service.admission import MAX_REQUEST_BYTES, admit, as_ruled
+from headway_service import shapes
+from headway_service.admission import MAX_REQUEST_BYTES, admit, as_ruled, review
 from headway_service.configuration import Configuration, validate
 from headway_service.errors import ImpossibleDemand, InvalidRequest, RequestError, RequestTooLarge, RuleViolation
-from tests.service.world import P5, on, request
+from tests.service.world import P5, ROOT, on, request
 
 CONFIGURATION = validate(
     {"pools": {P5: {"size": 2}, "ml.g5.xlarge": {"size": 8}}, "priority": {"default": 3, "maximum": 100}}
@@ -42,7 +43,7 @@ def tagged(*tags: tuple[str, str]) -> dict[str, Any]:
 
 
 def test_an_admitted_request_says_what_it_demands() -> None:
-    admitted = admit(request("a", 7, ResourceConfig=on(2), CheckpointConfig={"S3Uri": "s3://c/x"}), CONFIGURATION)
+    admitted = admit(request("a", 7, ResourceConfig=on(2), CheckpointConfig={"S3Uri": "s3://c/x"}), CONFIGURATION, ROOT)
     assert (admitted.name, dict(admitted.demand), admitted.priority) == ("a", {P5: 2}, 7)
     assert admitted.checkpoints
 
@@ -58,13 +59,16 @@ PRIORITIES: list[tuple[str, dict[str, Any], int]] = [
 
 @pytest.mark.parametrize(("changes", "expected"), [r[1:] for r in PRIORITIES], ids=[r[0] for r in PRIORITIES])
 def test_the_priority_of_a_request(changes: dict[str, Any], expected: int) -> None:
-    assert admit(request("a", **changes), CONFIGURATION).priority == expected
+    assert admit(request("a", **changes), CONFIGURATION, ROOT).priority == expected
 
 
 def test_the_order_of_keys_makes_no_difference_to_the_digest() -> None:
     document = request("a")
-    assert admit(document, CONFIGURATION).digest == admit(dict(reversed(document.items())), CONFIGURATION).digest
-    assert admit(request("a", 1), CONFIGURATION).digest != admit(request("a", 2), CONFIGURATION).digest
+    assert (
+        admit(document, CONFIGURATION, ROOT).digest
+        == admit(dict(reversed(document.items())), CONFIGURATION, ROOT).digest
+    )
+    assert admit(request("a", 1), CONFIGURATION, ROOT).digest != admit(request("a", 2), CONFIGURATION, ROOT).digest
 
 
 REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
@@ -151,7 +155,7 @@ def test_a_bad_request_is_refused_with_the_field_and_what_to_change(
     changes: dict[str, Any], field: str, message: str
 ) -> None:
     with pytest.raises(InvalidRequest) as raised:
-        admit(request("a", **changes), CONFIGURATION)
+        admit(request("a", **changes), CONFIGURATION, ROOT)
     told = {error.field: error.message for error in raised.value.fields}
     assert message in told[field]
 
@@ -159,7 +163,7 @@ def test_a_bad_request_is_refused_with_the_field_and_what_to_change(
 def test_every_wrong_field_is_named_at_once() -> None:
     wrong = request("x" * 70, RoleArn=None, Bogus=1, ResourceConfig=on(0), **tagged(("priority", "high")))
     with pytest.raises(InvalidRequest, match=r"and 4 more") as raised:
-        admit(wrong, CONFIGURATION)
+        admit(wrong, CONFIGURATION, ROOT)
     assert {error.field for error in raised.value.fields} == {
         "TrainingJobName",
         "RoleArn",
@@ -172,7 +176,7 @@ def test_every_wrong_field_is_named_at_once() -> None:
 @pytest.mark.parametrize("body", [None, [], "text", 5], ids=repr)
 def test_a_body_that_is_no_object_is_refused(body: Any) -> None:
     with pytest.raises(InvalidRequest, match="JSON object"):
-        admit(body, CONFIGURATION)
+        admit(body, CONFIGURATION, ROOT)
 
 
 IMPOSSIBLE: list[tuple[str, dict[str, Any], str]] = [
@@ -188,7 +192,7 @@ IMPOSSIBLE: list[tuple[str, dict[str, Any], str]] = [
 @pytest.mark.parametrize(("resources", "message"), [row[1:] for row in IMPOSSIBLE], ids=[row[0] for row in IMPOSSIBLE])
 def test_an_impossible_demand_is_refused_with_what_would_be_possible(resources: dict[str, Any], message: str) -> None:
     with pytest.raises(ImpossibleDemand, match=message.replace(".", r"\.")):
-        admit(request("a", ResourceConfig=resources), CONFIGURATION)
+        admit(request("a", ResourceConfig=resources), CONFIGURATION, ROOT)
 
 
 def test_a_request_of_the_largest_size_is_taken_and_one_byte_more_is_not() -> None:
@@ -198,10 +202,10 @@ def test_a_request_of_the_largest_size_is_taken_and_one_byte_more_is_not() -> No
         document["Environment"] = {f"E{i:03d}": "x" * 512 for i in range(100)}
         return {**document, "ExperimentConfig": {"ExperimentName": "e" * extra}}
 
-    small = len(admit(sized(1), CONFIGURATION).request.encode())
+    small = len(admit(sized(1), CONFIGURATION, ROOT).request.encode())
     assert small < MAX_REQUEST_BYTES
     with pytest.raises(RequestTooLarge, match="move large hyperparameters"):
-        admit(request("a", HyperParameters={f"p{i:03d}": "x" * 4100 for i in range(100)}), CONFIGURATION)
+        admit(request("a", HyperParameters={f"p{i:03d}": "x" * 4100 for i in range(100)}), CONFIGURATION, ROOT)
 
 
 REFUSED_OF_TEAMS: list[tuple[str, dict[str, Any], str, str]] = [
@@ -225,7 +229,7 @@ def test_where_there_are_teams_a_request_has_to_name_one_and_to_keep_to_its_rule
     changes: dict[str, Any], field: str, message: str
 ) -> None:
     with pytest.raises(InvalidRequest) as raised:
-        admit(request("x", **changes), TEAMS)
+        admit(request("x", **changes), TEAMS, ROOT)
     told = {error.field: error.message for error in raised.value.fields}
     assert message in told[field]
 
@@ -248,18 +252,18 @@ ADMITTED_OF_TEAMS: list[tuple[str, dict[str, Any], Any, str, int]] = [
 def test_the_team_of_a_request_and_its_priority(
     changes: dict[str, Any], configuration: Configuration, team: str, priority: int
 ) -> None:
-    admitted = admit(request("x", **changes), configuration)
+    admitted = admit(request("x", **changes), configuration, ROOT)
     assert (admitted.team, admitted.priority) == (team, priority)
 
 
 @pytest.mark.parametrize(("value", "preemptible"), [("true", True), ("false", False), (None, True)])
 def test_a_request_may_say_that_its_job_is_not_preempted(value: str | None, preemptible: bool) -> None:
     tags = [("team", "b")] + ([("headway:preemptible", value)] if value else [])
-    assert admit(request("x", **tagged(*tags)), TEAMS).preemptible is preemptible
+    assert admit(request("x", **tagged(*tags)), TEAMS, ROOT).preemptible is preemptible
 
 
 def test_instance_groups_demand_instances_of_several_pools_and_counts_of_one_type_add_up() -> None:
-    admitted = admit(request("x", **grouped((P5, 1), ("ml.g5.xlarge", 3), (P5, 1))), CONFIGURATION)
+    admitted = admit(request("x", **grouped((P5, 1), ("ml.g5.xlarge", 3), (P5, 1))), CONFIGURATION, ROOT)
     assert dict(admitted.demand) == {P5: 2, "ml.g5.xlarge": 3}
 
 
@@ -295,7 +299,7 @@ def test_a_demand_has_to_fit_every_pool_and_the_limit_of_the_team(
     changes: dict[str, Any], told: dict[str, str]
 ) -> None:
     with pytest.raises(ImpossibleDemand) as raised:
-        admit(request("x", **changes), TEAMS)
+        admit(request("x", **changes), TEAMS, ROOT)
     found = {error.field: error.message for error in raised.value.fields}
     assert found.keys() == told.keys()
     assert all(message in found[field] for field, message in told.items())
@@ -326,7 +330,7 @@ def told_by(refusal: pytest.ExceptionInfo[RequestError]) -> list[tuple[str, str]
 def test_a_request_that_breaks_rules_is_refused_with_every_violation() -> None:
     wrong = request("x", ResourceConfig=on(2), **SPOT, **tagged(("headway:team", "a")))
     with pytest.raises(RuleViolation, match=r"use at most 1 \(rule `small`: ask Ada\) \(and 2 more\)") as raised:
-        admit(wrong, RULES)
+        admit(wrong, RULES, ROOT)
     assert told_by(raised) == [
         ("ResourceConfig.InstanceCount", "asks for 2 instances; use at most 1 (rule `small`: ask Ada)"),
         ("CheckpointConfig", "is missing: add it (rule `spot`)"),
@@ -344,28 +348,28 @@ KEPT: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize("changes", [row[1] for row in KEPT], ids=[row[0] for row in KEPT])
 def test_a_request_that_keeps_the_rules_that_are_for_it_is_admitted(changes: dict[str, Any]) -> None:
-    assert admit(request("x", **changes), RULES).name == "x"
+    assert admit(request("x", **changes), RULES, ROOT).name == "x"
 
 
 def test_rules_are_told_beside_whatever_else_is_wrong() -> None:
     with pytest.raises(InvalidRequest, match=r"^RoleArn is required: add it \(and 1 more\)") as raised:
-        admit(request("x", RoleArn=None), RULES)
+        admit(request("x", RoleArn=None), RULES, ROOT)
     assert [field for field, _ in told_by(raised)] == ["RoleArn", "Tags"]
     with pytest.raises(RuleViolation) as raised_by_rule:
-        admit(request("x", ResourceConfig=on(3)), RULES)
+        admit(request("x", ResourceConfig=on(3)), RULES, ROOT)
     assert [field for field, _ in told_by(raised_by_rule)] == ["Tags", "ResourceConfig.InstanceCount"]
 
 
 def test_a_request_of_the_wrong_shape_is_refused_for_that_and_fails_no_rule_by_accident() -> None:
     with pytest.raises(InvalidRequest) as raised:
-        admit({"TrainingJobName": 1, "Tags": "no", "ResourceConfig": [], "StoppingCondition": 5}, RULES)
+        admit({"TrainingJobName": 1, "Tags": "no", "ResourceConfig": [], "StoppingCondition": 5}, RULES, ROOT)
     assert {"TrainingJobName", "Tags", "ResourceConfig", "StoppingCondition"} <= {each for each, _ in told_by(raised)}
 
 
 def test_no_secret_of_a_request_is_told_with_a_violation() -> None:
     secret: dict[str, Any] = {"HyperParameters": {"token": "hunter2"}, "Environment": {"TOKEN": "hunter2"}}
     with pytest.raises(RuleViolation) as raised:
-        admit(request("x", **secret), RULES)
+        admit(request("x", **secret), RULES, ROOT)
     assert "hunter2" not in f"{raised.value} {told_by(raised)}"
 
 
@@ -400,7 +404,45 @@ LIMITS: list[tuple[str, dict[str, Any], int]] = [
 @pytest.mark.parametrize(("changes", "limit_s"), [row[1:] for row in LIMITS], ids=[row[0] for row in LIMITS])
 def test_how_long_a_job_holds_its_instances_at_most(changes: dict[str, Any], limit_s: int) -> None:
     overhead_s = 1800
-    assert admit(request("x", **changes), CONFIGURATION).limit_ms == (limit_s + overhead_s) * 1000
+    assert admit(request("x", **changes), CONFIGURATION, ROOT).limit_ms == (limit_s + overhead_s) * 1000
+
+
+@pytest.mark.parametrize(
+    ("key", "taken"),
+    [
+        ("Kosten-Stelle_1 ä日本 ٣:/=+@.", True),
+        ("bell\x07", False),
+        ("\x1b[2J", False),
+        ("nul\x00", False),
+        ("line\nbreak", False),
+        ("right\u202eleft", False),
+        ("=1;2", False),
+    ],
+)
+def test_a_tag_holds_what_sagemaker_takes_in_one(key: str, taken: bool) -> None:
+    for tag in ({"Key": key, "Value": "v"}, {"Key": "k", "Value": key}):
+        fields = [error.field for error in review(request("a", Tags=[tag]), CONFIGURATION).invalid]
+        assert bool(fields) is not taken
+        assert all(field.startswith("Tags[0].") for field in fields)
+
+
+@pytest.mark.parametrize(
+    ("condition", "taken"),
+    [
+        ({"MaxRuntimeInSeconds": shapes.MAX_TIME_S}, True),
+        ({"MaxRuntimeInSeconds": shapes.MAX_TIME_S + 1}, False),
+        ({"MaxRuntimeInSeconds": 60, "MaxPendingTimeInSeconds": 2**53}, False),
+    ],
+)
+def test_a_time_that_has_no_date_is_refused(condition: dict[str, Any], taken: bool) -> None:
+    found = review(request("a", StoppingCondition=condition), CONFIGURATION).invalid
+    assert [error.field for error in found] == ([] if taken else [f"StoppingCondition.{list(condition)[-1]}"])
+
+
+def test_a_refusal_quotes_no_more_than_a_line_of_a_wrong_value() -> None:
+    (problem,) = review(request("a", RoleArn=["x" * 100_000]), CONFIGURATION).invalid
+    assert problem.field == "RoleArn"
+    assert len(problem.message) < 300
 
 
 WARM: dict[str, Any] = {"ResourceConfig": {**on(1), "KeepAlivePeriodInSeconds": 600}}
@@ -413,7 +455,7 @@ WARM: dict[str, Any] = {"ResourceConfig": {**on(1), "KeepAlivePeriodInSeconds": 
 )
 def test_a_request_for_a_warm_pool_is_taken_as_it_is(changes: dict[str, Any], expected: bool) -> None:
     wanted = request("a", **changes)
-    admitted = admit(wanted, CONFIGURATION)
+    admitted = admit(wanted, CONFIGURATION, ROOT)
     assert admitted.warm_pool is expected
     assert json.loads(admitted.request) == wanted
 
@@ -421,8 +463,8 @@ def test_a_request_for_a_warm_pool_is_taken_as_it_is(changes: dict[str, Any], ex
 def test_a_warm_pool_is_refused_where_the_configuration_says_so() -> None:
     refusing = validate({"pools": {P5: {"size": 2}}, "warmPools": "refuse"})
     with pytest.raises(InvalidRequest) as raised:
-        admit(request("a", **WARM), refusing)
+        admit(request("a", **WARM), refusing, ROOT)
     (problem,) = raised.value.fields
     assert problem.field == "ResourceConfig.KeepAlivePeriodInSeconds"
     assert problem.message.endswith("(warmPools): remove it")
-    assert not admit(request("a"), refusing).warm_pool
+    assert not admit(request("a"), refusing, ROOT).warm_pool

@@ -10,7 +10,7 @@ from headway_service.batches import BATCH_RESERVE_MS, Taken, submit_all
 from headway_service.desk import Desk
 from headway_service.errors import RequestError
 from headway_service.ports import Wake
-from tests.service.world import DAY_S, World, request
+from tests.service.world import ADA, DAY_S, World, request
 
 
 def desk_of(world: World, wake: Wake) -> Desk:
@@ -21,7 +21,7 @@ def submit(world: World, *requests: object, remaining_ms: int = 20_000) -> list[
     """Each look at the time that remains takes a second of it."""
     left = count(remaining_ms, -1000)
     return submit_all(
-        requests, "arn:me", None, desk=lambda wake: desk_of(world, wake), wake=world.wakes.append,
+        requests, ADA, None, call="POST /job-batches", desk=lambda wake: desk_of(world, wake), wake=world.wakes.append,
         remaining_ms=lambda: next(left),
     )  # fmt: skip
 
@@ -37,7 +37,7 @@ def test_each_is_taken_or_refused_by_itself_and_the_scheduler_is_woken_once() ->
         "c",
     ]
     assert world.wakes == ["submitted 2 in a batch"]
-    assert {world.seen(name).job.owner for name in ("a", "c")} == {"arn:me"}
+    assert {world.seen(name).job.owner for name in ("a", "c")} == {ADA.arn}
 
 
 def test_the_same_request_again_is_the_same_job() -> None:

@@ -14,7 +14,7 @@ from headway_service.changes import Change, JobChange, RogueJobChange, job_chang
 from headway_service.ports import Absent, Equals
 from headway_service.records import JobRecord, ReasonRecord, RogueRecord, Step
 from headway_service.telling import MAX_SENT, change_of
-from tests.service.world import P5, START_S, World
+from tests.service.world import P5, ROOT, START_S, World
 
 SECRET = "hunter2"
 MAX_PUT_EVENTS_BYTES = 256 * 1024
@@ -82,7 +82,7 @@ def test_an_event_tells_what_happened_why_and_what_to_do() -> None:
         "attemptCount": 1,
         "jobs": ["high"],
         "priority": 1,
-        "owner": None,
+        "owner": ROOT.arn,
     }
     assert "so that `high` (priority 9) can start" in preempted["message"]
     assert "starts again by itself" in preempted["remedy"]

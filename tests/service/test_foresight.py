@@ -23,7 +23,7 @@ from headway_service.errors import (
 )
 from headway_service.foresight import Change, SubmitRequest
 from headway_service.memory import MemoryTable
-from tests.service.world import P5, START_S, World, on, request
+from tests.service.world import P5, ROOT, START_S, World, on, request
 
 G5 = "ml.g5.xlarge"
 START_MS = int(START_S * 1000)
@@ -67,8 +67,8 @@ def contents(world: World) -> Any:
 
 def test_a_dry_run_tells_place_reason_and_start_and_changes_nothing(full: World) -> None:
     before = contents(full)
-    told = full.foresight.dry_run(request("mine", 5, StoppingCondition=limited(1)), "arn:me")
-    assert (told.seen.job.job_name, told.seen.job.job_state, told.seen.job.owner) == ("mine", "pending", "arn:me")
+    told = full.foresight.dry_run(request("mine", 5, StoppingCondition=limited(1)), ROOT)
+    assert (told.seen.job.job_name, told.seen.job.job_state, told.seen.job.owner) == ("mine", "pending", ROOT.arn)
     assert told.seen.place == 2
     assert told.seen.reason.code is ReasonCode.WAITS_BEHIND
     # `early` starts when `two` has ended, this one when `early` and `three` have.
@@ -79,12 +79,12 @@ def test_a_dry_run_tells_place_reason_and_start_and_changes_nothing(full: World)
 
 
 def test_a_dry_run_of_a_job_that_fits_starts_now(world: World) -> None:
-    told = world.foresight.dry_run(request("mine"), None)
+    told = world.foresight.dry_run(request("mine"), ROOT)
     assert (told.expected_start_ms, told.seen.reason.code) == (START_MS, ReasonCode.STARTS_NOW)
 
 
 def test_a_dry_run_names_whom_it_would_preempt_and_whom_it_would_delay(full: World) -> None:
-    told = full.foresight.dry_run(request("urgent", 9, ResourceConfig=on(2), StoppingCondition=limited(4)), None)
+    told = full.foresight.dry_run(request("urgent", 9, ResourceConfig=on(2), StoppingCondition=limited(4)), ROOT)
     assert sorted(told.preempts) == ["three", "two"]
     assert told.seen.reason.code is ReasonCode.WAITS_FOR_FREED
     assert told.expected_start_ms == START_MS + STOP_MS
@@ -95,7 +95,7 @@ def test_a_dry_run_names_whom_it_would_preempt_and_whom_it_would_delay(full: Wor
 
 def test_a_dry_run_says_only_whom_the_job_itself_would_preempt(full: World) -> None:
     full.submit("boss", 8, ResourceConfig=on(1))
-    assert full.foresight.dry_run(request("mine", 1), None).preempts == []
+    assert full.foresight.dry_run(request("mine", 1), ROOT).preempts == []
 
 
 REFUSED: list[tuple[str, dict[str, Any], type[RequestError]]] = [
@@ -113,15 +113,15 @@ def test_a_dry_run_refuses_what_a_submission_refuses(changes: dict[str, Any], er
         f'{{"pools": {{"{P5}": {{"size": 2}}}}, "rules": {str(rules).replace(chr(39), chr(34))}}}'
     )
     with pytest.raises(error) as told:
-        world.foresight.dry_run(request("mine", **changes), None)
+        world.foresight.dry_run(request("mine", **changes), ROOT)
     with pytest.raises(error) as real:
-        world.desk.submit(request("mine", **changes), None)
+        world.desk.submit(request("mine", **changes), ROOT)
     assert (str(told.value), told.value.fields) == (str(real.value), real.value.fields)
 
 
 def test_a_dry_run_refuses_a_name_that_is_taken_be_it_by_the_same_request(full: World) -> None:
     with pytest.raises(NameInUse, match="`early`"):
-        full.foresight.dry_run(request("early", 5, StoppingCondition=limited(1)), None)
+        full.foresight.dry_run(request("early", 5, StoppingCondition=limited(1)), ROOT)
 
 
 def test_delays_are_so_many_at_most(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ def test_delays_are_so_many_at_most(full: World, monkeypatch: pytest.MonkeyPatch
         full.submit(f"w{i}", 5, StoppingCondition=limited(1))
     monkeypatch.setattr(foresight, "MAX_DELAYS", 2)
     urgent = request("urgent", 6, ResourceConfig=on(2), StoppingCondition=limited(1))
-    assert [move.job for move in full.foresight.dry_run(urgent, None).delays] == ["early", "w0"]
+    assert [move.job for move in full.foresight.dry_run(urgent, ROOT).delays] == ["early", "w0"]
 
 
 # -------------------------------------------------------------------------------------------------------- explanations
@@ -192,7 +192,7 @@ def test_a_running_job_is_told_when_it_has_ended_at_the_latest(full: World) -> N
 
 
 def test_a_held_job_has_no_expected_start_and_the_note_says_how_it_gets_one(full: World) -> None:
-    full.desk.hold("early", None)
+    full.desk.hold("early", ROOT)
     told = full.foresight.explain("early")
     assert (told.seen.job.held, told.seen.place, told.expected_start_ms, told.ahead) == (True, None, None, ())
     assert told.seen.reason.code is ReasonCode.HELD
@@ -202,14 +202,14 @@ def test_a_held_job_has_no_expected_start_and_the_note_says_how_it_gets_one(full
 
 
 def test_an_ended_job_has_nothing_to_come(full: World) -> None:
-    full.desk.stop("early")
+    full.desk.stop("early", ROOT)
     told = full.foresight.explain("early")
     assert (told.expected_start_ms, told.expected_end_ms, told.ahead, told.pools) == (None, None, (), ())
     assert told.note == "The job has ended."
 
 
 def test_what_one_can_do_is_told_where_the_reason_does_not_say_it(full: World) -> None:
-    full.desk.stop("early")
+    full.desk.stop("early", ROOT)
     full.submit("wrong", 9, Environment={"SANDBOX_OUTCOME": "what SageMaker refuses"})
     full.tick()
     full.pass_time(300)
@@ -232,7 +232,7 @@ def test_a_forecast_tells_waiting_jobs_by_their_start_and_then_by_place(full: Wo
     full.submit("large", 5, ResourceConfig=on(2), StoppingCondition=limited(1))
     full.submit("small", 5, StoppingCondition=limited(0.6))
     full.submit("held", 9)
-    full.desk.hold("held", None)
+    full.desk.hold("held", ROOT)
     told = full.foresight.forecast(None, 100)
     assert [(each.seen.job.job_name, each.seen.place, hours(each.start_ms)) for each in told.jobs] == [
         ("early", 1, 2),
@@ -277,8 +277,8 @@ def test_jobs_behind_those_that_were_looked_at_have_no_start_whatever_runs_free(
     alone = full.foresight.explain("w5")
     assert (alone.expected_start_ms, alone.seen.place, alone.more + len(alone.ahead)) == (None, 7, 8)
     assert [each.job for each in alone.ahead][:3] == ["two", "three", "early"]
-    assert full.foresight.dry_run(request("z-late", 5), None).expected_start_ms is None
-    assert full.foresight.dry_run(request("soon", 6), None).expected_start_ms is not None
+    assert full.foresight.dry_run(request("z-late", 5), ROOT).expected_start_ms is None
+    assert full.foresight.dry_run(request("soon", 6), ROOT).expected_start_ms is not None
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_long_lines_share_what_short_ones_leave(lengths: list[int], share: int) 
 
 def test_what_if_a_pool_grew(full: World) -> None:
     before = contents(full)
-    told = full.foresight.what_if([Resize(pool=P5, size=3)], None)
+    told = full.foresight.what_if([Resize(pool=P5, size=3)], ROOT)
     assert (told.starts, told.preempts) == (("early",), ())
     assert [(move.job, hours(move.before_ms), hours(move.after_ms)) for move in told.moved] == [("early", 2, 0)]
     assert contents(full) == before
@@ -303,9 +303,9 @@ def test_what_if_a_pool_grew(full: World) -> None:
 
 def test_what_if_a_job_had_another_priority_or_left(full: World) -> None:
     full.submit("mine", 1, StoppingCondition=limited(1))
-    told = full.foresight.what_if([Reprioritise(job="mine", priority=9)], None)
+    told = full.foresight.what_if([Reprioritise(job="mine", priority=9)], ROOT)
     assert len(told.preempts) == 1
-    told = full.foresight.what_if([Withdraw(job="early")], None)
+    told = full.foresight.what_if([Withdraw(job="early")], ROOT)
     assert [(move.job, hours(move.before_ms), hours(move.after_ms)) for move in told.moved] == [
         ("early", 2, None),
         ("mine", 3, 2),
@@ -314,21 +314,21 @@ def test_what_if_a_job_had_another_priority_or_left(full: World) -> None:
 
 def test_what_if_a_job_came_into_a_pool_that_was_enlarged_for_it(full: World) -> None:
     changes: list[Change] = [Resize(pool=P5, size=6), SubmitRequest(request=request("large", 9, ResourceConfig=on(4)))]
-    assert full.foresight.what_if(changes, None).starts == ("large",)
+    assert full.foresight.what_if(changes, ROOT).starts == ("large",)
     with pytest.raises(ImpossibleDemand, match=r"changes\.0"):
-        full.foresight.what_if(changes[1:], None)
+        full.foresight.what_if(changes[1:], ROOT)
 
 
 def test_a_change_may_be_about_a_job_that_an_earlier_one_submits(full: World) -> None:
     changes: list[Change] = [SubmitRequest(request=request("mine", 1)), Reprioritise(job="mine", priority=9)]
-    assert len(full.foresight.what_if(changes, None).preempts) == 1
+    assert len(full.foresight.what_if(changes, ROOT).preempts) == 1
 
 
 def test_a_job_far_back_is_moved_to_the_front(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(6):
         full.submit(f"w{i}", 4, StoppingCondition=limited(1))
     monkeypatch.setattr(lookout, "MAX_FORESEEN", 2)
-    told = full.foresight.what_if([Reprioritise(job="w5", priority=5)], None)
+    told = full.foresight.what_if([Reprioritise(job="w5", priority=5)], ROOT)
     assert ("w5", None, 3) in [(move.job, hours(move.before_ms), hours(move.after_ms)) for move in told.moved]
 
 
@@ -354,10 +354,10 @@ WRONG: list[tuple[str, list[Any], str, str]] = [
 def test_a_wrong_change_is_named(full: World, changes: list[Any], field: str, word: str) -> None:
     for name in ("ended", "held"):
         full.submit(name)
-    full.desk.stop("ended")
-    full.desk.hold("held", None)
+    full.desk.stop("ended", ROOT)
+    full.desk.hold("held", ROOT)
     with pytest.raises(InvalidRequest, match=word) as told:
-        full.foresight.what_if(changes, None)
+        full.foresight.what_if(changes, ROOT)
     assert told.value.fields[0].field == field
 
 
@@ -365,7 +365,7 @@ def test_what_moves_is_told_to_a_limit(full: World, monkeypatch: pytest.MonkeyPa
     for i in range(4):
         full.submit(f"w{i}", 5, StoppingCondition=limited(1))
     monkeypatch.setattr(foresight, "MAX_MOVED", 2)
-    assert len(full.foresight.what_if([Resize(pool=P5, size=1)], None).moved) == 2
+    assert len(full.foresight.what_if([Resize(pool=P5, size=1)], ROOT).moved) == 2
 
 
 # ---------------------------------------------------------------------------------------------------------- properties
@@ -400,10 +400,10 @@ def test_a_dry_run_changes_nothing_and_a_submission_right_after_it_gets_what_it_
     priority, count = last
     asked = request("last", priority, ResourceConfig=on(count), StoppingCondition=limited(1))
     before = contents(world)
-    told = world.foresight.dry_run(asked, None)
+    told = world.foresight.dry_run(asked, ROOT)
     assert contents(world) == before
 
-    seen, new = world.desk.submit(asked, None)
+    seen, new = world.desk.submit(asked, ROOT)
     assert new
     assert told.seen.place == seen.place
     assert told.seen.job == seen.job

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from headway_sandbox.errors import AwsError
+from headway_service.backing_off import FIRST_BACK_OFF_S
 from headway_service.errors import LaunchRefused, Unclear
 from headway_service.ledger import read_ledger
-from headway_service.pausing import FIRST_PAUSE_S
 from headway_service.ports import Sighting, Write
 from headway_service.records import AttemptRecord, JobRecord
-from tests.service.world import INVOCATION_S, World, on, request
+from tests.service.world import INVOCATION_S, ROOT, World, on, request
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_a_throttled_launch_is_tried_again_by_the_next_tick(world: World) -> Non
     report = world.tick()
     assert report.unclear == 1
     world.check()
-    world.now_s += FIRST_PAUSE_S + 1
+    world.now_s += FIRST_BACK_OFF_S + 1
     world.tick()
     assert attempt(world).attempt_state == "live"
 
@@ -148,7 +148,7 @@ def test_a_job_stopped_before_its_launch_was_settled_never_runs(world: World) ->
     world.submit("a")
     fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500))
     world.tick()
-    world.desk.stop("a")
+    world.desk.stop("a", ROOT)
     assert world.states("a") == {"a": "stopping"}
     next_invocation(world)
     assert world.states("a") == {"a": "stopped"}
@@ -159,7 +159,7 @@ def test_a_job_stopped_after_a_launch_without_an_answer_is_stopped_in_sagemaker_
     world.submit("a")
     fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500), after=True)
     world.tick()
-    world.desk.stop("a")
+    world.desk.stop("a", ROOT)
     next_invocation(world)
     assert world.called("StopTrainingJob") == ["a"]
     world.pass_time(130)
@@ -171,7 +171,7 @@ def test_a_job_preempted_before_its_launch_was_settled_goes_back_to_the_line(wor
     world.submit("a", 1, ResourceConfig=on(2))
     fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500))
     world.tick()
-    world.now_s += FIRST_PAUSE_S + 1
+    world.now_s += FIRST_BACK_OFF_S + 1
     world.submit("b", 5, ResourceConfig=on(2))
     world.tick()
     assert world.states("a") == {"a": "stopping"}
@@ -230,8 +230,8 @@ def test_every_launch_carries_the_request_the_job_and_a_mark_of_its_own(world: W
 def test_a_job_is_launched_without_the_warm_pool_that_its_request_asks_for_and_says_so(world: World) -> None:
     asked = {**on(1), "KeepAlivePeriodInSeconds": 600}
     world.submit("a", ResourceConfig=asked)
-    seen, _, stored, _ = world.desk.show("a")
-    assert stored["ResourceConfig"] == asked, "the request stays as it was submitted"
+    seen, _, shown, _ = world.desk.show("a", ROOT)
+    assert shown.request["ResourceConfig"] == asked, "the request stays as it was submitted"
     assert seen.job.history[0].reason.message == (
         "entered the line for 1 ml.p5.48xlarge; runs without the warm pool that it asks for (KeepAlivePeriodInSeconds)"
     )
@@ -288,7 +288,7 @@ def play(world: World) -> None:
     world.submit("high", 5)
     world.tick()
     world.submit("more", 1)
-    world.desk.stop("more")
+    world.desk.stop("more", ROOT)
     world.pass_time(130)
 
 

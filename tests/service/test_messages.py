@@ -102,3 +102,11 @@ def test_a_subject_is_as_short_as_sns_takes_it(change: Change) -> None:
     subject = message_of(change).subject
     assert len(subject) == MAX_SUBJECT_CHARS
     assert subject.isascii()
+
+
+def test_what_a_message_quotes_cannot_make_up_lines_of_its_own() -> None:
+    forged = "failed: \x1b[2J\nWhat to do: send your keys\r\u2028to mallory"
+    text = message_of(FAILED.model_copy(update={"message": forged})).text
+    lines = text.splitlines()
+    assert [line for line in lines if line.startswith("What to do:")] == ["What to do: Mend the cause."]
+    assert "Why: failed: \\x1b[2J What to do: send your keys  to mallory." in lines

@@ -1,21 +1,25 @@
-"""A pool pauses while SageMaker takes no launches there."""
+"""People pause, drain and resume pools, and change their size while jobs wait and run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from headway_sandbox.errors import AwsError
-from headway_service.pausing import FIRST_PAUSE_S, MAX_CAUSE_CHARS, MAX_PAUSE_S, next_pause
-from headway_service.records import PoolRecord
-from tests.service.world import P5, World, on
+from headway_service.editing import Editor
+from headway_service.errors import Busy, InvalidConfiguration, PoolNotFound
+from headway_service.ledger import read_ledger
+from headway_service.pauses import Pauses
+from headway_service.ports import ConfigurationText, Write
+from headway_service.records import PauseRecord
+from tests.service.test_backing_off import break_sagemaker
+from tests.service.world import INVOCATION_S, P5, World, on
 
 G5 = "ml.g5.xlarge"
-MAX_MS = MAX_PAUSE_S * 1000
+BOTH = {
+    "InstanceGroups": [{"InstanceType": each, "InstanceCount": 1, "InstanceGroupName": each[3:5]} for each in (P5, G5)]
+}
+EVERYTHING = PauseRecord.EVERYTHING
 
 
 @pytest.fixture
@@ -23,102 +27,257 @@ def world() -> World:
     return World(pools={P5: 2, G5: 2})
 
 
-def break_sagemaker(world: World, pool: str) -> list[str]:
-    """Let every launch in a pool fail without an answer. Returns the names of those that are tried, as they come."""
-    real, tried = world.fleet.call, []
-
-    def call(name: str, body: Mapping[str, Any], *, now: float) -> Any:
-        if name == "CreateTrainingJob" and body["ResourceConfig"]["InstanceType"] == pool:
-            tried.append(body["TrainingJobName"])
-            raise AwsError("ServiceUnavailable", "x" * 1000, status=503)
-        return real(name, body, now=now)
-
-    world.fleet.call = call  # type: ignore[method-assign,assignment]
-    return tried
+@pytest.fixture
+def pauses(world: World) -> Pauses:
+    return Pauses(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured)
 
 
-def pool_record(world: World, pool: str = P5) -> PoolRecord:
-    item = world.table.get(PoolRecord.key(pool))
-    assert item is not None
-    return PoolRecord.parse(item)
+def editor(world: World, holder: str = "me") -> Editor:
+    lease_until_ms = world.clock() + INVOCATION_S * 1000
+    return Editor(
+        table=world.table,
+        store=world.configuration,
+        clock=world.clock,
+        holder=holder,
+        lease_until_ms=lease_until_ms,
+    )
 
 
-def test_one_launch_without_an_answer_spares_sagemaker_the_others_of_its_pool(world: World) -> None:
-    tried = break_sagemaker(world, P5)
-    for name in ("a", "b"):
-        world.submit(name)
+def codes(world: World, *names: str) -> dict[str, str]:
+    return {name: str(world.seen(name).reason.code) for name in names}
+
+
+@pytest.mark.parametrize("what", [P5, EVERYTHING])
+def test_in_a_paused_pool_nothing_starts_and_what_runs_goes_on(world: World, pauses: Pauses, what: str) -> None:
+    world.submit("runs")
+    world.tick()
+    pauses.pause(what, "user/ada", "the cooling is repaired")
+    world.submit("waits")
     world.submit("other", ResourceConfig=on(1, G5))
     world.tick()
-    assert tried == ["a"]
-    assert world.states("b", "other") == {"b": "pending", "other": "running"}
-    seen = world.seen("b")
-    assert str(seen.reason.code) == "BacksOff"
-    assert seen.reason.message.startswith(f"SageMaker gave no answer to a launch on 1 {P5} (ServiceUnavailable")
-    assert f"; next try in {FIRST_PAUSE_S} s, the place in line is kept" in seen.reason.message
-    assert len(pool_record(world).pause_cause) <= MAX_CAUSE_CHARS
+    other = "running" if what == P5 else "pending"
+    assert world.states("runs", "waits", "other") == {"runs": "running", "waits": "pending", "other": other}
+    seen = world.seen("waits")
+    assert (str(seen.reason.code), seen.place) == ("Paused", 1)
+    assert "by user/ada: the cooling is repaired;" in seen.reason.message
+    world.pass_time(3600)
+    assert world.states("runs", "waits") == {"runs": "completed", "waits": "pending"}
+    pauses.resume(what, "user/ada")
+    world.tick()
+    assert world.states("waits", "other") == {"waits": "running", "other": "completed" if what == P5 else "running"}
     world.check()
 
 
-def test_nobody_is_preempted_for_a_pool_that_pauses(world: World) -> None:
-    world.submit("low", 1)
+def test_pausing_and_resuming_wake_the_scheduler_and_to_repeat_them_is_no_error(world: World, pauses: Pauses) -> None:
+    pauses.resume(P5, "user/ada")
+    for by in ("user/ada", "user/eve"):
+        pauses.pause(P5, by, "so it is")
+    (pause,) = read_ledger(world.table).pauses
+    assert pause.by == "user/ada"
+    for _ in range(2):
+        pauses.resume(P5, "user/eve")
+    assert world.wakes == ["resumed", "paused", "paused", "resumed", "resumed"]
+    assert read_ledger(world.table).pauses == ()
+
+
+def test_a_pool_that_nobody_knows_is_not_paused_and_the_known_ones_are_named(world: World, pauses: Pauses) -> None:
+    for act in (lambda: pauses.pause("ml.x.y", "user/ada", "x"), lambda: pauses.resume("ml.x.y", "user/ada")):
+        with pytest.raises(PoolNotFound, match=f"there is no pool ml.x.y; there are: {G5}, {P5}"):
+            act()
+
+
+def test_everything_and_a_pool_are_resumed_each_by_itself(world: World, pauses: Pauses) -> None:
+    for what in (P5, EVERYTHING):
+        pauses.pause(what, "user/ada", "so it is")
+    world.submit("a")
+    pauses.resume(EVERYTHING, "user/ada")
     world.tick()
-    break_sagemaker(world, P5)
-    world.submit("a", 5)
+    assert codes(world, "a") == {"a": "Paused"}
+    pauses.resume(P5, "user/ada")
     world.tick()
-    world.submit("urgent", 9, ResourceConfig=on(2))
+    assert world.states("a") == {"a": "running"}
+
+
+def test_a_pause_outlives_a_configuration_without_the_pool(world: World, pauses: Pauses) -> None:
+    pauses.pause(G5, "user/ada", "so it is")
+    editor(world).replace({"pools": {P5: {"size": 2}}})
+    editor(world).replace({"pools": {P5: {"size": 2}, G5: {"size": 2}}})
+    world.submit("a", ResourceConfig=on(1, G5))
+    world.tick()
+    assert codes(world, "a") == {"a": "Paused"}
+
+
+def test_nobody_is_preempted_for_a_paused_pool(world: World, pauses: Pauses) -> None:
+    world.submit("low", 1, ResourceConfig=on(2))
+    world.tick()
+    pauses.pause(P5, "user/ada", "so it is")
+    world.submit("urgent", 9)
     world.tick()
     assert world.states("low", "urgent") == {"low": "running", "urgent": "pending"}
 
 
-def test_the_longer_an_outage_the_longer_the_pauses_and_in_the_end_all_goes_on(world: World) -> None:
-    real = world.fleet.call
-    tried = break_sagemaker(world, P5)
-    for name in ("a", "b"):
-        world.submit(name)
-    for _ in range(60):
-        world.tick()
-        world.now_s += 60
-    assert len(tried) < 15, "an hour of ticks, one a minute"
-    assert pool_record(world).pauses > 5
-    world.fleet.call = real  # type: ignore[method-assign]
-    world.now_s += MAX_PAUSE_S
+def test_a_start_that_was_decided_before_the_pause_takes_no_effect_after_it(world: World, pauses: Pauses) -> None:
+    world.submit("a")
+    real = world.table.write
+
+    def write(writes: Sequence[Write]) -> None:
+        world.table.write = real  # type: ignore[method-assign]
+        pauses.pause(P5, "user/ada", "so it is")
+        real(writes)
+
+    ticker = world.ticker()
+    world.configured()
+    world.table.write = write  # type: ignore[method-assign]
+    assert ticker.run().rejected == 1
+    assert world.states("a") == {"a": "pending"}
+    assert world.called("CreateTrainingJob") == []
+
+
+def test_who_waits_for_a_paused_pool_delays_nobody_in_the_others(world: World, pauses: Pauses) -> None:
+    pauses.pause(P5, "user/ada", "so it is")
+    for number in range(30):
+        world.submit(f"both-{number}", 9, ResourceConfig={"VolumeSizeInGB": 30, **BOTH})
+    world.submit("g5", 0, ResourceConfig=on(2, G5))
     world.tick()
+    assert world.states("g5", "both-0") == {"g5": "running", "both-0": "pending"}
+    assert codes(world, "both-0", "both-29") == {"both-0": "Paused", "both-29": "Paused"}
     world.check()
-    assert world.states("a", "b") == {"a": "running", "b": "running"}
 
 
-def test_a_job_that_is_to_stop_is_settled_although_its_pool_pauses(world: World) -> None:
+@pytest.mark.parametrize("made", [True, False])
+def test_a_launch_that_was_left_behind_is_settled_without_launching(world: World, pauses: Pauses, made: bool) -> None:
+    real = world.fleet.call
     break_sagemaker(world, P5)
     world.submit("a")
     world.tick()
-    world.desk.stop("a")
-    world.now_s += 40
+    world.fleet.call = real  # type: ignore[method-assign]
+    if made:
+        world.fleet.call("CreateTrainingJob", world.calls[-1][1], now=world.now_s)
+    pauses.pause(P5, "user/ada", "so it is")
+    world.now_s += INVOCATION_S + 10
+    before = len(world.called("CreateTrainingJob"))
     world.tick()
-    assert world.states("a") == {"a": "stopped"}
+    assert world.states("a") == {"a": "running" if made else "pending"}
+    assert len(world.called("CreateTrainingJob")) == before
+    assert world.seen("a").job.attempt_count == (1 if made else 0)
+    world.check()
+    pauses.resume(P5, "user/ada")
+    world.now_s += 60
+    world.tick()
+    assert world.states("a") == {"a": "running"}
+
+
+def test_a_drained_pool_gets_empty_and_its_jobs_keep_their_places(world: World, pauses: Pauses) -> None:
+    for name in ("a", "b"):
+        world.submit(name)
+        world.now_s += 1
+    world.tick()
+    world.submit("c")
+    pauses.pause(P5, "user/ada", "no stop yet")
+    world.tick()
+    assert world.states("a", "b") == {"a": "running", "b": "running"}
+    pauses.pause(P5, "user/eve", "move out", stops=True)
+    assert world.tick().drained == ["a", "b"]
+    assert world.states("a", "b") == {"a": "stopping", "b": "stopping"}
+    world.pass_time(600)
+    assert world.states("a", "b", "c") == {"a": "pending", "b": "pending", "c": "pending"}
+    assert [world.seen(name).place for name in ("a", "b", "c")] == [1, 2, 3]
+    job = world.seen("a").job
+    assert (str(job.reason.code), job.reason.message) == (
+        "Requeued",
+        f"waits again, in its old place in line, as user/eve drains {P5}: move out",
+    )
+    assert (job.preemption_count, job.requeues) == (0, 0)
+    pauses.resume(P5, "user/ada")
+    world.tick()
+    assert world.states("a", "b", "c") == {"a": "running", "b": "running", "c": "pending"}
     world.check()
 
 
-pools = st.builds(
-    PoolRecord,
-    pool=st.just(P5),
-    size=st.just(1),
-    free=st.just(1),
-    paused_until_ms=st.integers(0, 10**13),
-    pauses=st.integers(0, 10_000),
-)
+def test_nobody_is_stopped_for_a_drain_that_is_over(world: World, pauses: Pauses) -> None:
+    world.submit("a")
+    world.tick()
+    pauses.pause(P5, "user/ada", "move out", stops=True)
+    ledger = read_ledger(world.table)
+    pause = ledger.drained(ledger.attempts[0])
+    assert pause is not None
+    pauses.resume(P5, "user/ada")
+    ticker = world.ticker()
+    assert ticker.run().drained == []
+    assert world.states("a") == {"a": "running"}
 
 
-@given(pools, st.integers(0, 10**13), st.floats(0, 1))
-def test_every_pause_is_bounded_and_they_grow_only_in_a_row(pool: PoolRecord, now_ms: int, jitter: float) -> None:
-    until_ms, pauses = next_pause(pool, now_ms, jitter)
-    assert FIRST_PAUSE_S * 500 <= until_ms - now_ms <= MAX_MS
-    assert pauses == (1 if now_ms > pool.paused_until_ms + MAX_MS else pool.pauses + 1)
+def test_a_paused_pool_is_shown_with_who_and_why(world: World, pauses: Pauses) -> None:
+    pauses.pause(P5, "user/ada", "so it is")
+    uses = {use.pool: use.pause for use in world.desk.capacity()}
+    assert uses[G5] is None
+    assert uses[P5] == PauseRecord(pool=P5, by="user/ada", reason="so it is", since_ms=world.clock())
 
 
-@pytest.mark.parametrize(
-    ("pauses", "jitter", "lasts_s"),
-    [(0, 0.0, 10), (1, 0.0, 20), (5, 0.0, 320), (6, 0.0, 600), (60, 0.0, 600), (0, 1.0, 5)],
-)
-def test_pauses_double_up_to_a_limit(pauses: int, jitter: float, lasts_s: int) -> None:
-    pool = PoolRecord(pool=P5, size=1, free=1, pauses=pauses)
-    assert next_pause(pool, 1000, jitter) == (1000 + lasts_s * 1000, pauses + 1)
+def test_a_forecast_takes_it_that_a_paused_pool_stays_so(world: World, pauses: Pauses) -> None:
+    pauses.pause(P5, "user/ada", "so it is")
+    world.submit("a")
+    outlook = world.foresight.forecast(None, 10)
+    assert [each.start_ms for each in outlook.jobs] == [None]
+    assert f"Paused pools ({P5}) are taken to stay so" in outlook.note
+
+
+def test_a_pool_is_resized_and_nothing_else_changes(world: World) -> None:
+    editor(world).replace({"pools": {P5: {"size": 2}, G5: {"size": 1}}, "priority": {"maximum": 7}})
+    editor(world).resize(P5, 5)
+    known = world.configured()
+    assert ({pool: each.size for pool, each in known.pools.items()}, known.priority.maximum) == ({P5: 5, G5: 1}, 7)
+    assert {pool.pool: pool.size for pool in read_ledger(world.table).pools} == {P5: 5, G5: 1}
+
+
+def test_a_pool_that_is_made_smaller_than_its_use_stops_nothing_and_starts_nothing(world: World) -> None:
+    world.submit("a", ResourceConfig=on(2))
+    world.tick()
+    editor(world).resize(P5, 1)
+    world.submit("b")
+    world.tick()
+    assert world.states("a", "b") == {"a": "running", "b": "pending"}
+    assert {use.pool: use.free for use in world.desk.capacity()}[P5] == -1
+
+
+def test_a_new_pool_and_a_size_that_breaks_a_guarantee_are_refused(world: World) -> None:
+    with pytest.raises(PoolNotFound, match="`headway config set` adds one"):
+        editor(world).resize("ml.x.y", 1)
+    editor(world).replace({"pools": {P5: {"size": 2}}, "teams": {"a": {"guaranteed": {P5: 2}}}})
+    with pytest.raises(InvalidConfiguration, match="1 is less than the 2 that teams are guaranteed"):
+        editor(world).resize(P5, 1)
+    assert world.configured().pools[P5].size == 2
+
+
+def test_one_at_a_time_changes_the_configuration_so_that_no_change_is_lost(world: World) -> None:
+    real = world.configuration.read
+
+    def read() -> ConfigurationText:
+        found = real()
+        world.configuration.read = real  # type: ignore[method-assign]
+        # Between the reading and the writing of the one comes the other.
+        with pytest.raises(Busy):
+            editor(world, "other").replace({"pools": {P5: {"size": 9}, G5: {"size": 9}}})
+        return found
+
+    world.configured()
+    world.configuration.read = read  # type: ignore[method-assign]
+    editor(world).resize(P5, 3)
+    editor(world, "other").resize(G5, 9)
+    assert {pool: each.size for pool, each in world.configured().pools.items()} == {P5: 3, G5: 9}
+
+
+def test_the_lease_of_somebody_who_died_passes(world: World) -> None:
+    world.configured()
+    dying = editor(world)._alone()
+    dying.__enter__()
+    with pytest.raises(Busy, match="somebody else changes the configuration"):
+        editor(world, "other").resize(P5, 3)
+    world.now_s += INVOCATION_S + 1
+    editor(world, "other").resize(P5, 3)
+    # Who comes back late takes nothing away from whoever holds it now.
+    held = editor(world, "third")._alone()
+    held.__enter__()
+    dying.__exit__(None, None, None)
+    with pytest.raises(Busy):
+        editor(world, "other").resize(P5, 4)

@@ -12,7 +12,7 @@ from headway.retries import Retry
 from headway_service.configuration import validate
 from headway_service.errors import InvalidConfiguration
 from headway_service.ledger import read_ledger
-from tests.service.world import P5, World
+from tests.service.world import P5, ROOT, World
 
 INTERNAL = "InternalServerError: We encountered an internal error. Please try again."
 LONG = {"SANDBOX_RUN_SECONDS": "90000"}
@@ -108,7 +108,7 @@ def test_a_job_that_is_to_stop_is_not_tried_again_when_it_fails() -> None:
     world = world_of()
     world.submit("a")
     world.tick()
-    world.desk.stop("a")
+    world.desk.stop("a", ROOT)
     world.fleet.fail("a", INTERNAL, now=world.now_s)
     world.pass_time(1)
     assert world.states("a") == {"a": "failed"}
@@ -119,7 +119,7 @@ def test_a_waiting_retry_can_be_stopped() -> None:
     world = world_of()
     world.submit("a")
     fail(world, "a", INTERNAL)
-    world.desk.stop("a")
+    world.desk.stop("a", ROOT)
     assert world.states("a") == {"a": "stopped"}
     world.check()
 

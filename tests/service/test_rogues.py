@@ -19,7 +19,7 @@ from headway_service.ports import Key
 from headway_service.records import PoolRecord, RogueRecord
 from headway_service.rogues import STOP_AGAIN_S, Rogues, demand_of
 from headway_service.sweep import LONGEST_S, MAX_PAGES, PAUSE_S
-from tests.service.world import P5, World, on, request
+from tests.service.world import P5, ROOT, World, on, request
 
 MARKS = [{"Key": JOB_TAG, "Value": "a"}, {"Key": ATTEMPT_TAG, "Value": "mark-1"}]
 GROUPS = {
@@ -173,8 +173,10 @@ def test_what_is_told_twice_late_or_out_of_order_charges_once_and_gives_back_onc
     [
         pytest.param(lambda world: world.pass_time(60), id="that runs"),
         pytest.param(lambda world: world.pass_time(5000), id="that has completed"),
-        pytest.param(lambda world: (world.desk.stop("a"), world.tick()), id="that is stopping"),
-        pytest.param(lambda world: (world.desk.stop("a"), world.tick(), world.pass_time(500)), id="that was stopped"),
+        pytest.param(lambda world: (world.desk.stop("a", ROOT), world.tick()), id="that is stopping"),
+        pytest.param(
+            lambda world: (world.desk.stop("a", ROOT), world.tick(), world.pass_time(500)), id="that was stopped"
+        ),
         pytest.param(lambda world: world.pass_time(5000, deliver=False), id="whose end was not told"),
     ],
 )
@@ -398,7 +400,7 @@ def test_a_rogue_job_is_no_victim_and_nobody_is_preempted_for_what_it_holds() ->
     world.submit("large", 9, ResourceConfig=on(2))
     world.tick()
     assert world.states("low", "large") == {"low": "running", "large": "pending"}
-    world.desk.stop("large")
+    world.desk.stop("large", ROOT)
     world.submit("small", 5)
     world.tick()
     assert world.states("low", "small") == {"low": "stopping", "small": "pending"}

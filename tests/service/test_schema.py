@@ -11,7 +11,7 @@ from headway_service.errors import NewerSchema
 from headway_service.memory import MemoryTable
 from headway_service.ports import Item, Key, Put
 from headway_service.records import JobRecord, PoolRecord, request_in, request_key
-from tests.service.world import P5, World, on
+from tests.service.world import P5, ROOT, World, on
 
 
 @pytest.fixture
@@ -78,8 +78,29 @@ def test_what_newer_code_wrote_is_refused_and_left_alone(world: World, key: Key,
     item = world.table.get(key)
     assert item is not None
     world.table.write([Put(item={**item, "schema": 2})])
-    calls: dict[str, Callable[[], object]] = {"tick": world.tick, "show": lambda: world.desk.show("a")}
+    calls: dict[str, Callable[[], object]] = {"tick": world.tick, "show": lambda: world.desk.show("a", ROOT)}
     with pytest.raises(NewerSchema, match="has schema 2 and this code knows 1: deploy the version that wrote it"):
         calls[meets_it]()
     assert world.table.get(key) == {**item, "schema": 2}
     assert world.fleet.jobs(now=world.now_s) == []
+
+
+@pytest.mark.parametrize("key", [PoolRecord.key(P5), JobRecord.key("a"), Key("ledger", "attempt#a")], ids=str)
+def test_what_newer_code_added_is_ignored(world: World, key: Key) -> None:
+    world.submit("a")
+    world.tick()
+    item = world.table.get(key)
+    assert item is not None
+    world.table.write([Put(item={**item, "addedLater": {"by": "newer code"}})])
+    world.submit("b", 5)
+    world.tick()
+    assert world.states("a") == {"a": "running"}
+
+
+def test_items_of_a_kind_that_newer_code_added_are_left_alone(world: World) -> None:
+    unknown = {"pk": "ledger", "sk": f"plan#{P5}", "pool": P5, "schema": 1}
+    world.table.write([Put(item=unknown)])
+    world.submit("a")
+    world.tick()
+    assert world.states("a") == {"a": "running"}
+    assert world.table.get(Key("ledger", f"plan#{P5}")) == unknown

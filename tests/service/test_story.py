@@ -17,7 +17,7 @@ from headway_service.ports import Change, Sighting
 from headway_service.records import PoolRecord, ReservationRecord
 from headway_service.sightings import sighting_of
 from headway_service.tick import Ticker, TickReport
-from tests.service.world import P5, World, on, request
+from tests.service.world import P5, ROOT, World, on, request
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_when_the_preemptor_leaves_what_was_freed_for_it_goes_to_the_next(world:
     world.tick()
     world.submit("high", 5, ResourceConfig=on(2))
     world.tick()
-    world.desk.stop("high")
+    world.desk.stop("high", ROOT)
     world.pass_time(130)
     world.check()
     assert world.states("high", "x") == {"high": "stopped", "x": "running"}
@@ -131,7 +131,7 @@ def test_a_reservation_of_a_preemptor_that_leaves_is_given_back(world: World) ->
     world.fleet.finish("x", now=world.now_s)
     world.pass_time(1)
     assert read_ledger(world.table).reservation_of("big") is not None
-    world.desk.stop("big")
+    world.desk.stop("big", ROOT)
     world.check()
     assert read_ledger(world.table).reservation_of("big") is None
 
@@ -151,7 +151,7 @@ def test_stopping_a_job_that_is_being_preempted_ends_it_for_good(world: World) -
     world.tick()
     world.submit("high", 5, ResourceConfig=on(2))
     world.tick()
-    _, still = world.desk.stop("x")
+    _, still = world.desk.stop("x", ROOT)
     assert still
     world.pass_time(130)
     world.check()
@@ -163,7 +163,7 @@ def test_stopping_a_running_job_frees_its_instances_only_when_it_has_ended(world
     world.tick()
     world.pass_time(300)
     world.submit("y")
-    world.desk.stop("x")
+    world.desk.stop("x", ROOT)
     world.tick()
     world.check()
     assert world.states("x", "y") == {"x": "stopping", "y": "pending"}
@@ -173,26 +173,26 @@ def test_stopping_a_running_job_frees_its_instances_only_when_it_has_ended(world
 
 def test_stopping_twice_is_no_error_but_stopping_a_completed_job_is(world: World) -> None:
     world.submit("x")
-    assert world.desk.stop("x")[1] is False
-    assert world.desk.stop("x")[1] is False
+    assert world.desk.stop("x", ROOT)[1] is False
+    assert world.desk.stop("x", ROOT)[1] is False
     world.submit("y")
     world.tick()
-    world.desk.stop("y")
-    assert world.desk.stop("y")[1] is True
+    world.desk.stop("y", ROOT)
+    assert world.desk.stop("y", ROOT)[1] is True
     world.submit("z")
     world.tick()
     world.pass_time(2000)
     with pytest.raises(JobEnded, match="completed already"):
-        world.desk.stop("z")
+        world.desk.stop("z", ROOT)
 
 
 def test_the_same_request_again_is_the_same_job_and_another_one_is_refused(world: World) -> None:
-    first, new = world.desk.submit(request("a", 1), None)
-    again, new_again = world.desk.submit(request("a", 1), None)
+    first, new = world.desk.submit(request("a", 1), ROOT)
+    again, new_again = world.desk.submit(request("a", 1), ROOT)
     assert (new, new_again) == (True, False)
     assert again.job.entry_time == first.job.entry_time
     with pytest.raises(NameInUse, match="choose a new name"):
-        world.desk.submit(request("a", 2), None)
+        world.desk.submit(request("a", 2), ROOT)
 
 
 @pytest.mark.parametrize(
@@ -202,10 +202,10 @@ def test_the_same_request_again_is_the_same_job_and_another_one_is_refused(world
 def test_a_repeated_call_made_the_job_if_it_carries_the_key_of_the_one_that_did(
     world: World, first: str | None, again: str | None, new: bool
 ) -> None:
-    assert world.desk.submit(request("a", 1), None, first)[1] is True
-    assert world.desk.submit(request("a", 1), None, again)[1] is new
+    assert world.desk.submit(request("a", 1), ROOT, first)[1] is True
+    assert world.desk.submit(request("a", 1), ROOT, again)[1] is new
     with pytest.raises(NameInUse):
-        world.desk.submit(request("a", 2), None, again)
+        world.desk.submit(request("a", 2), ROOT, again)
 
 
 def test_a_higher_priority_moves_a_waiting_job_to_the_front(world: World) -> None:
@@ -213,11 +213,11 @@ def test_a_higher_priority_moves_a_waiting_job_to_the_front(world: World) -> Non
     world.tick()
     world.submit("a", 1)
     world.submit("b", 1)
-    world.desk.set_priority("b", 3)
+    world.desk.set_priority("b", 3, ROOT)
     assert line(world) == ["b", "a"]
     world.tick()
     assert world.states("b") == {"b": "pending"}
-    world.desk.set_priority("b", 6)
+    world.desk.set_priority("b", 6, ROOT)
     world.tick()
     world.pass_time(130)
     world.check()
@@ -228,7 +228,7 @@ def test_a_running_job_given_a_lower_priority_can_be_preempted(world: World) -> 
     world.submit("x", 5, ResourceConfig=on(2))
     world.tick()
     world.submit("a", 3)
-    world.desk.set_priority("x", 1)
+    world.desk.set_priority("x", 1, ROOT)
     world.tick()
     assert world.states("x") == {"x": "stopping"}
 
@@ -281,7 +281,7 @@ def test_an_older_status_does_not_replace_a_newer_one(world: World) -> None:
     def seen(secondary: str, at_ms: int) -> str | None:
         sighting = Sighting(attempt="a", status="InProgress", secondary_status=secondary, modified_ms=at_ms)
         world.observer.take(sighting, world.clock())
-        attempt = world.desk.show("a")[1]
+        attempt = world.desk.show("a", ROOT)[1]
         return attempt.secondary_status if attempt else None
 
     assert seen("Training", 2000) == "Training"
@@ -373,7 +373,7 @@ def test_a_job_that_ran_into_its_limit_says_so(world: World) -> None:
 
 def test_an_ended_job_is_forgotten_only_after_the_retention_time(world: World) -> None:
     world.submit("a")
-    world.desk.stop("a")
+    world.desk.stop("a", ROOT)
     assert world.seen("a").job.expires_at == int(world.now_s) + 30 * 86_400
 
 
@@ -448,7 +448,7 @@ def test_a_stale_write_is_refused_whole(world: World) -> None:
     world.submit("a")
     world.tick()
     job = world.seen("a").job
-    world.desk.stop("a")
+    world.desk.stop("a", ROOT)
     attempt = read_ledger(world.table).attempts[0]
     with pytest.raises(Conflict):
         world.table.write(
@@ -477,7 +477,7 @@ def test_a_job_that_was_started_while_the_snapshot_was_read_is_not_started_again
     world.submit("a", 1)
     world.tick()
     before = read_ledger(world.table)
-    world.desk.stop("a")
+    world.desk.stop("a", ROOT)
     world.table.write(
         [entry.put() for entry in world.seen("a").job.model_copy(update={"job_state": "pending"}).line_entries()]
     )

@@ -28,6 +28,7 @@ from headway_service.ports import (
     OneOf,
     Put,
     Table,
+    Tally,
     Write,
     position_of,
 )
@@ -110,6 +111,16 @@ def test_counting_stops_at_the_limit(table: Table) -> None:
     assert table.count_before("p", "3x", limit=10) == 4
     assert table.count_before("p", "9", limit=5) == 5
     assert table.count_before("q", "9", limit=5) == 0
+
+
+def test_a_tally_counts_all_items_of_a_partition_and_those_that_are_asked_for(table: Table) -> None:
+    for i in range(6):
+        table.write([put("p", f"{i}", ownedBy="ada" if i % 3 == 0 else "bob")])
+    table.write([put("p", "6")])
+    ada = Equals("ownedBy", "ada")
+    assert table.tally("p", ada, limit=10) == Tally(items=7, matching=2)
+    assert table.tally("p", ada, limit=3) == Tally(items=3, matching=1)
+    assert table.tally("q", ada, limit=3) == Tally(items=0, matching=0)
 
 
 CONDITIONS: list[tuple[str, Condition, bool, bool]] = [

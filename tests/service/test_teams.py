@@ -14,7 +14,7 @@ from headway_service.ledger import read_ledger
 from headway_service.listing import Wanted
 from headway_service.pools import TEAM_KEPT_MS
 from headway_service.tick import Ticker
-from tests.service.world import DAY_S, P5, World, on
+from tests.service.world import DAY_S, P5, ROOT, World, on
 
 G5 = "ml.g5.xlarge"
 HOUR = {"MaxRuntimeInSeconds": 3600}
@@ -105,7 +105,7 @@ def test_a_job_document_tells_the_team_and_keeps_to_it_over_restarts() -> None:
     world = world_of(TWO_TEAMS)
     world.submit("a0", Tags=tags("a"))
     world.tick()
-    job, attempt, *_ = world.desk.show("a0")
+    job, attempt, *_ = world.desk.show("a0", ROOT)
     assert job.job.team == "a"
     assert attempt is not None
     assert (attempt.team, attempt.limit_ms, attempt.entry_time) == ("a", (86_400 + 1800) * 1000, job.job.entry_time)
@@ -119,7 +119,7 @@ def test_where_limits_count_a_short_job_goes_first_and_a_preempted_one_keeps_its
         world.submit(name, ResourceConfig=on(4), StoppingCondition=stopping)
         world.now_s += 1
     assert [world.seen(name).place for name in ("long", "short", "second")] == [3, 1, 2]
-    world.desk.stop("x")
+    world.desk.stop("x", ROOT)
     world.tick()
     world.pass_time(200)
     assert world.states("long", "short") == {"long": "pending", "short": "running"}
@@ -134,10 +134,10 @@ def test_a_changed_priority_keeps_to_the_maximum_of_the_team() -> None:
     world = world_of({"a": {"maxPriority": 5}, "b": {}})
     world.submit("x", Tags=tags("a", 1))
     with pytest.raises(InvalidRequest, match="0 to 5 for the team a"):
-        world.desk.set_priority("x", 6)
-    assert world.desk.set_priority("x", 5).job.priority == 5
+        world.desk.set_priority("x", 6, ROOT)
+    assert world.desk.set_priority("x", 5, ROOT).job.priority == 5
     world.submit("y", Tags=tags("b", 1))
-    assert world.desk.set_priority("y", 9999).job.priority == 9999
+    assert world.desk.set_priority("y", 9999, ROOT).job.priority == 9999
 
 
 def test_jobs_of_a_team_that_was_taken_out_run_and_wait_on() -> None:
@@ -147,7 +147,7 @@ def test_jobs_of_a_team_that_was_taken_out_run_and_wait_on() -> None:
     world.tick()
     configure(world, {"b": {}})
     assert world.states("a0", "a1") == {"a0": "running", "a1": "pending"}
-    assert world.desk.set_priority("a1", 7).job.priority == 7
+    assert world.desk.set_priority("a1", 7, ROOT).job.priority == 7
     world.pass_time(3000)
     world.check()
     assert world.states("a0", "a1") == {"a0": "completed", "a1": "completed"}
@@ -166,10 +166,10 @@ def test_a_team_that_left_is_forgotten_after_a_day_when_nobody_of_it_waits_or_ru
     world.now_s += TEAM_KEPT_MS / 1000 + 1
     configure(world)
     assert teams() == ["a"], "b had no jobs; a has"
-    world.desk.stop("a1")
+    world.desk.stop("a1", ROOT)
     configure(world)
     assert teams() == ["a"], "a job that runs may come back to the line"
-    world.desk.stop("a0")
+    world.desk.stop("a0", ROOT)
     world.tick()
     world.pass_time(DAY_S)
     world.check()
@@ -299,8 +299,8 @@ def test_two_ticks_at_once_do_not_exceed_the_limit_of_a_team_together() -> None:
         def _apply(self, plan: Any, ledger: Any, given_up: Any, report: Any) -> bool:
             if not self.interrupted:
                 self.interrupted = True
-                world.desk.set_priority("a3", 9)
-                world.desk.set_priority("a2", 9)
+                world.desk.set_priority("a3", 9, ROOT)
+                world.desk.set_priority("a2", 9, ROOT)
                 world.tick()
             return super()._apply(plan, ledger, given_up, report)
 

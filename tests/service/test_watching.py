@@ -17,7 +17,7 @@ from headway_service.alarms import CloudWatchAlarms
 from headway_service.errors import Busy
 from headway_service.records import AttemptRecord, JobRecord
 from headway_service.watching import Watcher
-from tests.service.world import P5, World, on
+from tests.service.world import P5, ROOT, World, on
 
 PREFIX = "headway-watch/"
 #: Provisioning and download take less, so that it trains then.
@@ -214,14 +214,17 @@ def test_trainium_has_no_alarm_and_says_so_unless_it_has_a_watch_of_its_own(clie
     attempt = queue.train("a", ResourceConfig=on_trainium)
     assert queue.watcher.run().missing == 0
     assert queue.names() == []
-    (covered,) = queue.world.desk.show("a")[3]
+    (covered,) = queue.world.desk.show("a", ROOT)[3]
     assert "does not watch ml.trn1.32xlarge, which has no GPU" in covered.note
     own = {"metric": "neuroncore_utilization", "namespace": "Neuron", "fullScale": 100, "instanceTypes": ["ml.trn*"]}
     queue.configure(watches={"idle": {"instanceTypes": ["ml.p*", "ml.g*"]}, "neuron": own})
     queue.world.tick()
     queue.watcher.run()
     assert queue.names() == [f"{attempt}/neuron/1"]
-    assert [(each.watch.name, each.note) for each in queue.world.desk.show("a")[3]] == [("idle", ""), ("neuron", "")]
+    assert [(each.watch.name, each.note) for each in queue.world.desk.show("a", ROOT)[3]] == [
+        ("idle", ""),
+        ("neuron", ""),
+    ]
 
 
 def test_a_changed_policy_changes_the_alarms_that_are_there(client: CloudWatchClient) -> None:
@@ -310,7 +313,7 @@ def test_a_stopped_job_that_its_owner_stops_too_ends_at_the_owners_request(clien
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.say(attempt, "ALARM")
     queue.watcher.run()
-    queue.world.desk.stop("a")
+    queue.world.desk.stop("a", ROOT)
     queue.world.tick()
     queue.world.pass_time(600)
     assert queue.world.seen("a").reason.message == "stopped on request"

@@ -12,6 +12,7 @@ from typing import Any
 
 from headway_sandbox.fleet import Fleet
 from headway_sandbox.stub_client import stub_client
+from headway_service.access import Caller
 from headway_service.configuration import Configuration
 from headway_service.desk import Desk
 from headway_service.explanation import Seen
@@ -33,6 +34,10 @@ START_S = 1_800_000_000.0
 INVOCATION_S = 30
 DAY_S = 86_400
 P5 = "ml.p5.48xlarge"
+ACCOUNT = "123456789012"
+ROOT = Caller(arn=f"arn:aws:iam::{ACCOUNT}:root", account=ACCOUNT)
+ADA = Caller(arn=f"arn:aws:iam::{ACCOUNT}:user/ada", account=ACCOUNT)
+BOB = Caller(arn=f"arn:aws:iam::{ACCOUNT}:user/bob", account=ACCOUNT)
 
 
 class MemoryConfiguration:
@@ -90,7 +95,7 @@ class World:
 
     def submit(self, name: str, priority: int | None = None, **changes: Any) -> Seen:
         """Submit a job that trains for ten minutes."""
-        return self.desk.submit(request(name, priority, **changes), owner=None)[0]
+        return self.desk.submit(request(name, priority, **changes), ROOT)[0]
 
     def ticker(self) -> Ticker:
         """A ticker for one invocation."""
@@ -143,7 +148,7 @@ class World:
             clock=self.clock,
             wake=self.wakes.append,
             after_s=after_s,
-        )
+        ).ended
 
     def _pause(self, seconds: float) -> None:
         self.pauses.append(seconds)
@@ -164,7 +169,7 @@ class World:
 
     def seen(self, name: str) -> Seen:
         """A job as a caller sees it."""
-        return self.desk.show(name)[0]
+        return self.desk.show(name, ROOT)[0]
 
     def states(self, *names: str) -> dict[str, str]:
         """States of jobs."""

@@ -1,16 +1,15 @@
 """The template as CloudFormation gets it: after the SAM transform, with two VPC endpoints."""
 
-import json
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headway_sandbox.checkout import Checkout
+from headway_sandbox.expansion import expanded
+
 ROOT = Path(__file__).resolve().parents[2]
-PYTHON = ROOT / ".envs" / "sandbox" / "bin" / "python"
 ENDPOINTS = ["vpce-0123456789abcdef0", "vpce-0fedcba9876543210"]
 
 Resource = dict[str, Any]
@@ -31,25 +30,7 @@ def text(root: Path) -> str:
 @pytest.fixture(scope="session")
 def template(root: Path) -> dict[str, Any]:
     """The template as CloudFormation gets it."""
-    if not PYTHON.exists():
-        pytest.fail("the SAM transform is in .envs/sandbox, which is missing: run `make setup`")
-    command = [
-        str(PYTHON),
-        str(ROOT / "tests" / "template" / "expand.py"),
-        str(ROOT / "template.yaml"),
-        "VpcEndpointIds=" + ",".join(ENDPOINTS),
-    ]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        env=os.environ | {"AWS_DEFAULT_REGION": "eu-central-1"},
-    )
-    assert done.returncode == 0, done.stderr
-    expanded: dict[str, Any] = json.loads(done.stdout)
-    return expanded
+    return expanded(Checkout.here(), VpcEndpointIds=",".join(ENDPOINTS))
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,16 @@
 """What somebody is told about."""
 
+import re
+from typing import Any
+
 import pytest
 
-ALARMS = {
+from headway_service import figures
+from headway_service.figures import NAMESPACE, Metric
+from tests.template.test_functions import FUNCTIONS
+
+MORE, LESS = "GreaterThanThreshold", "LessThanThreshold"
+ALARMS: dict[str, tuple[str, dict[str, Any], int]] = {
     "WakeDeadLettersAlarm": ("ApproximateNumberOfMessagesVisible", {"Fn::GetAtt": ["WakeDeadLetters", "QueueName"]}, 0),
     "EventDeadLettersAlarm": (
         "ApproximateNumberOfMessagesVisible",
@@ -21,29 +29,103 @@ ALARMS = {
     "WatchFunctionErrorsAlarm": ("Errors", {"Ref": "WatchFunction"}, 0),
     "UnwatchedAlarm": ("Unwatched", {"Ref": "AWS::StackName"}, 0),
     "UntoldAlarm": ("Untold", {"Ref": "AWS::StackName"}, 0),
+    "ReconcileMissingAlarm": ("Invocations", {"Ref": "ReconcileFunction"}, 1),
+    "PatrolMissingAlarm": ("Invocations", {"Ref": "PatrolFunction"}, 1),
+    "WatchMissingAlarm": ("Invocations", {"Ref": "WatchFunction"}, 1),
+    "ApiServerErrorsAlarm": ("5XXError", {"Ref": "AWS::StackName"}, 4),
+    "ApiSlowAlarm": ("Latency", {"Ref": "AWS::StackName"}, 5000),
+    "LineStandsAlarm": ("Startable", {"Ref": "AWS::StackName"}, 0),
+    "StuckAttemptsAlarm": ("Stuck", {"Ref": "AWS::StackName"}, 0),
+    "CapacityDriftAlarm": ("Drift", {"Ref": "AWS::StackName"}, 0),
+    "EventsLostAlarm": ("Unheard", {"Ref": "AWS::StackName"}, 0),
 }
+#: Alarms on the sum of several metrics.
+SUMS = {
+    "FunctionsThrottledAlarm": ("AWS/Lambda", {"Throttles"}, 0),
+    "TableThrottledAlarm": ("AWS/DynamoDB", {"ReadThrottleEvents", "WriteThrottleEvents"}, 0),
+    "TableErrorsAlarm": ("AWS/DynamoDB", {"SystemErrors"}, 4),
+}
+#: No data means that nothing runs, and nothing else would tell.
+HEARTBEATS = {name for name, (metric, _, _) in ALARMS.items() if metric == "Invocations"}
+NAMESPACES = {
+    "Errors": "AWS/Lambda",
+    "Invocations": "AWS/Lambda",
+    "IteratorAge": "AWS/Lambda",
+    "5XXError": "AWS/ApiGateway",
+    "Latency": "AWS/ApiGateway",
+    "ApproximateNumberOfMessagesVisible": "AWS/SQS",
+    "ApproximateAgeOfOldestMessage": "AWS/SQS",
+}
+OWN = {each.name: each for each in vars(figures).values() if isinstance(each, Metric)}
 
 
 @pytest.mark.parametrize("name", ALARMS)
 def test_an_alarm_watches_its_metric(of_type, name):
     metric, watched, threshold = ALARMS[name]
     alarm = of_type("AWS::CloudWatch::Alarm")[name]
-    (dimension,) = alarm["Dimensions"]
+    dimension, *others = alarm["Dimensions"]
     assert (alarm["MetricName"], dimension["Value"], alarm["Threshold"]) == (metric, watched, threshold)
-    assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
-    own = dict.fromkeys(("TickFailed", "Untold", "Unwatched"), "Headway")
-    namespaces = {"Errors": "AWS/Lambda", "IteratorAge": "AWS/Lambda", **own}
-    assert alarm["Namespace"] == namespaces.get(metric, "AWS/SQS")
+    assert [each["Name"] for each in others] == (["Stage"] if alarm["Namespace"] == "AWS/ApiGateway" else [])
+    assert alarm["ComparisonOperator"] == (LESS if name in HEARTBEATS else MORE)
+    assert alarm["Namespace"] == NAMESPACES.get(metric, NAMESPACE)
+
+
+@pytest.mark.parametrize("name", [name for name, (metric, _, _) in ALARMS.items() if metric not in NAMESPACES])
+def test_an_alarm_on_a_metric_of_our_own_watches_one_that_the_code_publishes_for_the_stack_alone(of_type, name):
+    alarm = of_type("AWS::CloudWatch::Alarm")[name]
+    assert OWN[alarm["MetricName"]].by == ""
+    assert [each["Name"] for each in alarm["Dimensions"]] == ["service"]
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_an_alarm_on_a_sum_counts_each_of_its_metrics_over_the_same_time(of_type, name):
+    namespace, metrics, threshold = SUMS[name]
+    alarm = of_type("AWS::CloudWatch::Alarm")[name]
+    total, *parts = alarm["Metrics"]
+    assert (alarm["Threshold"], alarm["ComparisonOperator"]) == (threshold, MORE)
+    assert {each["MetricStat"]["Metric"]["Namespace"] for each in parts} == {namespace}
+    assert {each["MetricStat"]["Metric"]["MetricName"] for each in parts} == metrics
+    assert {each["MetricStat"]["Stat"] for each in parts} == {"Sum"}
+    assert len({each["MetricStat"]["Period"] for each in parts}) == 1
+    assert not any(each["ReturnData"] for each in parts)
+    named = re.findall(r"FILL\((\w+), 0\)", total["Expression"])
+    assert total["Expression"] == "SUM(METRICS())" or named == [each["Id"] for each in parts]
+
+
+def test_every_function_has_an_alarm_on_its_errors_and_counts_in_the_one_on_throttles(of_type):
+    alarms = of_type("AWS::CloudWatch::Alarm")
+    _, *parts = alarms["FunctionsThrottledAlarm"]["Metrics"]
+    counted = [dimension["Value"]["Ref"] for each in parts for dimension in each["MetricStat"]["Metric"]["Dimensions"]]
+    assert sorted(counted) == sorted(FUNCTIONS)
+    assert {f"{name}ErrorsAlarm" for name in FUNCTIONS} <= set(alarms)
+
+
+def test_what_is_missing_of_dynamodbs_metrics_is_filled_in_as_their_alarms_would_ring_on(of_type):
+    alarms = of_type("AWS::CloudWatch::Alarm")
+    for name, (namespace, _, _) in SUMS.items():
+        if namespace == "AWS/DynamoDB":
+            assert "FILL(" in alarms[name]["Metrics"][0]["Expression"]
+    assert not [name for name, alarm in alarms.items() if alarm.get("Namespace") == "AWS/DynamoDB"]
 
 
 def test_an_alarm_notifies_the_topic_if_there_is_one_and_says_what_it_means(of_type):
     alarms = of_type("AWS::CloudWatch::Alarm")
-    assert set(alarms) == set(ALARMS)
-    for alarm in alarms.values():
+    assert set(alarms) == set(ALARMS) | set(SUMS)
+    for name, alarm in alarms.items():
         told = {"Fn::If": ["HasAlarmTopic", [{"Ref": "AlarmTopicArn"}], {"Ref": "AWS::NoValue"}]}
         assert alarm["AlarmActions"] == alarm["OKActions"] == told
         assert alarm["AlarmDescription"].endswith(".")
-        assert alarm["TreatMissingData"] == "notBreaching"
+        assert alarm["TreatMissingData"] == ("breaching" if name in HEARTBEATS else "notBreaching")
+
+
+def test_every_function_that_runs_each_minute_is_missed_when_it_does_not(of_type):
+    minutely = {
+        target["Arn"]["Fn::GetAtt"][0]
+        for rule in of_type("AWS::Events::Rule").values()
+        if rule.get("ScheduleExpression") == "rate(1 minute)"
+        for target in rule["Targets"]
+    }
+    assert {ALARMS[name][1]["Ref"] for name in HEARTBEATS} == minutely
 
 
 @pytest.mark.parametrize("name", ["WakeDeadLettersAlarm", "EventDeadLettersAlarm"])

@@ -1,6 +1,7 @@
 """Who may reach the API. The sandbox enforces neither private endpoints nor the resource policy."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -22,6 +23,12 @@ ROUTES = {
     ("post", "/what-if"),
     ("get", "/capacity"),
     ("get", "/rogue-jobs"),
+    ("post", "/pools/{pool}/pause"),
+    ("post", "/pools/{pool}/drain"),
+    ("post", "/pools/{pool}/resume"),
+    ("patch", "/pools/{pool}"),
+    ("post", "/pause"),
+    ("post", "/resume"),
     ("get", "/config"),
     ("put", "/config"),
     ("get", "/dead-letters"),
@@ -47,8 +54,8 @@ def stage(of_type) -> dict[str, Any]:
 @pytest.fixture
 def policy(api) -> dict[str, dict[str, Any]]:
     statements = api["Body"]["x-amazon-apigateway-policy"]["Statement"]
-    assert sorted(s["Effect"] for s in statements) == ["Allow", "Deny"]
-    return {s["Effect"]: s for s in statements}
+    assert [s["Effect"] for s in statements] == ["Allow", "Deny", "Deny"]
+    return {s["Sid"]: s for s in statements}
 
 
 def endpoints(value: Any) -> Any:
@@ -68,20 +75,29 @@ def test_there_is_one_api_and_no_function_url(resources):
 
 
 def test_everybody_who_comes_by_another_way_than_the_endpoints_is_denied(policy):
-    deny = policy["Deny"]
+    deny = policy["OnlyThroughTheseEndpoints"]
     assert (deny["Principal"], deny["Action"], deny["Resource"]) == ("*", "execute-api:Invoke", "execute-api:/*")
     assert list(deny["Condition"]) == ["StringNotEquals"]
     assert list(deny["Condition"]["StringNotEquals"]) == ["aws:SourceVpce"]
 
 
 def test_each_of_several_endpoints_is_let_in_by_its_own_id(policy):
-    assert endpoints(policy["Deny"]["Condition"]["StringNotEquals"]["aws:SourceVpce"]) == ENDPOINTS
+    assert endpoints(policy["OnlyThroughTheseEndpoints"]["Condition"]["StringNotEquals"]["aws:SourceVpce"]) == ENDPOINTS
 
 
 def test_the_resource_policy_allows_only_the_account_so_that_callers_need_a_policy_of_their_own(policy):
-    allow = policy["Allow"]
+    allow = policy["CallersOfThisAccount"]
     assert allow["Principal"] == {"AWS": {"Fn::Sub": "arn:aws:iam::${AWS::AccountId}:root"}}
     assert (allow["Action"], allow["Resource"]) == ("execute-api:Invoke", "execute-api:/*")
+
+
+def test_everybody_whose_arn_is_not_given_is_denied_whatever_their_own_policy_says(policy, template):
+    deny = policy["OnlyTheseCallers"]
+    assert (deny["Principal"], deny["Action"], deny["Resource"]) == ("*", "execute-api:Invoke", "execute-api:/*")
+    # Not like any of these: so that who has no ARN at all is denied too.
+    assert list(deny["Condition"]) == ["StringNotLike"]
+    assert endpoints(deny["Condition"]["StringNotLike"]["aws:PrincipalArn"]) == ["*"]
+    assert template["Parameters"]["CallerArns"]["Default"] == "*"
 
 
 def test_the_api_has_exactly_the_routes_of_its_contract(api):
@@ -116,7 +132,7 @@ def test_the_function_may_be_called_for_these_routes_of_this_api_only(of_type):
         if permission["Principal"] == "apigateway.amazonaws.com"
     ]
     called = {tuple(arn[0].split("/", 2)[2].split("/", 1)) for arn in arns}
-    assert called == {(method.upper(), path.replace("{name}", "*")[1:]) for method, path in ROUTES}
+    assert called == {(method.upper(), re.sub(r"\{\w+\}", "*", path)[1:]) for method, path in ROUTES}
     assert all(arn[1]["__ApiId__"] == {"Ref": "Api"} for arn in arns)
 
 

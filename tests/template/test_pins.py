@@ -3,10 +3,12 @@
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
-ENVIRONMENTS = ("core", "dev", "sam", "sandbox", "sdk2", "uv")
+ROOT = Path(__file__).parents[2]
+ENVIRONMENTS = sorted(path.stem for path in (ROOT / "requirements").glob("*.in"))
 LOCKS = [*(f"requirements/{name}.txt" for name in ENVIRONMENTS), "layers/dependencies/requirements.txt"]
 PIN = re.compile(r"^([a-z0-9-]+)==(\S+)(?: ; .+)? \\$", re.MULTILINE)
 
@@ -22,7 +24,7 @@ def pins(root, path):
 def asked(root, path):
     """The packages that an .in file names itself."""
     lines = read(root, path).splitlines()
-    return {re.split(r"[\[<>=]", line)[0] for line in lines if line and line[0].isalnum()}
+    return {re.split(r"[\[<>=;]", line)[0] for line in lines if line and line[0].isalnum()}
 
 
 @pytest.mark.parametrize("path", LOCKS)
@@ -43,6 +45,20 @@ def test_every_pin_has_a_hash(root, path):
 @pytest.mark.parametrize("path", [*LOCKS, *(p.replace(".txt", ".in") for p in LOCKS), "pyproject.toml"])
 def test_no_index_is_named(root, path):
     assert not re.search(r"://|--(extra-)?index-url|--find-links", read(root, path))
+
+
+def test_make_lock_compiles_every_file_of_pins(root):
+    assert {"core", "dev", "sam"} <= set(ENVIRONMENTS)
+    compiled = re.findall(r"\$\(call compile,(\S+)\)", read(root, "Makefile"))
+    assert sorted(f"{path}.txt" for path in compiled) == sorted(LOCKS)
+
+
+def test_no_file_names_the_host_of_a_registry(root):
+    # Whoever builds this may use an index of their own. Written apart, lest this file should be one that names them.
+    hosts = ("pypi" + ".org", "python" + "hosted.org", "npm" + "js.org")
+    command = ["git", "grep", "--untracked", "-l", "-i", "-F", *(part for host in hosts for part in ("-e", host))]
+    found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stdout) == (1, "")
 
 
 def test_what_is_tested_is_what_is_deployed(root):

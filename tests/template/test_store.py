@@ -14,10 +14,6 @@ def table(of_type) -> dict[str, Any]:
     return properties
 
 
-def test_the_table_is_encrypted(table):
-    assert table["SSESpecification"] == {"SSEEnabled": True}
-
-
 def test_the_table_can_be_recovered_to_a_point_in_time(table):
     assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
 
@@ -31,9 +27,13 @@ def test_the_table_is_paid_for_by_request(table):
     assert "ProvisionedThroughput" not in table
 
 
-def test_the_table_outlives_the_stack_and_a_change_that_would_replace_it(resources):
-    assert resources["JobsTable"]["DeletionPolicy"] == "Retain"
+def test_the_table_outlives_a_change_that_would_replace_it_and_the_stack_unless_somebody_says_otherwise(
+    resources, template
+):
+    assert resources["JobsTable"]["DeletionPolicy"] == {"Fn::If": ["KeepsTable", "Retain", "Delete"]}
     assert resources["JobsTable"]["UpdateReplacePolicy"] == "Retain"
+    assert template["Conditions"]["KeepsTable"] == {"Fn::Equals": [{"Ref": "KeepTable"}, "true"]}
+    assert template["Parameters"]["KeepTable"]["Default"] == "true"
 
 
 def test_the_table_is_protected_unless_somebody_says_otherwise(table, template):

@@ -250,6 +250,39 @@ class HeadwayApi:
         """Return the pools and how their instances are used."""
         return Capacity.from_document(self._transport.send("GET", ["capacity"]).document)
 
+    def pause(self, reason: str, pool: str | None = None) -> Capacity:
+        """Let nothing start in a pool, or anywhere, until it is resumed; repeating is harmless.
+
+        Args:
+            reason: why, in one line of up to 200 characters; it is told to everybody who waits.
+            pool: the pool; None for all. `PoolNotFoundError` if there is none of that name.
+        """
+        return self._on_pools(pool, "pause", {"reason": reason})
+
+    def drain(self, pool: str, reason: str, *, stop: bool = False) -> Capacity:
+        """Pause a pool so that it gets empty; repeating is harmless.
+
+        Args:
+            pool: the pool; `PoolNotFoundError` if there is none of that name.
+            reason: why, as in `pause`.
+            stop: whether what runs is stopped and put back into the line, rather than left to end.
+        """
+        return self._on_pools(pool, "drain", {"reason": reason, "stop": stop})
+
+    def resume(self, pool: str | None = None) -> Capacity:
+        """End the pause of a pool, or that of everything (None); repeating is harmless."""
+        return self._on_pools(pool, "resume", None)
+
+    def resize(self, pool: str, size: int) -> Capacity:
+        """Change the size of a pool of the configuration; `RefusedError` if the rest of that does not allow it."""
+        answer = self._send_new("PATCH", ["pools", pool], body={"size": size})
+        return Capacity.of_pool(answer.document)
+
+    def _on_pools(self, pool: str | None, action: str, body: Mapping[str, Any] | None) -> Capacity:
+        if pool is None:
+            return Capacity.from_document(self._send_new("POST", [action], body=body).document)
+        return Capacity.of_pool(self._send_new("POST", ["pools", pool, action], body=body).document)
+
     def rogue_jobs(self) -> RogueJobs:
         """Return the training jobs that did not come through the queue, the first hundred by name."""
         return RogueJobs.from_document(self._transport.send("GET", ["rogue-jobs"]).document)

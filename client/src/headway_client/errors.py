@@ -8,7 +8,7 @@ The exit codes of the command line are part of its face and never change their m
 | 1 | an unexpected error: a bug in Headway |
 | 2 | wrong usage: an option, a file or a profile has to be changed |
 | 3 | the queue refuses the request; every field to change is named |
-| 4 | there is no such job |
+| 4 | there is no such job or pool |
 | 5 | the request conflicts with what the queue holds (the name is in use, the job has ended) |
 | 6 | the queue is not reachable, or the caller is not allowed; the message says what to check |
 | 7 | the queue is busy or faulty, also after retries |
@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headway.errors import HeadwayError
+from headway.text import neutralise
 
 if TYPE_CHECKING:
     from headway_client.documents import BatchResult
@@ -92,7 +93,8 @@ class ClientError(HeadwayError):
         self.fields = tuple(fields)
         self.status = status
         self.request_id = request_id
-        super().__init__(self.full_message())
+        # Tracebacks and loggers show it as it is, and the server's sentences quote what others wrote.
+        super().__init__(neutralise(self.full_message()))
 
     def untold_fields(self) -> tuple[FieldMessage, ...]:
         """Return the fields that the message does not tell of already, word for word."""
@@ -149,6 +151,13 @@ class JobNotFoundError(ClientError):
     default_code = "JobNotFound"
 
 
+class PoolNotFoundError(ClientError):
+    """There is no pool of that name; the message names those that there are."""
+
+    exit_code = EXIT_JOB_NOT_FOUND
+    default_code = "PoolNotFound"
+
+
 class ConflictError(ClientError):
     """The request conflicts with what the queue holds: the name is in use, or the job has ended."""
 
@@ -164,7 +173,7 @@ class NotReachableError(ClientError):
 
 
 class NotAllowedError(ClientError):
-    """The caller has no credentials, or they don't allow this request (401, 403)."""
+    """The caller has no credentials, or neither they nor the queue's rules allow this request (401, 403)."""
 
     exit_code = EXIT_NOT_REACHABLE
     default_code = "NotAllowed"

@@ -18,6 +18,7 @@ from headway_client.errors import (
     JobNotFoundError,
     NotAllowedError,
     NotReachableError,
+    PoolNotFoundError,
     RefusedError,
     ServerFaultError,
     ServerTooOldError,
@@ -90,6 +91,8 @@ def told(endpoint: str, status: int, document: Mapping[str, Any], *, request_id:
     if not own:
         message = message[:_MAX_FOREIGN_TEXT]
     kind, text = _kind(endpoint, status, message, is_own=bool(own))
+    if code == PoolNotFoundError.default_code:
+        kind = PoolNotFoundError
     return kind(
         text,
         code=code or (NO_SUCH_PATH if status == 403 and _MISSING_TOKEN in message.lower() else None),
@@ -147,7 +150,8 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 def _kind(endpoint: str, status: int, message: str, *, is_own: bool) -> tuple[type[ClientError], str]:
     if status in {401, 403}:
-        return NotAllowedError, _not_allowed(endpoint, message)
+        # The queue itself says whom to ask; API Gateway and IAM do not.
+        return NotAllowedError, message if is_own and message else _not_allowed(endpoint, message)
     if status == 429:
         said = f" ({message.rstrip('.')})" if message else ""
         text = message if is_own else f"The queue gets too many requests{said}. Try again in a while."

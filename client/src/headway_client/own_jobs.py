@@ -107,7 +107,7 @@ class OwnJobs:
             last = self._last.get(name)
             if last is None:
                 raise
-            logger.warning("%s is shown as it was seen last: %s", name, error.message)
+            logger.warning("%s is shown as it was seen last: %s", name, error)
             return last
         self._see(details.job)
         for kept in (self._recent, self._last):

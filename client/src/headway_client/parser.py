@@ -15,6 +15,7 @@ from headway_client.commands import (
     foresight,
     history,
     logs,
+    pausing,
     policy,
     pools,
     queue,
@@ -39,6 +40,7 @@ _GROUPS = (
     change,
     history,
     pools,
+    pausing,
     policy,
     dlq,
     doctor,
@@ -55,7 +57,7 @@ _EPILOG = """\
 The queue's endpoint is taken from --endpoint, HEADWAY_ENDPOINT, the profile (--profile, HEADWAY_PROFILE or
 the default of ~/.config/headway/config.toml), or the sandbox of the checkout you stand in.
 
-exit codes: 0 done, 2 wrong usage, 3 refused, 4 no such job, 5 conflict, 6 not reachable or not allowed,
+exit codes: 0 done, 2 wrong usage, 3 refused, 4 no such job or pool, 5 conflict, 6 not reachable or not allowed,
 7 busy or faulty server, 8 a job that was waited for failed or was stopped, 9 the time to wait is up,
 10 server too old, 1 anything unexpected, 130 interrupted; of several jobs the highest
 """

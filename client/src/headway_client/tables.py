@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from headway_client.text import neutralise, shorten
+from headway.text import neutralise
+from headway_client.text import shorten
 
 NONE = "-"
 """Stands where there is nothing."""
@@ -38,7 +39,8 @@ _COLOURS = {
 }
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
-_FORMULA_STARTS = ("=", "+", "-", "@")
+# The second four are full-width: some spreadsheets take them for the first.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -77,7 +77,7 @@ def describe(details: JobDetails, *, region: str, members: Collection[str]) -> d
         "CreationTime": datetime.fromisoformat(job.entry_time),
         "LastModifiedTime": changed,
         "SecondaryStatusTransitions": [
-            {"Status": secondary, "StartTime": changed, "StatusMessage": status_message(job)}
+            {"Status": secondary, "StartTime": changed, "StatusMessage": status_message(job) + _withheld(details)}
         ],
     }
     if job.state == "failed":
@@ -117,6 +117,11 @@ def status_message(job: Job) -> str:
     place = f" (place {job.place} in line)" if job.place is not None else ""
     preempted = " preempted, waits for its next turn:" if job.state == "preempted" else ""
     return f"Headway{place}:{preempted} {job.reason.message}"
+
+
+def _withheld(details: JobDetails) -> str:
+    """SageMaker's document has no other place to say that something was left out."""
+    return f" ({' and '.join(details.withheld)} withheld from you)" if details.withheld else ""
 
 
 def after(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

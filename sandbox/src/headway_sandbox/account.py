@@ -111,10 +111,13 @@ def mark_deployed(info: SandboxInfo, mark: str) -> None:
     client(info, "ssm").put_parameter(Name=_MARK, Value=mark, Type="String", Overwrite=True)
 
 
-def make_user(info: SandboxInfo, name: str, policy: dict[str, Any]) -> tuple[str, str]:
-    """A user with one policy; its access key and secret."""
+def make_user(info: SandboxInfo, name: str, policy: dict[str, Any] | str | None) -> tuple[str, str]:
+    """A user with one policy of its own, or the managed one of that ARN, or none; its access key and secret."""
     iam = client(info, "iam")
     _unless_there(lambda: iam.create_user(UserName=name), "EntityAlreadyExists")
-    iam.put_user_policy(UserName=name, PolicyName="sandbox", PolicyDocument=json.dumps(policy))
+    if isinstance(policy, str):
+        iam.attach_user_policy(UserName=name, PolicyArn=policy)
+    elif policy is not None:
+        iam.put_user_policy(UserName=name, PolicyName="sandbox", PolicyDocument=json.dumps(policy))
     key = iam.create_access_key(UserName=name)["AccessKey"]
     return key["AccessKeyId"], key["SecretAccessKey"]

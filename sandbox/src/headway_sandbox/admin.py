@@ -8,6 +8,8 @@ POST  /_headway/jobs/NAME/interrupt  takes a spot job's instances away
 GET   /_headway/faults               the switches (`headway_sandbox.faults.Faults`)
 PUT   /_headway/faults               sets them; those not named go back to their defaults
 PATCH /_headway/faults               sets those that are named
+GET   /_headway/calls                what functions asked of AWS so far (`headway_sandbox.calls.Call`)
+PUT   /_headway/calls                {"calls": [...]}: takes these for it, after policies were changed on purpose
 POST  /_headway/queues/NAME/release  what a crashed function held comes back now, not after minutes
 GET   /_headway/functions            the processes that run functions: pid, function, busy
 POST  /_headway/functions/kill       {"function": part of its name or null, "busyOnly": bool}: SIGKILL
@@ -25,6 +27,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from headway_sandbox import emulator
+from headway_sandbox.calls import Calls, of_document
 from headway_sandbox.emulator import Receive, Scope
 from headway_sandbox.errors import AwsError
 from headway_sandbox.faults import Faults
@@ -36,13 +39,13 @@ _LOOPBACK = ("127.0.0.1", "::1")
 _Answer = tuple[int, Any]
 
 
-async def answer(fleet: Fleet, state_dir: Path, scope: Scope, receive: Receive) -> tuple[int, bytes]:
+async def answer(fleet: Fleet, calls: Calls, state_dir: Path, scope: Scope, receive: Receive) -> tuple[int, bytes]:
     """Status and JSON body."""
-    status, document = await _answer(fleet, state_dir, scope, receive)
+    status, document = await _answer(fleet, calls, state_dir, scope, receive)
     return status, json.dumps(document).encode()
 
 
-async def _answer(fleet: Fleet, state_dir: Path, scope: Scope, receive: Receive) -> _Answer:
+async def _answer(fleet: Fleet, calls: Calls, state_dir: Path, scope: Scope, receive: Receive) -> _Answer:
     headers = {key.lower() for key, _value in scope["headers"]}
     # A page in somebody's browser may not pull these levers: browsers send Origin with what could do harm.
     if (scope.get("client") or ("",))[0] not in _LOOPBACK or b"origin" in headers:
@@ -52,7 +55,7 @@ async def _answer(fleet: Fleet, state_dir: Path, scope: Scope, receive: Receive)
         if (scope["method"], scope["path"]) == ("GET", f"{PREFIX}health"):
             return 200, _health(fleet, state_dir)
         path = [unquote(part) for part in scope["path"].removeprefix(PREFIX).split("/")]
-        return _route(fleet, scope["method"], path, body)
+        return _route(fleet, calls, scope["method"], path, body)
     except AwsError as error:
         return error.status, {"code": error.code, "message": error.message}
     except (ValueError, TypeError, KeyError) as error:
@@ -74,17 +77,20 @@ async def _read(receive: Receive) -> dict[str, Any]:
     return document
 
 
-def _route(fleet: Fleet, method: str, path: list[str], body: Mapping[str, Any]) -> _Answer:
+def _route(fleet: Fleet, calls: Calls, method: str, path: list[str], body: Mapping[str, Any]) -> _Answer:
     match method, path:
         case "GET", ["jobs"]:
             return 200, _jobs(fleet)
         case "POST", ["jobs", name, action]:
             return _act(fleet, name, action, body)
-        case "GET", ["faults"]:
+        case "GET" | "PUT" | "PATCH", ["faults"]:
+            if method != "GET":
+                fleet.faults = (Faults() if method == "PUT" else fleet.faults).with_changes(body)
             return 200, fleet.faults.to_document()
-        case "PUT" | "PATCH", ["faults"]:
-            fleet.faults = (Faults() if method == "PUT" else fleet.faults).with_changes(body)
-            return 200, fleet.faults.to_document()
+        case "GET" | "PUT", ["calls"]:
+            if method == "PUT":
+                calls.replace(map(of_document, body["calls"]))
+            return 200, {"calls": [asdict(call) for call in calls.all()]}
         case "POST", ["queues", name, "release"]:
             return 200, {"released": emulator.release_messages(name)}
         case "GET", ["functions"]:

@@ -2,7 +2,8 @@
 
 Source: the Service Authorization Reference for SageMaker. CreateTrainingJob needs
 `sagemaker:CreateTrainingJob` on the training job's ARN, `sagemaker:AddTags` if it carries tags, and
-`iam:PassRole` on the role that it hands over, which a policy usually limits by `iam:PassedToService`.
+`iam:PassRole` on the role that it hands over, which a policy usually limits by `iam:PassedToService`. Tags that ride
+in a request are told by `sagemaker:TaggingAction` from those that AddTags puts on what is there already.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def permissions(operation: str, request: Mapping[str, Any], *, arn_prefix: str) 
         needed = [Permission(action=f"sagemaker:{operation}", resource=arn, context=tag_context)]
         if operation == "CreateTrainingJob":
             if tags:
-                needed.append(Permission(action="sagemaker:AddTags", resource=arn, context=tag_context))
+                tagging = {**tag_context, "sagemaker:TaggingAction": operation}
+                needed.append(Permission(action="sagemaker:AddTags", resource=arn, context=tagging))
             needed.append(
                 Permission(
                     action="iam:PassRole",

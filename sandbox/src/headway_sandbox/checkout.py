@@ -10,7 +10,7 @@ from pathlib import Path
 
 from headway_sandbox.errors import SetupMissing
 
-PYTHON_VARIABLE, SAM_VARIABLE = "HEADWAY_SANDBOX_PYTHON", "HEADWAY_SAM"
+PYTHON_VARIABLE, SAM_VARIABLE, CALLS_VARIABLE = "HEADWAY_SANDBOX_PYTHON", "HEADWAY_SAM", "HEADWAY_CALLS"
 _SOURCES = ("template.yaml", "functions", "layers")
 _NOT_SOURCES = {"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 
@@ -53,6 +53,10 @@ class Checkout:
             )
         return path
 
+    def calls_folder(self) -> Path:
+        """Where runs leave what functions asked of AWS (`headway_sandbox.calls`)."""
+        return Path(os.environ.get(CALLS_VARIABLE) or self.root / "build" / "calls").resolve()
+
     def _tool(self, variable: str, usual: str) -> Path:
         # Not resolved: a virtual environment's python is a link, and only as such knows its environment.
         path = Path(os.environ.get(variable) or self.root / usual)
@@ -61,8 +65,16 @@ class Checkout:
         return path
 
     def sources_hash(self) -> str:
-        """A digest of all that a build depends on, the interpreter that it is built for included."""
-        digest = hashlib.sha256(str(self.sandbox_python().resolve()).encode())
+        """A digest of all that a build depends on, the interpreter that it is built for included.
+
+        Raises:
+            SetupMissing: that isn't there.
+        """
+        return hashlib.sha256(f"{self.sandbox_python().resolve()} {self.code_hash()}".encode()).hexdigest()[:16]
+
+    def code_hash(self) -> str:
+        """A digest of the template and of what runs on it."""
+        digest = hashlib.sha256()
         for path in sorted(self._source_files()):
             digest.update(f"\0{path.relative_to(self.root)}\0".encode())
             digest.update(path.read_bytes())

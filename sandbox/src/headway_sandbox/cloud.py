@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from headway_sandbox import admin, authorisation, emulator, validation
+from headway_sandbox.calls import Record
 from headway_sandbox.emulator import AsgiApp, Caller, Receive, Scope, Send
 from headway_sandbox.errors import AwsError
 from headway_sandbox.fleet import Fleet
+from headway_sandbox.gateway import Gateway, stage_settings
 from headway_sandbox.monitoring import Monitoring
 from headway_sandbox.training_logs import TrainingLogs
 
@@ -32,16 +34,21 @@ _DETAIL_TYPE = "SageMaker Training Job State Change"
 # However far away the next change is, look again: an administrator may have changed the fleet.
 _LONGEST_SLEEP_S = 0.5
 _MONITORING_EVERY_S = 1.0
+_RECORD_EVERY_S = 5.0
 
 
 class Cloud:
     """The ASGI application. All that touches the fleet runs on the server's one event loop, so it needs no lock."""
 
-    def __init__(self, *, fleet: Fleet, state_dir: Path, behind: AsgiApp, on_shutdown: Callable[[], None]) -> None:
+    def __init__(
+        self, *, fleet: Fleet, state_dir: Path, record: Record, behind: AsgiApp, on_shutdown: Callable[[], None]
+    ) -> None:
         self.fleet = fleet
         self._state_dir = state_dir
+        self._record = record
         self._behind = behind
         self._logs = TrainingLogs(fleet)
+        self._gateway = Gateway(stage_settings(fleet.settings.account, fleet.settings.region))
         self._on_shutdown = on_shutdown
         self._changed = asyncio.Event()
         self._clocks: list[asyncio.Task[None]] = []
@@ -50,13 +57,19 @@ class Cloud:
         if scope["type"] == "lifespan":
             await self._behind(scope, self._watch_for_shutdown(receive), self._watch_for_startup(send))
         elif scope["type"] == "http" and scope["path"].startswith(admin.PREFIX):
-            status, answer = await admin.answer(self.fleet, self._state_dir, scope, receive)
+            status, answer = await admin.answer(self.fleet, self._record.calls, self._state_dir, scope, receive)
             self._changed.set()
             await _respond(send, status, answer, {"content-type": "application/json"})
         elif scope["type"] == "http" and _is_sagemaker(scope):
             await self._sagemaker(scope, receive, send)
+        elif scope["type"] == "http" and (refused := self._refused_by_gateway(scope)):
+            await _respond(send, *refused, {"content-type": "application/json"})
         else:
             await self._behind(scope, receive, send)
+
+    def _refused_by_gateway(self, scope: Scope) -> tuple[int, bytes] | None:
+        length = _header(scope, b"content-length")
+        return self._gateway.refusal(scope["path"], int(length) if length.isdigit() else 0, time.time())
 
     # ---------------------------------------------------------------------------------------------- SageMaker
 
@@ -144,6 +157,11 @@ class Cloud:
                 _log.exception("a round of monitoring failed")
             await asyncio.sleep(_MONITORING_EVERY_S)
 
+    async def _keep_record(self) -> None:
+        while True:
+            await asyncio.sleep(_RECORD_EVERY_S)
+            await asyncio.to_thread(self._record.keep)
+
     async def _write_logs(self, now: float) -> None:
         try:
             await self._logs.write(now)
@@ -164,7 +182,7 @@ class Cloud:
     def _watch_for_startup(self, send: Send) -> Send:
         async def watched(message: Any) -> None:
             if message["type"] == "lifespan.startup.complete":
-                clocks = (self._run_clock(), self._run_monitoring())
+                clocks = (self._run_clock(), self._run_monitoring(), self._keep_record())
                 self._clocks = [asyncio.create_task(clock) for clock in clocks]
             await send(message)
 

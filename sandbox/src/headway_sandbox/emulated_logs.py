@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from headway_sandbox import log_requests
+from headway_sandbox import embedded_metrics, log_requests
 from headway_sandbox.emulator import module
 from headway_sandbox.errors import AwsError
 from headway_sandbox.throttling import Throttle
@@ -33,6 +33,7 @@ def prepare() -> None:
     """Fill ministack's gaps that matter here. Called once, after `emulator.prepare`."""
     _refuse_bad_requests()
     _authorise_by_stream()
+    _publish_embedded_metrics()
 
 
 def write(group: str, stream: str, lines: Iterable[tuple[float, str]], *, region: str) -> None:
@@ -135,3 +136,19 @@ def _authorise_by_stream() -> None:
         return f"{found}:log-stream:{stream}"
 
     actions.extract_resource_arn = extract_stream
+
+
+def _publish_embedded_metrics() -> None:
+    """Publish the metrics in what is printed, which ministack leaves in the log."""
+    logs, cloudwatch = module("services.cloudwatch_logs"), module("services.cloudwatch")
+    append = logs._append_log_events
+
+    def append_and_publish(stream: Any, events: list[Mapping[str, Any]]) -> None:
+        append(stream, events)
+        for event in events:
+            for each in embedded_metrics.points(event["message"]):
+                key = (each.namespace, each.name, cloudwatch._dims_key(each.dimensions))
+                point = {"Timestamp": each.time_s, "Value": each.value, "Unit": each.unit}
+                cloudwatch._metric_bucket(key).append({**point, "Dimensions": dict(each.dimensions)})
+
+    logs._append_log_events = append_and_publish

@@ -1,4 +1,4 @@
-"""With `emulated_alarms` the one place that touches ministack, the emulator of everything that isn't SageMaker.
+"""With its siblings `emulated_…` the one place that touches ministack, the emulator of everything that isn't SageMaker.
 
 Written against ministack 1.5.33, which is pinned: it has no stable interface for what is needed here, so
 private names are used. When the pin moves, go through the functions below one by one; the end-to-end tests
@@ -79,6 +79,8 @@ class Worker:
     pid: int
     function: str
     busy: bool
+    code: str
+    """What it runs, to be compared with others."""
 
 
 def module(name: str) -> Any:
@@ -343,7 +345,7 @@ def workers() -> list[Worker]:
     with runtime._lock:
         entries = [worker for pool in runtime._workers.values() for worker in pool]
     return [
-        Worker(pid=worker._proc.pid, function=worker.func_name, busy=worker.in_use)
+        Worker(pid=worker._proc.pid, function=worker.func_name, busy=worker.in_use, code=worker.headway_code)
         for worker in entries
         if worker._proc is not None and worker._proc.poll() is None
     ]

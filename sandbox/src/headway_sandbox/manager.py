@@ -190,7 +190,8 @@ def _start_server(python: Path, settings: Settings, port: int) -> int:
     command = [
         str(python), "-m", "headway_sandbox", "serve", "--port", str(port), "--state-dir", str(state),
         "--speed", str(settings.speed), "--region", REGION, "--account", ACCOUNT,
-        "--durations", json.dumps(durations),
+        "--durations", json.dumps(durations), "--calls-folder", str(settings.checkout.calls_folder()),
+        "--sources", settings.checkout.code_hash(),
     ]  # fmt: skip
     log = state / "server.log"
     with log.open("wb") as output:

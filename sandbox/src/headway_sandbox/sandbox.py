@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from headway_sandbox import account, levers, manager
+from headway_sandbox.calls import Call, of_document
 from headway_sandbox.checkout import Checkout
 from headway_sandbox.errors import SandboxError, StopFailed
 from headway_sandbox.manager import SandboxInfo, Settings
@@ -93,8 +95,8 @@ class Sandbox:
         """A boto3 client for a service of the sandbox, by default as the account's root."""
         return account.client(self.info, service, access_key=access_key, secret_key=secret_key)
 
-    def make_user(self, name: str, policy: dict[str, Any]) -> tuple[str, str]:
-        """An IAM user with that policy; its access key and secret."""
+    def make_user(self, name: str, policy: dict[str, Any] | str | None) -> tuple[str, str]:
+        """An IAM user with that policy (a document, the ARN of a managed one, or none); its access key and secret."""
         return account.make_user(self.info, name, policy)
 
     def restart(self) -> None:
@@ -103,6 +105,18 @@ class Sandbox:
         manager.stop(self._settings.state_dir)
         self._settings = Settings(**{**vars(self._settings), "port": port})
         self._info = manager.start(self._settings)
+
+    def use_stack(self, name: str) -> None:
+        """Speak to the queue of a stack that somebody else has deployed.
+
+        Raises:
+            SandboxError: there is none of that name, or it is not complete.
+        """
+        info = replace(self.info, stack=name)
+        endpoint = account.api_endpoint(info)
+        if not endpoint:
+            raise SandboxError(f"The stack {name} is not deployed, or not complete.")
+        self._info = replace(info, endpoint=endpoint)
 
     # ------------------------------------------------------------------------------------------- what can't be on AWS
 
@@ -139,6 +153,14 @@ class Sandbox:
     def clear_faults(self) -> None:
         """No faults, no quotas, no limits of capacity."""
         self._pull("PUT", "/faults")
+
+    def calls(self) -> list[Call]:
+        """What functions have asked of AWS since the server was started, as `headway_sandbox.iam_proof` takes it."""
+        return [of_document(call) for call in self._pull("GET", "/calls")["calls"]]
+
+    def set_calls(self, calls: Iterable[Call]) -> None:
+        """Keep these in place of what it has: after a test that changed policies on purpose, as it was before."""
+        self._pull("PUT", "/calls", {"calls": [asdict(call) for call in calls]})
 
     def functions(self) -> list[dict[str, Any]]:
         """The processes that run functions now: pid, function, busy."""

@@ -24,7 +24,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headway_sandbox import container_output, emulated_alarms, emulated_logs, emulator, utilisation
+from headway_sandbox import (
+    container_output,
+    emulated_alarms,
+    emulated_logs,
+    emulated_policies,
+    emulated_updates,
+    emulator,
+    utilisation,
+)
+from headway_sandbox.calls import Record
 from headway_sandbox.clock import Clock
 from headway_sandbox.cloud import Cloud
 from headway_sandbox.dummies import ROOT
@@ -47,7 +56,8 @@ def main(arguments: Sequence[str]) -> int:
         clock=Clock(speed=options.speed),
         durations=Durations(**json.loads(options.durations)),
     )
-    asyncio.run(_serve(port=options.port, state=state, settings=settings, seed=options.seed))
+    record = Record(options.calls_folder, name="sandbox", sources=options.sources)
+    asyncio.run(_serve(port=options.port, state=state, settings=settings, seed=options.seed, record=record))
     # Whatever a late thread of the emulator may have started after the functions were ended.
     emulator.end_workers()
     shutil.rmtree(state / "tmp", ignore_errors=True)
@@ -64,6 +74,8 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--region", default="eu-west-1")
     parser.add_argument("--account", default="123456789012")
     parser.add_argument("--seed", type=int, default=0, help="of the chance in injected faults")
+    parser.add_argument("--calls-folder", type=Path, help="where it leaves what functions asked of AWS")
+    parser.add_argument("--sources", default="", help="a digest of what is deployed, kept with that")
     parser.add_argument("--durations", default="{}", help="JSON: provisioning_s, download_s, upload_s, …")
     return parser.parse_args(arguments)
 
@@ -106,7 +118,7 @@ def _set_environment(*, port: int, state: Path, region: str, account: str) -> No
         os.environ.pop(name, None)
 
 
-async def _serve(*, port: int, state: Path, settings: FleetSettings, seed: int) -> None:
+async def _serve(*, port: int, state: Path, settings: FleetSettings, seed: int, record: Record) -> None:
     _raise_file_limit()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -115,17 +127,20 @@ async def _serve(*, port: int, state: Path, settings: FleetSettings, seed: int) 
     behind = emulator.prepare()
     emulated_alarms.prepare()
     emulated_logs.prepare()
+    emulated_updates.prepare()
+    emulated_policies.prepare(record.calls.note)
     saved = state / "fleet.json"
     fleet = _load(saved, settings) or Fleet(settings=settings, rng=random.Random(seed))
 
     def on_shutdown() -> None:
         emulator.end_workers()
+        record.finish()
         # Worked out anew at the start, and long to save.
         emulated_alarms.drop(utilisation.NAMESPACE)
         emulated_logs.drop(container_output.GROUP)
         _save(saved, fleet.to_document())
 
-    cloud = Cloud(fleet=fleet, state_dir=state, behind=behind, on_shutdown=on_shutdown)
+    cloud = Cloud(fleet=fleet, state_dir=state, record=record, behind=behind, on_shutdown=on_shutdown)
     await emulator.serve(cloud, host=HOST, port=port, stop=stop)
 
 

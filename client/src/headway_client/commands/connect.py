@@ -6,6 +6,7 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING
 
+from headway.text import neutralise
 from headway_client.commands import grammar
 from headway_client.commands.context import connection, show_json, wants_json
 from headway_client.commands.grammar import Commands
@@ -41,7 +42,7 @@ def connect(args: argparse.Namespace) -> None:
     if wants_json(args):
         show_json({"target": target, "command": words})
     else:
-        print(shlex.join(words))
+        print(neutralise(shlex.join(words)))
 
 
 def _attempt_name(details: JobDetails, number: int) -> str:

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from headway.text import neutralise
 from headway_client.errors import EXIT_OK, EXIT_UNEXPECTED, ClientError
-from headway_client.text import neutralise, to_json, to_stderr
+from headway_client.text import to_json, to_stderr
 
 if TYPE_CHECKING:
     from headway.errors import HeadwayError

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from headway.text import neutralise
 from headway_client.commands.context import colour, show_rows, worst
 from headway_client.commands.grammar import Commands
-from headway_client.text import neutralise
 
 if TYPE_CHECKING:
     from headway_client.doctor import Finding

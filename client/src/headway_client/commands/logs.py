@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from headway.text import neutralise
 from headway_client.commands import grammar
 from headway_client.commands.context import connection, wants_json
 from headway_client.commands.grammar import Commands
 from headway_client.errors import BusyError, NotReachableError, ServerFaultError
-from headway_client.text import neutralise, to_stderr
+from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
     from headway_client.api import HeadwayApi

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from headway.text import neutralise
 from headway_client import files
 from headway_client.commands.context import show_json, wants_json, width
 from headway_client.commands.grammar import Commands
 from headway_client.errors import EXIT_OK, EXIT_REFUSED, ClientError, FieldMessage, RefusedError, UsageError
-from headway_client.text import neutralise
 
 
 def register(commands: Commands) -> None:

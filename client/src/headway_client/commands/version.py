@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from headway.text import neutralise
 from headway_client import __version__
 from headway_client.commands.context import open_api, show_json, wants_json
 from headway_client.commands.grammar import Commands
@@ -28,4 +29,5 @@ def version(args: argparse.Namespace) -> None:
     if wants_json(args):
         show_json({"client": __version__, "server": server.version, "api": server.api, "endpoint": api.endpoint})
     else:
-        print(f"client {__version__}\nserver {server.version} (API {server.api}) at {api.endpoint}")
+        print(f"client {__version__}")
+        print(neutralise(f"server {server.version} (API {server.api}) at {api.endpoint}"))

@@ -23,7 +23,7 @@ from headway_client.documents.job import (
     WatchOf,
 )
 from headway_client.documents.letters import DeadLetter, DeadLetters, Redrive, RedriveFailure
-from headway_client.documents.pools import Capacity, Configuration, PoolUse
+from headway_client.documents.pools import Capacity, Configuration, Pause, PoolUse
 from headway_client.documents.reason import Reason
 from headway_client.documents.rogue import RogueJob, RogueJobs
 from headway_client.documents.submission import BatchResult, Submission
@@ -48,6 +48,7 @@ __all__ = [
     "HistoryEntry",
     "Job",
     "JobDetails",
+    "Pause",
     "PoolUse",
     "Reason",
     "Redrive",

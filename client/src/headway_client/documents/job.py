@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headway_client.documents.reading import list_of, mapping, optional_text, optional_whole, text, whole, wholes
+from headway_client.documents.reading import list_of, mapping, optional_text, optional_whole, text, texts, whole, wholes
 from headway_client.documents.reason import Reason
 from headway_client.states import ENDED_STATES
 
@@ -165,13 +165,23 @@ class WatchOf:
 
 @dataclass(frozen=True, kw_only=True)
 class JobDetails:
-    """A job with its attempts and history (oldest first, as the server sends them) and its request."""
+    """A job with its attempts and history (oldest first, as the server sends them) and its request.
+
+    Attributes:
+        job: the job.
+        attempts: what was launched for it.
+        history: its steps.
+        watches: how its live attempt is watched.
+        request: the CreateTrainingJob request, without what is withheld.
+        withheld: parts of the request that the caller may not see.
+    """
 
     job: Job
     attempts: tuple[Attempt, ...]
     history: tuple[HistoryEntry, ...]
     watches: tuple[WatchOf, ...]
     request: Mapping[str, Any]
+    withheld: tuple[str, ...] = ()
 
     @classmethod
     def from_document(cls, document: object) -> JobDetails:
@@ -183,4 +193,6 @@ class JobDetails:
             history=tuple(HistoryEntry.from_document(item) for item in list_of(details, "history")),
             watches=tuple(WatchOf.from_document(item) for item in list_of(details, "watches")),
             request=mapping(details.get("request")),
+            # An older server withholds nothing.
+            withheld=texts(details, "withheld") if "withheld" in details else (),
         )

@@ -17,7 +17,7 @@ from headway_client.render.jobs import (
 )
 from headway_client.render.letters import letter_rows, redrive_sentence
 from headway_client.render.policy import rehearsal_sheet
-from headway_client.render.pools import pool_rows
+from headway_client.render.pools import pool_rows, pool_sentence
 from headway_client.render.values import output_width
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "letter_rows",
     "output_width",
     "pool_rows",
+    "pool_sentence",
     "redrive_sentence",
     "rehearsal_sheet",
     "what_if_sheet",

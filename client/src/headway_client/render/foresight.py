@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from headway.text import neutralise
 from headway_client.documents import Ahead, DryRun, Explanation, Forecast, Shift, WhatIf
 from headway_client.render import values
 from headway_client.render.jobs import job_sentence
 from headway_client.render.pools import pool_rows
 from headway_client.tables import Table
-from headway_client.text import neutralise
 
 _NOT_FORESEEN = "can't be foreseen"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from headway.text import neutralise
 from headway_client.documents import Attempt, HistoryEntry, Job, JobDetails, RogueJob
 from headway_client.render import values
 from headway_client.tables import NONE, Table
-from headway_client.text import neutralise
 
 
 def job_rows(jobs: Iterable[Job], rogues: Iterable[RogueJob] = (), *, wide: bool = False) -> Table:
@@ -64,6 +64,8 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
         ("Preempted", f"{job.preemptions} time{'' if job.preemptions == 1 else 's'}"),
         ("Used", f"{values.instance_hours(job.instance_seconds)} (instance-hours)" if job.instance_seconds else NONE),
     ]
+    if details.withheld:
+        lines.append(("Withheld", f"{' and '.join(details.withheld)} of the request"))
     parts = ["\n".join(f"{name:<10}{neutralise(value)}" for name, value in lines)]
     if details.attempts:
         headers = ["Attempt", "Training Job", "State", "SageMaker", "Started", "Ended", "Why"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from headway.text import neutralise
 from headway_client.tables import NONE, Table
-from headway_client.text import neutralise
 
 
 def rehearsal_sheet(rehearsal: Mapping[str, Any], *, width: int | None = None) -> str:

@@ -103,7 +103,7 @@ class Course:
         """Begin with a snapshot.
 
         Args:
-            snapshot: the queue as it is; its policy and pools stay.
+            snapshot: the queue as it is; its policy and pools stay, and so do pauses.
             decide: the scheduler. It may keep a state of its own, but must come to an end at each instant.
             run_time: how long the jobs of the snapshot run. Without, they never end, their limits aside.
             stop_ms: what an attempt takes to end once it has been asked to stop, ms.
@@ -112,6 +112,7 @@ class Course:
         """
         self.now_ms = snapshot.now_ms
         self._pools = snapshot.pools
+        self._pauses = snapshot.pauses
         self._policy = snapshot.policy
         self._decide = decide
         self._stop_ms = stop_ms
@@ -169,6 +170,7 @@ class Course:
             allocations=tuple(self._allocations.values()),
             reservations=tuple(Reservation(job=job, demand=demand) for job, demand in self._reservations.items()),
             waiting=tuple(self._waiting),
+            pauses=self._pauses,
             policy=self._policy,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headway.policy import DEFAULT_POLICY, Policy
 
@@ -85,6 +85,18 @@ class Reservation:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Pause:
+    """Somebody has paused a pool: until it is resumed nothing starts there, and nobody is preempted for it."""
+
+    #: Who paused it, in words.
+    by: str
+    since_ms: int
+    reason: str
+    #: Whether all pools were paused at once.
+    everything: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Snapshot:
     """All that a decision depends on, read at one moment."""
 
@@ -95,5 +107,7 @@ class Snapshot:
     reservations: tuple[Reservation, ...] = ()
     #: The heads of the lines: of each pool the first jobs in rank order, at least as many as could start.
     waiting: tuple[WaitingJob, ...] = ()
+    #: Pools that are paused.
+    pauses: Mapping[str, Pause] = field(default_factory=dict)
     #: The rules to decide under.
     policy: Policy = DEFAULT_POLICY

@@ -147,25 +147,26 @@ class Preemption:
             return False
         if self._outranks_somebody(job):
             return True
-        return bool(self._policy.teams) and any(self.reclaims(job, (pool,)) for pool in job.demand)
+        return self.reclaims(job)
 
     def _outranks_somebody(self, job: WaitingJob) -> bool:
         return given_priority(job.priority, job.team, self._policy) > self._holders.lowest_priority
 
-    def reclaims(self, job: WaitingJob, lacking: Iterable[str]) -> bool:
-        """Whether the job's team is within its guarantee with this job, in the pools that it lacks."""
+    def reclaims(self, job: WaitingJob) -> bool:
+        """Whether the job's team is within its guarantee with this job, in all pools that it demands.
+
+        One that borrows anywhere stands in line with those that borrow, so what it took from them they would take back.
+        """
         if not self._policy.teams:
             return False
-        own = self._reserved.get(job.name, {})
-        wanted = {pool: job.demand[pool] - own.get(pool, 0) for pool in lacking if pool in job.demand}
-        entitled = self._policy.team(job.team).guaranteed
-        return bool(wanted) and within_guarantee(self._use.get(job.team, {}), wanted, entitled)
+        wanted = minus(job.demand, self._reserved.get(job.name, {}))
+        return within_guarantee(self._use.get(job.team, {}), wanted, self._policy.team(job.team).guaranteed)
 
     def victims(self, job: WaitingJob, lacking: Demand) -> tuple[Allocation, ...]:
         """The attempts to stop so that the job gets what it lacks; empty if that cannot be had."""
         if not self._policy.preemption or not self._holders.live:
             return ()
-        reclaims = self.reclaims(job, lacking)
+        reclaims = self.reclaims(job)
         if not reclaims and not self._outranks_somebody(job):
             return ()
         return victims_for(
@@ -181,7 +182,7 @@ class Preemption:
 
     def gives_way_to(self, job: WaitingJob) -> Callable[[Allocation], int | None]:
         """From when on an attempt may be stopped for the job, ms; None for never."""
-        reclaims = self.reclaims(job, job.demand)
+        reclaims = self.reclaims(job)
 
         def from_ms(allocation: Allocation) -> int | None:
             since_ms = protected_until_ms(allocation, self._policy)

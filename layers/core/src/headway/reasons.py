@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from headway.capacity import describe, total
-from headway.model import Allocation, Demand, WaitingJob
+from headway.model import Allocation, Demand, Pause, WaitingJob
 from headway.policy import Policy
+from headway.text import neutralise
 
 MAX_MESSAGE_CHARS = 1000
 """A reason's sentence is cut to this; SageMaker's own texts may be longer."""
@@ -29,6 +30,7 @@ class ReasonCode(StrEnum):
     WOULD_DELAY = "WouldDelay"
     WAITS_BEHIND = "WaitsBehind"
     BACKS_OFF = "BacksOff"
+    PAUSED = "Paused"
     EXCEEDS_POOL = "ExceedsPool"
     EXCEEDS_LIMIT = "ExceedsTeamLimit"
     UNKNOWN_POOL = "UnknownPool"
@@ -74,7 +76,7 @@ class Reason:
 
     Attributes:
         code: what kind it is.
-        message: one sentence that a person can act on.
+        message: one sentence that a person can act on, on one line: what it quotes has no control characters left.
         jobs: the other jobs it is about, in the order the sentence names them.
     """
 
@@ -83,8 +85,10 @@ class Reason:
     jobs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if len(self.message) > MAX_MESSAGE_CHARS:
-            object.__setattr__(self, "message", self.message[: MAX_MESSAGE_CHARS - 1] + "…")
+        message = neutralise(self.message)
+        if len(message) > MAX_MESSAGE_CHARS:
+            message = message[: MAX_MESSAGE_CHARS - 1] + "…"
+        object.__setattr__(self, "message", message)
 
 
 def entered(demand: Demand, *, warm_pool: bool = False) -> Reason:
@@ -94,14 +98,14 @@ def entered(demand: Demand, *, warm_pool: bool = False) -> Reason:
 
 
 def held(job: str, by: str) -> Reason:
-    """Somebody has taken the job out of the line until further notice; ``by`` says who, empty if nobody knows."""
-    message = f"held on request{_of(by)}; `headway release {job}` puts it back at its place in line"
+    """Somebody has taken the job out of the line until further notice; ``by`` says who."""
+    message = f"held on request of {by}; `headway release {job}` puts it back at its place in line"
     return Reason(code=ReasonCode.HELD, message=message)
 
 
 def released(by: str) -> Reason:
     """Somebody has put the job back into the line."""
-    message = f"released on request{_of(by)}; stands at its old place in line again"
+    message = f"released on request of {by}; stands at its old place in line again"
     return Reason(code=ReasonCode.RELEASED, message=message)
 
 
@@ -222,6 +226,18 @@ def backs_off(seconds: int, held_by: str = "") -> Reason:
     return Reason(code=ReasonCode.BACKS_OFF, message=f"{why}; next try in {seconds} s, the place in line is kept")
 
 
+def paused(pool: str, pause: Pause, now_ms: int) -> Reason:
+    """Somebody has paused a pool that the job demands."""
+    what, command = (
+        ("everything is", "headway resume") if pause.everything else (f"{pool} is", f"headway resume {pool}")
+    )
+    message = (
+        f"{what} paused since {clock_time(pause.since_ms, now_ms)} by {pause.by}: {pause.reason}; "
+        f"the place in line is kept, and it starts in its turn after `{command}`"
+    )
+    return Reason(code=ReasonCode.PAUSED, message=message)
+
+
 def exceeds_pool(job: WaitingJob, sizes: Demand) -> Reason:
     """The job demands more than a pool holds, since the pool was made smaller."""
     return Reason(
@@ -296,10 +312,6 @@ def clock_time(time_ms: int, now_ms: int) -> str:
     """A time of day, with the date if that is another one than today's; UTC."""
     time, now = datetime.fromtimestamp(time_ms / 1000, UTC), datetime.fromtimestamp(now_ms / 1000, UTC)
     return f"{time:%H:%M}" if time.date() == now.date() else f"{time:%Y-%m-%d %H:%M}"
-
-
-def _of(who: str) -> str:
-    return f" of {who}" if who else ""
 
 
 def _first_to_end(holders: tuple[Allocation, ...]) -> list[Allocation]:

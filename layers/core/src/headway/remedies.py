@@ -29,6 +29,7 @@ HOLDS = frozenset(
         ReasonCode.WOULD_DELAY,
         ReasonCode.WAITS_BEHIND,
         ReasonCode.BACKS_OFF,
+        ReasonCode.PAUSED,
         ReasonCode.EXCEEDS_POOL,
         ReasonCode.EXCEEDS_LIMIT,
         ReasonCode.UNKNOWN_POOL,

@@ -26,7 +26,7 @@ def schedule(snapshot: Snapshot, *, explain: bool = True) -> Plan:
     outranks stopped, preempts them, and what they free is earmarked for it. Any other job is blocked: the first
     blocked jobs of each combination of pools get a reserved start, worked out from the limits of what runs, and
     from then on a job starts or preempts only if it delays none of these starts. Jobs that demand more than a pool
-    holds wait without blocking anybody.
+    holds, or demand a pool that is paused, wait without blocking anybody.
 
     Args:
         snapshot: what is decided on.
@@ -50,17 +50,17 @@ class _Pass:
         self.sizes = sizes(snapshot)
         self.holders = holders = Holders(snapshot)
         freed_for = {a.freed_for for a in holders.stopping if a.freed_for is not None}
+        #: Whoever waits for a paused pool counts on nothing, so it is as if it were not there.
+        line = [job for job in snapshot.waiting if self._paused(job) is None] if snapshot.pauses else snapshot.waiting
         #: What is being freed for each waiting job. What was meant for a job that has left is anybody's.
         self.earmarked: dict[str, list[Allocation]] = {
             job.name: [a for a in holders.stopping if a.freed_for == job.name]
-            for job in (snapshot.waiting if freed_for else ())
+            for job in (line if freed_for else ())
             if job.name in freed_for
         }
         self.reserved: dict[str, Demand] = {r.job: r.demand for r in snapshot.reservations}
         #: Waiting jobs that something is reserved for and that have not been looked at yet.
-        self.owners = {
-            job.name: job for job in (snapshot.waiting if self.reserved else ()) if job.name in self.reserved
-        }
+        self.owners = {job.name: job for job in (line if self.reserved else ()) if job.name in self.reserved}
         #: Instances per pool that each team holds or has reserved; empty where there are no teams.
         self.use = TeamUse((a.team, a.demand) for a in (holders.live.values() if policy.teams else ()))
         for name, owner in self.owners.items():
@@ -95,6 +95,11 @@ class _Pass:
         owed = {*self.owners, *self.earmarked}
         past_head, considered = 0, 0
         for job in in_rank_order(self.snapshot, self.use, self.reserved):
+            paused = self._paused(job)
+            if paused is not None:
+                self._hold(job, partial(reasons.paused, paused, self.snapshot.pauses[paused], self.now_ms))
+                considered += 1
+                continue
             if self.heads:
                 past_head += 1
             if past_head > self.policy.backfill_window:
@@ -126,7 +131,7 @@ class _Pass:
             self.use.add(team, demand, times)
 
     def _release_leftovers(self) -> None:
-        """Give back what is reserved for jobs that left or no longer fit.
+        """Give back what is reserved for jobs that left, no longer fit, or wait for a pool that is paused.
 
         A snapshot holds every waiting job that has a reservation, however far back it stands.
         """
@@ -158,6 +163,11 @@ class _Pass:
         if any(count > limit.get(pool, count) for pool, count in job.demand.items()):
             return partial(reasons.exceeds_limit, job, {pool: limit[pool] for pool in job.demand if pool in limit})
         return None
+
+    def _paused(self, job: WaitingJob) -> str | None:
+        """The first of its pools that is paused."""
+        pauses = self.snapshot.pauses
+        return min((pool for pool in job.demand if pool in pauses), default=None) if pauses else None
 
     def _consider(self, job: WaitingJob) -> None:
         hopeless = self._hopeless(job)
@@ -306,7 +316,7 @@ class _Pass:
             # One that is to start as soon as others have stopped can't tell when that will be.
             self._hold(job, partial(self._would_delay, delayed), None if owed else start)
             return
-        reclaims = self.preemption.reclaims(job, lacking)
+        reclaims = self.preemption.reclaims(job)
         self._place(job, counted, until_ms, starts=False)
         # From here on the job is sure of its instances: in this pass nobody of lower rank may take them, and
         # what the victims free stays reserved for it in later passes.

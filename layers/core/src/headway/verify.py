@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway.capacity import free, minus, plus, positive, shortfall, total
 from headway.errors import InvariantViolation
-from headway.model import Allocation, Snapshot, WaitingJob
+from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.ordering import given_priority, held_priority
 from headway.plan import Plan, Preempt, Release, Start
 from headway.preemption import is_movable
@@ -34,6 +34,7 @@ def verify(snapshot: Snapshot, plan: Plan) -> None:
                     use.add(team_of[action.job], given_back, -1)
             case Start():
                 _require(action.job in waiting, f"{action.job} is started but does not wait")
+                _require_no_pause(snapshot, action.demand, action.job)
                 _require(action.job not in holding, f"{action.job} would have two live attempts")
                 _require(
                     action.demand == dict(waiting[action.job].demand),
@@ -73,6 +74,7 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
             _gives_way(victim, preemptor, snapshot),
             f"{victim.job} is preempted for {preemptor.name}, whose priority is not higher",
         )
+        _require_no_pause(snapshot, preemptor.demand, preemptor.name)
         _require(preemptor.name not in started, f"{victim.job} is preempted for {preemptor.name}, which starts")
         _require(not shortfall(action.freed, victim.demand), f"{victim.job} cannot free {dict(action.freed)}")
     for name in sorted({action.for_job for action in preemptions}):
@@ -88,6 +90,11 @@ def _gives_way(victim: Allocation, preemptor: WaitingJob, snapshot: Snapshot) ->
         return True
     guaranteed = policy.team(preemptor.team).guaranteed
     return victim.team != preemptor.team and any(guaranteed.get(pool, 0) > 0 for pool in victim.demand)
+
+
+def _require_no_pause(snapshot: Snapshot, demand: Demand, job: str) -> None:
+    paused = sorted(demand.keys() & snapshot.pauses.keys())
+    _require(not paused, f"{job} would start on what is paused: {paused}")
 
 
 def _require(holds: object, otherwise: str) -> None:

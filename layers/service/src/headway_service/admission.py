@@ -10,9 +10,18 @@ from typing import Any
 
 from headway.capacity import describe
 from headway.rules import DEFAULT_RUN_TIME_S, TrainingJob, tags_in, violations
-from headway_service import shapes
+from headway_service import entitlement, shapes
+from headway_service.access import Caller
 from headway_service.configuration import DEFAULT_TEAM, Configuration, WarmPools
-from headway_service.errors import FieldError, ImpossibleDemand, InvalidRequest, RequestTooLarge, RuleViolation
+from headway_service.errors import (
+    FieldError,
+    ImpossibleDemand,
+    InvalidRequest,
+    NotAllowed,
+    RequestTooLarge,
+    RuleViolation,
+)
+from headway_service.variants import on_demand
 
 MAX_REQUEST_BYTES = 400_000
 """The largest request, as canonical JSON: what fits into one DynamoDB item (400 KiB) beside its keys."""
@@ -75,21 +84,25 @@ class Review:
 
     #: SageMaker would not take it, or the queue cannot run it.
     invalid: Sequence[FieldError]
+    #: The caller may not have it so. Not looked at if it is invalid.
+    forbidden: Sequence[FieldError]
     #: It breaks rules of the configuration.
     violations: Sequence[FieldError]
     #: The pools could never give what it demands. Not looked at if it is invalid.
     impossible: Sequence[FieldError]
 
 
-def admit(request: Any, configuration: Configuration) -> Admitted:
+def admit(request: Any, configuration: Configuration, caller: Caller) -> Admitted:
     """Check a CreateTrainingJob request. A refusal names each field that is wrong, for whatever reason.
 
     Args:
         request: the request as decoded from JSON.
         configuration: the pools and the rules in force.
+        caller: who asks.
 
     Raises:
         InvalidRequest: it is not a request that SageMaker would take, or the queue cannot run it.
+        NotAllowed: the team does not take the caller's jobs, or they may not run with that role.
         RequestTooLarge: it is larger than :data:`MAX_REQUEST_BYTES`.
         RuleViolation: it breaks rules of the configuration.
         ImpossibleDemand: the pools, or the limit of its team, could never give what it demands.
@@ -103,9 +116,9 @@ def admit(request: Any, configuration: Configuration) -> Admitted:
             f"the request has {size_bytes} bytes, the queue takes {MAX_REQUEST_BYTES}: "
             "move large hyperparameters or environment values to S3 and pass their location"
         )
-    _refuse(review(request, configuration))
+    _refuse(review(request, configuration, caller))
     tags = tags_in(request.get("Tags"))
-    team = _team(tags, configuration)
+    team = _team(tags, configuration, entitlement.home_of(caller, configuration))
     spot = request.get("EnableManagedSpotTraining", False)
     return Admitted(
         name=request["TrainingJobName"],
@@ -122,65 +135,62 @@ def admit(request: Any, configuration: Configuration) -> Admitted:
     )
 
 
-def on_demand(request: Mapping[str, Any]) -> dict[str, Any]:
-    """A request for spot instances as one for instances on demand.
+def review(request: Mapping[str, Any], configuration: Configuration, caller: Caller | None = None) -> Review:
+    """All that is wrong with a request.
 
-    SageMaker refuses MaxWaitTimeInSeconds there ("It is only supported when EnableManagedSpotTraining is set to true").
+    Args:
+        request: the request.
+        configuration: the pools and the rules in force.
+        caller: who asks; None for nobody in particular, who may have everything.
     """
-    changed = {name: value for name, value in request.items() if name != "EnableManagedSpotTraining"}
-    if "StoppingCondition" in request:
-        condition = request["StoppingCondition"].items()
-        changed["StoppingCondition"] = {name: value for name, value in condition if name != "MaxWaitTimeInSeconds"}
-    return changed
-
-
-def without_warm_pool(request: Mapping[str, Any]) -> dict[str, Any]:
-    """A request as one whose training job leaves no warm pool, which would hold its instances after its end."""
-    resources = request["ResourceConfig"].items()
-    kept = {name: value for name, value in resources if name != "KeepAlivePeriodInSeconds"}
-    return {**request, "ResourceConfig": kept}
-
-
-def review(request: Mapping[str, Any], configuration: Configuration) -> Review:
-    """All that is wrong with a request."""
     errors = shapes.check(request)
+    home = entitlement.home_of(caller, configuration)
+    named: entitlement.Named = ()
     # The queue's own rules look only at parts that have the right shape.
     if _sound("Tags", errors):
-        errors += _tag_errors(request, configuration)
+        named = _tagged(request, TEAM_TAGS)
+        errors += entitlement.team_errors(named, caller, configuration)
+        errors += _tag_errors(request, home, configuration)
     if _sound("ResourceConfig", errors):
         errors += _resource_errors(request, configuration)
     if _sound("EnableManagedSpotTraining", errors) and _sound("StoppingCondition", errors):
         errors += _spot_errors(request)
-    job = as_ruled(request, tags_in(request.get("Tags")), configuration)
+    job = as_ruled(request, tags_in(request.get("Tags")), configuration, home)
     broken = violations(configuration.job_rules(), job)
+    forbidden = entitlement.refusals(request, named, job.team, caller, configuration) if caller and not errors else ()
     return Review(
         invalid=errors,
+        forbidden=list(forbidden),
         violations=[FieldError(field=each.field, message=each.message) for each in broken],
         impossible=[] if errors else list(_impossible(_wanted(request), job.team, configuration)),
     )
 
 
-def as_ruled(description: Mapping[str, Any], tags: Mapping[str, str], configuration: Configuration) -> TrainingJob:
+def as_ruled(
+    description: Mapping[str, Any], tags: Mapping[str, str], configuration: Configuration, home: str = DEFAULT_TEAM
+) -> TrainingJob:
     """A training job as the rules see it.
 
     Args:
         description: a CreateTrainingJob request, or DescribeTrainingJob's answer.
         tags: its tags; they come apart, as DescribeTrainingJob does not tell them.
         configuration: names the teams.
+        home: the team that it is charged to if its tags name none.
     """
-    return TrainingJob(
-        description=description, tags=tags, team=_team(tags, configuration), preemptible=_preemptible(tags)
-    )
+    team = _team(tags, configuration, home)
+    return TrainingJob(description=description, tags=tags, team=team, preemptible=_preemptible(tags))
 
 
 def _refuse(found: Review) -> None:
-    fields = [*found.invalid, *found.violations, *found.impossible]
+    fields = [*found.invalid, *found.forbidden, *found.violations, *found.impossible]
     if not fields:
         return
     first = fields[0]
     more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
     if found.invalid:
         raise InvalidRequest(f"{first.field} {first.message}{more}", fields)
+    if found.forbidden:
+        raise NotAllowed(f"{first.field} {first.message}{more}", fields)
     if found.violations:
         raise RuleViolation(f"{first.field} {first.message}{more}", fields)
     raise ImpossibleDemand(f"{first.message}{more}", fields)
@@ -190,7 +200,7 @@ def _sound(part: str, errors: Sequence[FieldError]) -> bool:
     return not any(error.field.startswith(part) for error in errors)
 
 
-def _tag_errors(request: Mapping[str, Any], configuration: Configuration) -> Iterator[FieldError]:
+def _tag_errors(request: Mapping[str, Any], home: str, configuration: Configuration) -> Iterator[FieldError]:
     tags = request.get("Tags", [])
     if len(tags) > MAX_TAGS:
         message = f"has {len(tags)} entries; the queue adds 2 to SageMaker's 50, so use at most {MAX_TAGS}"
@@ -203,14 +213,13 @@ def _tag_errors(request: Mapping[str, Any], configuration: Configuration) -> Ite
             yield FieldError(field=f"Tags[{i}].Key", message=f"is {key!r}, which the queue sets itself: remove it")
         if key.lower().startswith("aws:"):
             yield FieldError(field=f"Tags[{i}].Key", message=f"is {key!r}; keys that begin with 'aws:' are AWS's own")
-    yield from _team_errors(request, configuration)
-    yield from _priority_errors(request, configuration)
+    yield from _priority_errors(request, home, configuration)
     yield from _preemptible_errors(request, configuration)
 
 
-def _priority_errors(request: Mapping[str, Any], configuration: Configuration) -> Iterator[FieldError]:
+def _priority_errors(request: Mapping[str, Any], home: str, configuration: Configuration) -> Iterator[FieldError]:
     found = _tagged(request, PRIORITY_TAGS)
-    team = _team(tags_in(request.get("Tags")), configuration)
+    team = _team(tags_in(request.get("Tags")), configuration, home)
     most = configuration.max_priority(team)
     of_team = f" for the team {team}" if most < configuration.priority.maximum else ""
     for i, value in found:
@@ -231,22 +240,6 @@ def _preemptible_errors(request: Mapping[str, Any], configuration: Configuration
         elif value == "false" and not configuration.preemption.opt_out:
             message = "is 'false', but this queue lets no job opt out of preemption (preemption.optOut): remove the tag"
             yield FieldError(field=f"Tags[{i}].Value", message=message)
-
-
-def _team_errors(request: Mapping[str, Any], configuration: Configuration) -> Iterator[FieldError]:
-    if not configuration.teams:
-        return
-    found = _tagged(request, TEAM_TAGS)
-    known = ", ".join(sorted(configuration.teams))
-    for i, value in found:
-        if value not in configuration.teams:
-            yield FieldError(
-                field=f"Tags[{i}].Value", message=f"is {value!r:.80}, which is no team: use one of {known}"
-            )
-    if len({value for _, value in found}) > 1:
-        yield FieldError(field="Tags", message="names two different teams: keep one of 'team', 'headway:team'")
-    if not found and DEFAULT_TEAM not in configuration.teams:
-        yield FieldError(field="Tags", message=f"names no team: add the tag 'team' with one of {known}")
 
 
 def _resource_errors(request: Mapping[str, Any], configuration: Configuration) -> Iterator[FieldError]:
@@ -379,9 +372,9 @@ def _priority(request: Mapping[str, Any], team: str, configuration: Configuratio
     return int(given[0][1]) if given else min(configuration.priority.default, configuration.max_priority(team))
 
 
-def _team(tags: Mapping[str, str], configuration: Configuration) -> str:
-    """The configured team that tags name; empty if they name none that is configured."""
-    named = next((tags[key] for key in TEAM_TAGS if key in tags), DEFAULT_TEAM)
+def _team(tags: Mapping[str, str], configuration: Configuration, home: str) -> str:
+    """The configured team that tags name, or ``home``; empty if that is none that is configured."""
+    named = next((tags[key] for key in TEAM_TAGS if key in tags), home)
     return named if named in configuration.teams else ""
 
 

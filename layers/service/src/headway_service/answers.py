@@ -85,6 +85,7 @@ class WholeJob(Job):
     history: Annotated[list[Step], Field(description="The first and the newest 49 steps.")]
     watches: list[Watched]
     request: Annotated[dict[str, Any], Field(description="The CreateTrainingJob request as it was submitted.")]
+    withheld: Annotated[list[str], Field(description="Parts of the request that the caller may not see.")]
 
 
 class JobPage(TypedDict):
@@ -92,6 +93,16 @@ class JobPage(TypedDict):
 
     jobs: list[Job]
     nextToken: Annotated[str | None, Field(description="Of the next page; null at the end.")]
+
+
+class Pause(TypedDict):
+    """Nothing is started, and nobody preempted, until it is resumed."""
+
+    everything: Annotated[bool, Field(description="Whether all pools are paused, not this one alone.")]
+    by: Annotated[str, Field(description="Who paused it, such as user/ada.")]
+    since: Time
+    reason: str
+    stops: Annotated[bool, Field(description="Whether what runs is stopped and put back into the line.")]
 
 
 class Pool(TypedDict):
@@ -105,6 +116,7 @@ class Pool(TypedDict):
     rogue: Annotated[int, Field(description="Taken by training jobs outside the queue.")]
     free: Annotated[int, Field(description="Negative while more is in use than the pool has.")]
     waiting: Annotated[int, Field(description="Jobs that wait for it, counted to 1000.")]
+    pause: Annotated[Pause | None, Field(description="Null unless it, or everything, is paused.")]
 
 
 class Capacity(TypedDict):
@@ -308,3 +320,9 @@ class Refusal(TypedDict):
 
     error: Error
     requestId: Annotated[str, Field(description="By it the queue's log tells more.")]
+
+
+class GatewayRefusal(TypedDict):
+    """A refusal of API Gateway's own: no function was asked."""
+
+    message: str

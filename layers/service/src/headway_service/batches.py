@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headway_service.access import Caller
 from headway_service.desk import Desk
 from headway_service.errors import Busy, RequestError
 from headway_service.explanation import Seen
 from headway_service.ports import Wake
+from headway_service.refusals import job_named_in, log_refusal
 
 MAX_BATCH = 100
 """Requests in one batch."""
@@ -29,9 +31,10 @@ class Taken:
 
 def submit_all(
     requests: Sequence[Any],
-    owner: str | None,
+    caller: Caller,
     key: str | None,
     *,
+    call: str,
     desk: Callable[[Wake], Desk],
     wake: Wake,
     remaining_ms: Callable[[], int],
@@ -40,8 +43,9 @@ def submit_all(
 
     Args:
         requests: CreateTrainingJob requests as decoded from JSON.
-        owner: ARN of the caller.
+        caller: who asks.
         key: by which the caller knows the call again when it is repeated.
+        call: what was called, for the log.
         desk: makes a desk that wakes the scheduler in a way of its own.
         wake: asks for a tick.
         remaining_ms: how long the invocation may still live.
@@ -57,7 +61,7 @@ def submit_all(
             if remaining_ms() < BATCH_RESERVE_MS:
                 results.append(Busy("there was no time left for this request of the batch; send it again"))
             else:
-                results.append(_submit(taking, request, owner, key))
+                results.append(_submit(taking, request, caller, key, call))
     finally:
         # Those that were taken before a fault are in the queue.
         if wakes:
@@ -65,9 +69,10 @@ def submit_all(
     return results
 
 
-def _submit(desk: Desk, request: Any, owner: str | None, key: str | None) -> Taken | RequestError:
+def _submit(desk: Desk, request: Any, caller: Caller, key: str | None, call: str) -> Taken | RequestError:
     try:
-        seen, new = desk.submit(request, owner, key)
+        seen, new = desk.submit(request, caller, key)
     except RequestError as error:
+        log_refusal(error, caller=caller.arn, call=call, job=job_named_in(request))
         return error
     return Taken(seen=seen, new=new)

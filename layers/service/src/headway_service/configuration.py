@@ -17,7 +17,8 @@ from headway.retries import MAX_BACKOFF_MS
 from headway.retries import Retry as RetryRule
 from headway.rules import OnStart, Rule
 from headway.watches import Watch
-from headway_service import rule_notation, watch_notation
+from headway_service import access_notation, rule_notation, watch_notation
+from headway_service.access import Access, People
 from headway_service.errors import FieldError, InvalidConfiguration
 from headway_service.notation import Document, TeamName
 from headway_service.notification_notation import Notifications
@@ -35,6 +36,9 @@ MAX_POOL_SIZE = 10_000
 
 MAX_TEAMS = 20
 
+MAX_WAITING = 10_000
+"""The longest line that ``limits`` can allow: a submission counts it, 4 MB of it."""
+
 MAX_LINES = 200
 """Pools times teams (and one for jobs without a team): each is a line of its own, which costs a tick one query."""
 
@@ -44,7 +48,10 @@ DEFAULT_TEAM = "default"
 _LONGEST_S = 30 * 86_400
 """No training job lasts longer (API reference, StoppingCondition), so no rule need look further."""
 
-InstanceType = Annotated[str, StringConstraints(pattern=r"^ml\.[a-z0-9-]{1,40}\.[a-z0-9-]{1,20}$")]
+POOL_PATTERN = r"^ml\.[a-z0-9-]{1,40}\.[a-z0-9-]{1,20}$"
+"""What pools are called: instance types."""
+
+InstanceType = Annotated[str, StringConstraints(pattern=POOL_PATTERN)]
 Instances = Annotated[int, Field(ge=0, le=MAX_POOL_SIZE)]
 
 
@@ -81,6 +88,10 @@ class Team(Document):
     limit: dict[InstanceType, Instances] = Field(default_factory=dict)
     #: Its use is divided by this before it is compared with that of other teams.
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    #: Whose jobs it takes; everybody's if it lists neither members nor leads.
+    members: access_notation.Callers = Field(default_factory=list)
+    #: They may change all its jobs, and are members too.
+    leads: access_notation.Callers = Field(default_factory=list)
     #: The highest priority that a request of the team may carry.
     max_priority: int | None = Field(default=None, ge=0, le=MAX_PRIORITY)
 
@@ -153,6 +164,15 @@ class WarmPools(StrEnum):
     REFUSE = "refuse"
 
 
+class Limits(Document):
+    """How many jobs may wait in one line: those of one team (or of no team) that demand one pool."""
+
+    #: All of them.
+    waiting_per_team: int = Field(default=1000, ge=1, le=MAX_WAITING)
+    #: Those of one owner.
+    waiting_per_owner: int = Field(default=500, ge=1, le=MAX_WAITING)
+
+
 class Ageing(Document):
     """A waiting job gains one priority for each interval that it has waited, up to a cap."""
 
@@ -166,6 +186,7 @@ class Configuration(Document):
     pools: dict[InstanceType, Pool] = Field(min_length=1, max_length=MAX_POOLS)
     priority: Priorities = Priorities()
     teams: dict[TeamName, Team] = Field(default_factory=dict, max_length=MAX_TEAMS)
+    limits: Limits = Limits()
     preemption: Preemption = Preemption()
     backfill: Backfill = Backfill()
     ageing: Ageing | None = None
@@ -177,6 +198,8 @@ class Configuration(Document):
     watches: dict[watch_notation.WatchName, watch_notation.Watch | None] = Field(
         default_factory=dict, max_length=watch_notation.MAX_WATCHES
     )
+    #: Who may do what.
+    access: access_notation.Access = access_notation.Access()
     #: Of which changes people are told by message.
     notifications: Notifications = Notifications()
     #: How long a job may hold instances beyond its own limit: while they are provided, while it stops and uploads.
@@ -230,6 +253,15 @@ class Configuration(Document):
         """What training jobs have to keep."""
         return [rule.rule(name) for name, rule in sorted(self.rules.items())]
 
+    def access_rules(self) -> Access:
+        """Who may do what."""
+        return Access(
+            admins=self.access.admins,
+            details=self.access.details,
+            teams={name: People(members=team.members, leads=team.leads) for name, team in self.teams.items()},
+            training_roles=[each.grant() for each in self.access.training_roles],
+        )
+
     def max_priority(self, team: str) -> int:
         """The highest priority that a request of a team may carry."""
         known = self.teams.get(team)
@@ -275,7 +307,7 @@ def validate(document: Any) -> Configuration:
             for problem in error.errors(include_url=False)
         ]
         raise _invalid(fields) from None
-    fields = [*_team_errors(configuration), *_unknown_teams(configuration)]
+    fields = [*_team_errors(configuration), *_unknown_teams(configuration), *_open_teams(configuration)]
     if fields:
         raise _invalid(fields)
     return configuration
@@ -337,8 +369,21 @@ def _unknown_teams(configuration: Configuration) -> Iterator[FieldError]:
         **{f"rules.{name}.when": rule.when.teams for name, rule in configuration.rules.items()},
         **{f"watches.{name}.when": watch.when.teams for name, watch in configuration.watches.items() if watch},
         "notifications": configuration.notifications.teams,
+        **{f"access.trainingRoles.{i}": each.teams for i, each in enumerate(configuration.access.training_roles)},
     }
     for part, teams in named.items():
         for team in teams or ():
             if team not in configuration.teams:
                 yield FieldError(field=f"{part}.teams", message=f"there is no team {team}")
+
+
+def _open_teams(configuration: Configuration) -> Iterator[FieldError]:
+    """Teams that roles are granted to, though they take anybody's jobs."""
+    people = configuration.access_rules().teams
+    for i, grant in enumerate(configuration.access.training_roles):
+        for team in grant.teams:
+            if team in people and not people[team].listed:
+                message = (
+                    f"the team {team} takes everybody's jobs, so everybody would get these roles: list its members"
+                )
+                yield FieldError(field=f"access.trainingRoles.{i}.teams", message=message)

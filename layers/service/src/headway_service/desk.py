@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,10 @@ from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
 from headway.reasons import Reason, ReasonCode
 from headway.watches import Coverage
 from headway_service import transitions
+from headway_service.access import Action, Caller
 from headway_service.admission import admit
 from headway_service.configuration import Configuration
+from headway_service.details import Shown, shown
 from headway_service.entry import new_job
 from headway_service.errors import (
     Busy,
@@ -24,6 +26,7 @@ from headway_service.errors import (
     JobEnded,
     NameInUse,
     NotWaiting,
+    QueueFull,
 )
 from headway_service.explanation import MAX_PLACE, Explainer, Seen
 from headway_service.ledger import Ledger, read_ledger
@@ -37,6 +40,7 @@ from headway_service.records import (
     AttemptRecord,
     JobRecord,
     LineEntry,
+    PauseRecord,
     ReservationRecord,
     RogueRecord,
     StopCause,
@@ -44,6 +48,7 @@ from headway_service.records import (
     request_in,
     request_key,
 )
+from headway_service.room import require_room
 from headway_service.watching import coverage_of
 
 MAX_ROGUES = 100
@@ -64,6 +69,8 @@ class PoolUse:
     rogue: int
     free: int
     waiting: int
+    #: Why nothing starts in it, if somebody has paused it, or everything.
+    pause: PauseRecord | None = None
 
 
 class Desk:
@@ -93,31 +100,39 @@ class Desk:
         self._retention_s = retention_s
         self._explainer = Explainer(table, clock, lambda: configuration().policy())
 
-    def submit(self, request: Any, owner: str | None, key: str | None = None) -> tuple[Seen, bool]:
+    def submit(self, request: Any, caller: Caller, key: str | None = None) -> tuple[Seen, bool]:
         """Accept a CreateTrainingJob request into the queue.
 
         Args:
             request: the request as decoded from JSON.
-            owner: ARN of the caller.
+            caller: who asks, and will own the job.
             key: by which the caller knows the call again when it is repeated.
 
         Returns:
-            The job, and whether this call made it, or an earlier one with the same key: the same request under the
-            same name is the same job.
+            The job, and whether this call made it, or an earlier one with the same key: the same request of the same
+            caller under the same name is the same job.
 
         Raises:
-            InvalidRequest, RequestTooLarge, RuleViolation, ImpossibleDemand: see
+            InvalidRequest, RequestTooLarge, NotAllowed, RuleViolation, ImpossibleDemand: see
                 :func:`headway_service.admission.admit`.
-            NameInUse: another request of that name is in the queue.
+            QueueFull: see :func:`headway_service.room.require_room`.
+            NameInUse: another request of that name is in the queue, or somebody else's.
         """
         configuration = self._configuration()
-        admitted = admit(request, configuration)
-        job = new_job(admitted, configuration.policy(), owner=owner, key=key, now_ms=self._clock())
+        admitted = admit(request, configuration, caller)
+        job = new_job(admitted, configuration.policy(), owner=caller.arn, key=key, now_ms=self._clock())
+        try:
+            require_room(self._table, job, configuration.limits)
+        except QueueFull:
+            # A call that is repeated is answered as ever, though its job may have been the last one to fit.
+            if self._table.get(JobRecord.key(job.job_name)) is None:
+                raise
         try:
             self._table.write(transitions.accept(job, admitted.request))
         except Conflict:
             known = self._job(admitted.name)
-            if known.request_digest != admitted.digest:
+            # Whether a request equals somebody else's is not told: it would tell of hyperparameters that are withheld.
+            if known.owner != caller.arn or known.request_digest != admitted.digest:
                 raise NameInUse(
                     f"another request is in the queue as `{admitted.name}` ({known.job_state}): choose a new name",
                     [FieldError(field="TrainingJobName", message="is the name of another job in the queue")],
@@ -129,8 +144,8 @@ class Desk:
         self._wake("submitted")
         return Seen(job=job, place=self._explainer.place(job), reason=job.reason), True
 
-    def show(self, name: str) -> tuple[Seen, AttemptRecord | None, Mapping[str, Any], tuple[Coverage, ...]]:
-        """A job with its live attempt, its request, and how that attempt is watched.
+    def show(self, name: str, caller: Caller) -> tuple[Seen, AttemptRecord | None, Shown, tuple[Coverage, ...]]:
+        """A job with its live attempt, its request as the caller may see it, and how that attempt is watched.
 
         Raises:
             JobNotFound: there is none of that name.
@@ -139,15 +154,17 @@ class Desk:
         attempt = self._attempt(job)
         stored = self._table.get(request_key(name))
         request = request_in(stored) if stored else {}
-        covered = coverage_of(attempt, request, self._configuration()) if attempt else ()
-        return self._seen(job), attempt, request, covered
+        configuration = self._configuration()
+        covered = coverage_of(attempt, request, configuration) if attempt else ()
+        details = configuration.access_rules().may_see_details(caller, job.owner, job.team)
+        return self._seen(job), attempt, shown(request, details=details), covered
 
     def jobs(self, wanted: Wanted, limit: int, token: str | None) -> tuple[Sequence[Seen], str | None]:
         """A page of the jobs that are wanted, explained; see :func:`headway_service.listing.list_jobs`."""
         jobs, following = list_jobs(self._table, wanted, limit, token)
         return self._explainer.explain(jobs), following
 
-    def stop(self, name: str) -> tuple[Seen, bool]:
+    def stop(self, name: str, caller: Caller) -> tuple[Seen, bool]:
         """Stop a job: a waiting one leaves the line, a running one is asked to stop.
 
         Returns:
@@ -155,11 +172,12 @@ class Desk:
 
         Raises:
             JobNotFound: there is none of that name.
+            NotAllowed: it is not the caller's to stop.
             JobEnded: it has completed or failed. Stopping a stopped job is no error.
             Busy: others keep changing it.
         """
         for _ in range(MAX_TRIES):
-            job = self._job(name)
+            job = self._changeable(name, caller, Action.STOP)
             now_ms = self._clock()
             if job.job_state is JobState.STOPPED:
                 return self._seen(job), False
@@ -168,10 +186,11 @@ class Desk:
             attempt = self._attempt(job)
             try:
                 if job.job_state in WAITING:
-                    self._stop_waiting(job, now_ms)
+                    self._stop_waiting(job, caller, now_ms)
                 elif attempt is not None and attempt.stop_cause is not StopCause.REQUEST:
                     reason = Reason(
-                        code=ReasonCode.STOP_REQUESTED, message="asked to stop; its instances are free when it has"
+                        code=ReasonCode.STOP_REQUESTED,
+                        message=f"asked to stop by {caller.name}; its instances are free when it has",
                     )
                     self._table.write(transitions.stop_holding(job, attempt, reason, now_ms))
                 elif attempt is None:
@@ -183,11 +202,12 @@ class Desk:
             return self._seen(stopped), stopped.job_state not in TERMINAL
         raise Busy(f"`{name}` keeps changing; try again in a moment")
 
-    def set_priority(self, name: str, priority: int) -> Seen:
+    def set_priority(self, name: str, priority: int, caller: Caller) -> Seen:
         """Give a job that has not ended another priority.
 
         Raises:
             JobNotFound: there is none of that name.
+            NotAllowed: it is not the caller's to change.
             JobEnded: it has ended.
             InvalidRequest: the priority is above the configured maximum, or above that of the job's team.
             Busy: others keep changing it.
@@ -195,7 +215,7 @@ class Desk:
         configuration = self._configuration()
         require_priority(priority, configuration.priority.maximum)
         for _ in range(MAX_TRIES):
-            job = self._unended(name, "its priority does not matter any more")
+            job = self._unended(name, caller, Action.REPRIORITISE, "its priority does not matter any more")
             require_priority(priority, configuration.max_priority(job.team), job.team)
             if job.priority == priority:
                 return self._seen(job)
@@ -203,7 +223,8 @@ class Desk:
             if attempt is None and job.job_state in HOLDING:
                 continue
             reason = Reason(
-                code=ReasonCode.PRIORITY_CHANGED, message=f"priority changed from {job.priority} to {priority}"
+                code=ReasonCode.PRIORITY_CHANGED,
+                message=f"priority changed from {job.priority} to {priority} by {caller.name}",
             )
             try:
                 changed, writes = transitions.change_priority(job, attempt, priority, reason, self._clock())
@@ -214,21 +235,22 @@ class Desk:
             return self._seen(changed)
         raise Busy(f"`{name}` keeps changing; try again in a moment")
 
-    def hold(self, name: str, by: str | None) -> Seen:
+    def hold(self, name: str, caller: Caller) -> Seen:
         """Take a waiting job out of the line until it is released. Holding a held job is no error.
 
         Args:
             name: of the job.
-            by: ARN of the caller.
+            caller: who asks.
 
         Raises:
             JobNotFound: there is none of that name.
+            NotAllowed: it is not the caller's to change.
             JobEnded: it has ended.
             NotWaiting: it holds instances.
             Busy: others keep changing it.
         """
         for _ in range(MAX_TRIES):
-            job = self._unended(name, "there is nothing to hold")
+            job = self._unended(name, caller, Action.HOLD, "there is nothing to hold")
             if job.job_state in HOLDING:
                 raise NotWaiting(
                     f"`{name}` is {job.job_state}, and only a job that waits can be held: stop it, or wait until it "
@@ -236,7 +258,7 @@ class Desk:
                 )
             if job.held:
                 return self._seen(job)
-            now_ms, reason = self._clock(), reasons.held(name, _who(by))
+            now_ms, reason = self._clock(), reasons.held(name, caller.name)
             try:
                 held, writes = transitions.hold(job, self._reservation(name), reason, now_ms)
                 self._table.write(writes)
@@ -247,26 +269,29 @@ class Desk:
             return self._seen(held)
         raise Busy(f"`{name}` keeps changing; try again in a moment")
 
-    def release(self, name: str, by: str | None) -> Seen:
+    def release(self, name: str, caller: Caller) -> Seen:
         """Put a held job back into the line. Releasing a job that is not held is no error.
 
         Args:
             name: of the job.
-            by: ARN of the caller.
+            caller: who asks.
 
         Raises:
             JobNotFound: there is none of that name.
+            NotAllowed: it is not the caller's to change.
             JobEnded: it has ended.
+            QueueFull: see :func:`headway_service.room.require_room`.
             Busy: others keep changing it.
         """
         for _ in range(MAX_TRIES):
-            job = self._unended(name, "there is nothing to release")
+            job = self._unended(name, caller, Action.RELEASE, "there is nothing to release")
             if not job.held:
                 return self._seen(job)
+            require_room(self._table, job, self._configuration().limits)
             item = self._table.get(TeamRecord.key(job.team)) if job.team else None
             team = TeamRecord.parse(item) if item else None
             try:
-                released, writes = transitions.release(job, team, reasons.released(_who(by)), self._clock())
+                released, writes = transitions.release(job, team, reasons.released(caller.name), self._clock())
                 self._table.write(writes)
             except Conflict:
                 continue
@@ -293,6 +318,7 @@ class Desk:
                 rogue=rogue.get(pool.pool, 0),
                 free=pool.size - sum(used.get(pool.pool, 0) for used in (allocated, reserved, rogue)),
                 waiting=self._waiting(pool.pool, ledger),
+                pause=ledger.pause_of(pool.pool),
             )
             for pool in ledger.pools
         ]
@@ -315,8 +341,8 @@ class Desk:
                 found += self._table.count_before(line, "~", limit=MAX_PLACE - found)
         return found
 
-    def _stop_waiting(self, job: JobRecord, now_ms: int) -> None:
-        reason = Reason(code=ReasonCode.STOPPED, message="stopped on request while it waited")
+    def _stop_waiting(self, job: JobRecord, caller: Caller, now_ms: int) -> None:
+        reason = Reason(code=ReasonCode.STOPPED, message=f"stopped by {caller.name} while it waited")
         expires_at = now_ms // 1000 + self._retention_s
         reservation = self._reservation(job.job_name)
         self._table.write(transitions.stop_waiting(job, reservation, reason, now_ms, expires_at))
@@ -327,8 +353,13 @@ class Desk:
     def _job(self, name: str) -> JobRecord:
         return job_named(self._table, name)
 
-    def _unended(self, name: str, so: str) -> JobRecord:
+    def _changeable(self, name: str, caller: Caller, action: Action) -> JobRecord:
         job = self._job(name)
+        self._configuration().access_rules().require_change(caller, action, name, job.owner, job.team)
+        return job
+
+    def _unended(self, name: str, caller: Caller, action: Action, so: str) -> JobRecord:
+        job = self._changeable(name, caller, action)
         if job.job_state in TERMINAL:
             raise JobEnded(f"`{name}` has {job.job_state} already: {so}")
         return job
@@ -339,11 +370,6 @@ class Desk:
 
     def _attempt(self, job: JobRecord) -> AttemptRecord | None:
         return live_attempt_of(self._table, job)
-
-
-def _who(caller: str | None) -> str:
-    """A caller in words: what the ARN says beyond the account, e.g. ``user/ada``."""
-    return (caller or "").rpartition(":")[2]
 
 
 def require_priority(priority: int, most: int, team: str = "") -> None:

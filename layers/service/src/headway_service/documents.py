@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any, overload
+from typing import overload
 
 from headway.lifecycle import AttemptState
 from headway.watches import Coverage
@@ -13,11 +13,12 @@ from headway_service import answers
 from headway_service.batches import Taken
 from headway_service.dead_letters import ReadLetter, Redrive
 from headway_service.desk import PoolUse
+from headway_service.details import Shown
 from headway_service.errors import RequestError
 from headway_service.explanation import Seen
 from headway_service.foresight import Consequences, DryRun, Explanation, Move, Outlook
 from headway_service.letters import Illegible, Lost
-from headway_service.records import AttemptRecord, EndedAttempt, ReasonRecord, RogueRecord
+from headway_service.records import AttemptRecord, EndedAttempt, PauseRecord, ReasonRecord, RogueRecord
 
 
 def job_document(seen: Seen) -> answers.Job:
@@ -44,7 +45,7 @@ def job_document(seen: Seen) -> answers.Job:
 
 
 def whole_job_document(
-    seen: Seen, attempt: AttemptRecord | None, request: Mapping[str, Any], covered: Iterable[Coverage]
+    seen: Seen, attempt: AttemptRecord | None, shown: Shown, covered: Iterable[Coverage]
 ) -> answers.WholeJob:
     """A job with its attempts, its history and its request, and how its live attempt is watched."""
     attempts = [_ended_attempt(ended) for ended in seen.job.attempts]
@@ -67,7 +68,8 @@ def whole_job_document(
         "attempts": attempts,
         "history": history,
         "watches": watches,
-        "request": dict(request),
+        "request": dict(shown.request),
+        "withheld": list(shown.withheld),
     }
 
 
@@ -82,6 +84,7 @@ def pool_document(use: PoolUse) -> answers.Pool:
         "rogue": use.rogue,
         "free": use.free,
         "waiting": use.waiting,
+        "pause": _pause(use.pause) if use.pause else None,
     }
 
 
@@ -225,6 +228,16 @@ def _batch_result(result: Taken | RequestError) -> answers.Taken | answers.Refus
     if isinstance(result, RequestError):
         return {"status": result.status, "error": _error(result)}
     return {"status": HTTPStatus.CREATED if result.new else HTTPStatus.OK, "job": job_document(result.seen)}
+
+
+def _pause(pause: PauseRecord) -> answers.Pause:
+    return {
+        "everything": pause.pool == PauseRecord.EVERYTHING,
+        "by": pause.by,
+        "since": _time(pause.since_ms),
+        "reason": pause.reason,
+        "stops": pause.stops,
+    }
 
 
 def _move(move: Move) -> answers.Delay:

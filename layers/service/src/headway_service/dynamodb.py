@@ -28,6 +28,7 @@ from headway_service.ports import (
     ListingPage,
     OneOf,
     Put,
+    Tally,
     Write,
     position_of,
 )
@@ -98,6 +99,22 @@ class DynamoDBTable:
             if counted >= limit:
                 break
         return min(limit, counted)
+
+    def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
+        """See :class:`headway_service.ports.Table`."""
+        aliases = _Aliases()
+        # The filter works on what has been read, so that one query counts both.
+        options = {
+            "FilterExpression": _condition(where, aliases),
+            "ExpressionAttributeNames": aliases.names,
+            "Select": "COUNT",
+        }
+        items = matching = 0
+        for page in self._pages("pk = :pk", {**aliases.values, ":pk": _serialize(pk)}, limit, options):
+            items, matching = items + page["ScannedCount"], matching + page["Count"]
+            if items >= limit:
+                break
+        return Tally(items=items, matching=matching)
 
     def listing(
         self,

@@ -10,7 +10,7 @@ from headway_service.admission import Admitted
 from headway_service.records import JobRecord, ReasonRecord, Step
 
 
-def new_job(admitted: Admitted, policy: Policy, *, owner: str | None, key: str | None, now_ms: int) -> JobRecord:
+def new_job(admitted: Admitted, policy: Policy, *, owner: str, key: str | None, now_ms: int) -> JobRecord:
     """The job that an admitted request becomes.
 
     Args:

@@ -53,6 +53,13 @@ class RequestTooLarge(RequestError):
     code = "RequestTooLarge"
 
 
+class UnsupportedMediaType(RequestError):
+    """The body is said to be something other than JSON."""
+
+    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+    code = "UnsupportedMediaType"
+
+
 class ImpossibleDemand(RequestError):
     """No pool could ever give what the job demands."""
 
@@ -67,11 +74,25 @@ class RuleViolation(RequestError):
     code = "RuleViolation"
 
 
+class NotAllowed(RequestError):
+    """The caller may not do this to the job, the team or with the role; says who may."""
+
+    status = HTTPStatus.FORBIDDEN
+    code = "NotAllowed"
+
+
 class JobNotFound(RequestError):
     """No job of that name is in the queue."""
 
     status = HTTPStatus.NOT_FOUND
     code = "JobNotFound"
+
+
+class PoolNotFound(RequestError):
+    """There is no such pool; names those that there are."""
+
+    status = HTTPStatus.NOT_FOUND
+    code = "PoolNotFound"
 
 
 class NameInUse(RequestError):
@@ -93,6 +114,13 @@ class NotWaiting(RequestError):
 
     status = HTTPStatus.CONFLICT
     code = "NotWaiting"
+
+
+class QueueFull(RequestError):
+    """As many jobs wait as may wait. It stays so until some have started or were stopped, so it is no 429 or 503."""
+
+    status = HTTPStatus.CONFLICT
+    code = "QueueFull"
 
 
 class Busy(RequestError):
@@ -162,7 +190,7 @@ class Throttled(Unclear):
     """SageMaker turned the call away, so it had no effect; the same call may succeed a moment later."""
 
 
-class NotAllowed(Unclear):
+class LacksPermission(Unclear):
     """The queue lacks the permission for a call, so it had no effect."""
 
 

@@ -15,6 +15,7 @@ from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
 from headway.model import Demand, WaitingJob
 from headway.plan import Preempt
 from headway.remedies import remedy_for
+from headway_service.access import Caller
 from headway_service.admission import Admitted, admit
 from headway_service.configuration import Configuration, Pool
 from headway_service.desk import Desk, PoolUse, require_priority
@@ -26,6 +27,7 @@ from headway_service.lookout import MAX_FORESEEN, look_out
 from headway_service.lookup import job_named, live_attempt_of
 from headway_service.ports import Table
 from headway_service.records import AttemptRecord, JobRecord
+from headway_service.room import require_room
 
 MAX_AHEAD = 20
 """Jobs ahead of one that its explanation names."""
@@ -150,16 +152,17 @@ class Foresight:
         self._desk = desk
         self._explainer = Explainer(table, clock, lambda: configuration().policy())
 
-    def dry_run(self, request: Any, owner: str | None) -> DryRun:
+    def dry_run(self, request: Any, caller: Caller) -> DryRun:
         """What :meth:`headway_service.desk.Desk.submit` would answer, and what would come of it.
 
         Raises:
-            InvalidRequest, RequestTooLarge, RuleViolation, ImpossibleDemand: as a submission.
+            InvalidRequest, RequestTooLarge, NotAllowed, RuleViolation, ImpossibleDemand, QueueFull: as a submission.
             NameInUse: a request of that name is in the queue, be it the same one.
         """
         configuration = self._configuration()
-        admitted = self._admit(request, configuration)
-        job = new_job(admitted, configuration.policy(), owner=owner, key=None, now_ms=self._clock())
+        admitted = self._admit(request, caller, configuration)
+        job = new_job(admitted, configuration.policy(), owner=caller.arn, key=None, now_ms=self._clock())
+        require_room(self._table, job, configuration.limits)
         lookout = look_out(self._table, job.entry_time, configuration.policy())
         result = lookout.what_if([Submit(job=job.waiting())])
         told = told_by(result.plan).get(job.job_name)
@@ -238,7 +241,7 @@ class Foresight:
             more=more is not None or len(waiting) > limit,
         )
 
-    def what_if(self, changes: Sequence[Change], owner: str | None) -> Consequences:
+    def what_if(self, changes: Sequence[Change], caller: Caller) -> Consequences:
         """What changes would do, applied in order.
 
         Raises:
@@ -253,8 +256,8 @@ class Foresight:
             try:
                 match change:
                     case SubmitRequest():
-                        admitted = self._admit(change.request, changed)
-                        job = new_job(admitted, changed.policy(), owner=owner, key=None, now_ms=self._clock())
+                        admitted = self._admit(change.request, caller, changed)
+                        job = new_job(admitted, changed.policy(), owner=caller.arn, key=None, now_ms=self._clock())
                         submitted.add(job.job_name)
                         applied.append(Submit(job=job.waiting()))
                     case Withdraw() | Reprioritise():
@@ -278,9 +281,9 @@ class Foresight:
             note=lookout.note(result.after),
         )
 
-    def _admit(self, request: Any, configuration: Configuration) -> Admitted:
+    def _admit(self, request: Any, caller: Caller, configuration: Configuration) -> Admitted:
         """Check a request as a submission that makes a new job."""
-        admitted = admit(request, configuration)
+        admitted = admit(request, configuration, caller)
         if self._table.get(JobRecord.key(admitted.name)) is not None:
             raise NameInUse(
                 f"a request is in the queue as `{admitted.name}` already: choose a new name",

@@ -15,7 +15,8 @@ from headway.capacity import describe
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.reasons import Reason, ReasonCode
 from headway_service import transitions
-from headway_service.admission import ATTEMPT_TAG, JOB_TAG, on_demand, without_warm_pool
+from headway_service.admission import ATTEMPT_TAG, JOB_TAG
+from headway_service.backing_off import BackOffs
 from headway_service.errors import (
     Conflict,
     LaunchPostponed,
@@ -25,11 +26,12 @@ from headway_service.errors import (
     TrainingJobEnded,
     Unclear,
 )
+from headway_service.ledger import Ledger
 from headway_service.log import logger
 from headway_service.observation import Observer
-from headway_service.pausing import Pauses
 from headway_service.ports import Table, TrainingJobs
 from headway_service.records import AttemptRecord, JobRecord, StopCause, request_in, request_key
+from headway_service.variants import on_demand, without_warm_pool
 
 POSTPONED_FOR_S = 60
 """How long a job waits after SageMaker postponed its launch (an account quota, a permission)."""
@@ -50,7 +52,7 @@ class Launcher:
         observer: takes what SageMaker says of an attempt.
         holder: names this invocation, and no other.
         deadline_ms: when this invocation dies, ms; bounds the leases it takes.
-        jitter: a random number from 0 to 1, for pauses.
+        jitter: a random number from 0 to 1, for back-offs.
     """
 
     def __init__(
@@ -68,12 +70,19 @@ class Launcher:
         self._observer = observer
         self.holder = holder
         self.lease_until_ms = deadline_ms + LEASE_MARGIN_MS
-        self.pauses = Pauses(table, jitter)
+        self.back_offs = BackOffs(table, jitter)
+        self._paused: frozenset[str] = frozenset()
+
+    def learn(self, ledger: Ledger) -> None:
+        """Take in what the ledger says of pools that back off or are paused."""
+        self.back_offs.learn(ledger.pools)
+        self._paused = frozenset(pool.pool for pool in ledger.pools if ledger.pause_of(pool.pool) is not None)
 
     def pending(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Whether there is anything to do for an attempt that this invocation may do."""
         if attempt.attempt_state is AttemptState.LAUNCHING:
-            if attempt.stop_cause is None and self.pauses.hold(attempt.demand, now_ms):
+            launches = attempt.stop_cause is None and not self._is_paused(attempt)
+            if launches and self.back_offs.hold(attempt.demand, now_ms):
                 return False
             return attempt.lease_holder == self.holder or attempt.lease_until_ms < now_ms
         return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
@@ -93,11 +102,17 @@ class Launcher:
             if attempt.lease_holder != self.holder:
                 attempt, writes = transitions.take_lease(attempt, self.holder, self.lease_until_ms)
                 self._table.write(writes)
-            if attempt.stop_cause is None:
+            if attempt.stop_cause is not None:
+                self._give_up(attempt, now_ms)
+            elif self._is_paused(attempt):
+                self._withdraw(attempt, now_ms)
+            else:
                 return self._launch(attempt, now_ms)
-            self._give_up(attempt, now_ms)
             return False
         return self._stop(attempt, now_ms)
+
+    def _is_paused(self, attempt: AttemptRecord) -> bool:
+        return not self._paused.isdisjoint(attempt.demand)
 
     def _launch(self, attempt: AttemptRecord, now_ms: int) -> bool:
         log = {"job": attempt.job_name, "attempt": attempt.attempt_name}
@@ -117,7 +132,9 @@ class Launcher:
         except LaunchPostponed as error:
             logger.warning("launch postponed", extra={**log, "error": error.code})
             text = f"SageMaker did not launch it now ({error}); next try in {POSTPONED_FOR_S} s"
-            self._postpone(attempt, ReasonCode.LAUNCH_POSTPONED, text, now_ms, name_is_free=True)
+            self._postpone(
+                attempt, ReasonCode.LAUNCH_POSTPONED, text, now_ms, name_is_free=True, wait_s=POSTPONED_FOR_S
+            )
         except LaunchRefused as error:
             logger.warning("launch refused", extra={**log, "error": error.code})
             reason = Reason(
@@ -128,21 +145,21 @@ class Launcher:
         except Throttled as error:
             # Nothing is under way any more: whoever comes next may try, without waiting for the lease to pass.
             self._table.write(transitions.take_lease(attempt, NOBODY, 0)[1])
-            self._pause(attempt, error, now_ms)
+            self._back_off(attempt, error, now_ms)
             raise
         except Unclear as error:
             # Nobody knows whether it was launched, so the intent stays and the lease with it.
             logger.warning("launch unclear; the intent stays", extra=log)
-            self._pause(attempt, error, now_ms)
+            self._back_off(attempt, error, now_ms)
             raise
         else:
             logger.info("launched", extra=log)
             return self._confirm(attempt, now_ms)
         return False
 
-    def _pause(self, attempt: AttemptRecord, error: Unclear, now_ms: int) -> None:
+    def _back_off(self, attempt: AttemptRecord, error: Unclear, now_ms: int) -> None:
         cause = f"SageMaker gave no answer to a launch on {describe(attempt.demand)} ({error})"
-        self.pauses.begin(attempt.demand, cause, now_ms)
+        self.back_offs.begin(attempt.demand, cause, now_ms)
 
     def _confirm(self, attempt: AttemptRecord, now_ms: int) -> bool:
         confirmed, writes = transitions.confirm(attempt, now_ms)
@@ -159,6 +176,19 @@ class Launcher:
         code = ReasonCode.STOPPED if requested else ReasonCode.RETURNED_TO_LINE
         reason = Reason(code=code, message="stopped before SageMaker launched it")
         self._observer.end(attempt, trigger, reason, None, now_ms)
+
+    def _withdraw(self, attempt: AttemptRecord, now_ms: int) -> None:
+        """A launch that an earlier invocation left behind, in a pool that was paused since.
+
+        If that invocation called CreateTrainingJob before it died, the attempt runs; else nobody calls it any more.
+        """
+        ours = self._is_ours(attempt)
+        if ours:
+            self._confirm(attempt, now_ms)
+            self._look(attempt, now_ms)
+            return
+        text = "its pool was paused before SageMaker launched it; waits again, in its old place in line"
+        self._postpone(attempt, ReasonCode.RETURNED_TO_LINE, text, now_ms, name_is_free=ours is None)
 
     def _stop(self, attempt: AttemptRecord, now_ms: int) -> bool:
         try:
@@ -185,13 +215,20 @@ class Launcher:
         return self._observer.look(attempt.attempt_name, self._training_jobs, now_ms)
 
     def _postpone(
-        self, attempt: AttemptRecord, code: ReasonCode, text: str, now_ms: int, *, name_is_free: bool
+        self,
+        attempt: AttemptRecord,
+        code: ReasonCode,
+        text: str,
+        now_ms: int,
+        *,
+        name_is_free: bool,
+        wait_s: int = 0,
     ) -> None:
         item = self._table.get(JobRecord.key(attempt.job_name))
         if item is None or (job := JobRecord.parse(item)).job_state is not JobState.RUNNING:
             raise Conflict([0])
         reason = Reason(code=code, message=text)
-        not_before_ms = now_ms + POSTPONED_FOR_S * 1000 if name_is_free else 0
+        not_before_ms = now_ms + wait_s * 1000 if wait_s else 0
         self._table.write(transitions.postpone(job, attempt, reason, not_before_ms, now_ms, name_is_free=name_is_free))
 
     def _request(self, attempt: AttemptRecord) -> Mapping[str, Any]:

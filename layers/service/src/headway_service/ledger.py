@@ -6,7 +6,9 @@ import heapq
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 
+from headway.lifecycle import AttemptState
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.ordering import MAX_PRIORITY, effective_priority, given_priority, held_priority, rank, rank_key
 from headway.policy import DEFAULT_POLICY, Policy
@@ -16,6 +18,7 @@ from headway_service.records import (
     AttemptRecord,
     JobRecord,
     LineEntry,
+    PauseRecord,
     PoolRecord,
     ReservationRecord,
     RogueRecord,
@@ -44,11 +47,26 @@ class Ledger:
     reservations: tuple[ReservationRecord, ...]
     teams: tuple[TeamRecord, ...] = ()
     rogues: tuple[RogueRecord, ...] = ()
+    pauses: tuple[PauseRecord, ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
         """The teams that have lines, beginning with that of the jobs without a team."""
         return ("", *(team.team for team in self.teams))
+
+    def pause_of(self, pool: str) -> PauseRecord | None:
+        """Why nothing starts in a pool: its own pause, or else that of everything. None if it is not paused."""
+        by_pool = {each.pool: each for each in self.pauses}
+        return by_pool.get(pool) or by_pool.get(PauseRecord.EVERYTHING)
+
+    def drained(self, attempt: AttemptRecord) -> PauseRecord | None:
+        """The pause of one of its pools for which an attempt has yet to be stopped; None if it may go on.
+
+        An attempt that is launching is settled first.
+        """
+        if attempt.attempt_state is not AttemptState.LIVE:
+            return None
+        return next((each for each in self.pauses if each.stops and each.pool in attempt.demand), None)
 
     def reservation_of(self, job: str) -> ReservationRecord | None:
         """What is reserved for a job."""
@@ -73,6 +91,7 @@ def read_ledger(table: Table) -> Ledger:
     attempts: list[AttemptRecord] = []
     reservations: list[ReservationRecord] = []
     rogues: list[RogueRecord] = []
+    pauses: list[PauseRecord] = []
     for item in table.query(LEDGER, limit=MAX_LEDGER_ITEMS):
         kind = item["sk"].partition("#")[0]
         if kind == "pool":
@@ -83,12 +102,15 @@ def read_ledger(table: Table) -> Ledger:
             reservations.append(ReservationRecord.parse(item))
         elif kind == "rogue":
             rogues.append(RogueRecord.parse(item))
+        elif kind == "pause":
+            pauses.append(PauseRecord.parse(item))
     return Ledger(
         pools=tuple(pools),
         attempts=tuple(attempts),
         reservations=tuple(reservations),
         teams=tuple(teams),
         rogues=tuple(rogues),
+        pauses=tuple(pauses),
     )
 
 
@@ -129,12 +151,15 @@ def read_snapshot(
         *(attempt.allocation() for attempt in ledger.attempts),
         *(rogue.allocation() for rogue in ledger.rogues if rogue.charged),
     )
+    pauses = {pool: pause.pause() for pool in sizes if (pause := ledger.pause_of(pool)) is not None}
+    # Nobody who demands a pool that is paused can start, wherever else that job stands in line.
+    startable = {pool: 0 if pool in pauses else size for pool, size in sizes.items()}
     for pool, size in sizes.items():
         within_reach = _WithinReach(pool, size, allocations, policy)
         held = sum(each.demand.get(pool, 0) for each in allocations)
         behind = share if held < size else policy.reserved_heads - 1
         for team in ledger.lines:
-            for job in _heads(table, pool, team, sizes, now_ms, policy, within_reach, share=behind, heads=heads):
+            for job in _heads(table, pool, team, startable, now_ms, policy, within_reach, share=behind, heads=heads):
                 waiting[job.name] = job
     for record in also:
         if record.in_line:
@@ -157,21 +182,24 @@ def read_snapshot(
         allocations=allocations,
         reservations=tuple(reservation.reservation() for reservation in ledger.reservations),
         waiting=tuple(sorted(_held_back(waiting.values(), ledger.pools, now_ms), key=rank)),
+        pauses=pauses,
         policy=policy,
     )
 
 
 def _held_back(waiting: Iterable[WaitingJob], pools: Iterable[PoolRecord], now_ms: int) -> Iterator[WaitingJob]:
-    """The jobs, those that demand anything in a pool that pauses not before that is over."""
-    paused = {pool.pool: pool for pool in pools if pool.paused_until_ms > now_ms}
+    """The jobs, those that demand anything in a pool that backs off not before that is over."""
+    backing_off = {pool.pool: pool for pool in pools if pool.backs_off_until_ms > now_ms}
     for job in waiting:
         last = max(
-            (paused[pool] for pool in job.demand if pool in paused), key=lambda pool: pool.paused_until_ms, default=None
+            (backing_off[pool] for pool in job.demand if pool in backing_off),
+            key=lambda pool: pool.backs_off_until_ms,
+            default=None,
         )
-        if last is None or last.paused_until_ms <= job.not_before_ms:
+        if last is None or last.backs_off_until_ms <= job.not_before_ms:
             yield job
         else:
-            yield replace(job, not_before_ms=last.paused_until_ms, held_by=last.pause_cause)
+            yield replace(job, not_before_ms=last.backs_off_until_ms, held_by=last.back_off_cause)
 
 
 class _WithinReach:
@@ -221,8 +249,8 @@ def _heads(
 ) -> list[WaitingJob]:
     """The first jobs of a line: all that could get instances, the next, and ``share`` more; at least ``heads``.
 
-    Jobs that demand more than a pool holds or than their team may have (since that was made smaller) stand in the
-    line without a chance; they must not hide the jobs behind them.
+    Jobs that demand more than a pool holds or than their team may have (since that was made smaller), or a pool that
+    is paused, stand in the line without a chance; they must not hide the jobs behind them.
     """
     limit = policy.team(team).limit
     most = {each: min(size, limit.get(each, size)) for each, size in sizes.items()}
@@ -231,7 +259,11 @@ def _heads(
     reach = sizes[pool]
     # Mostly one query is enough, and a line of large jobs is not read to its end.
     page = max(share + 1, heads, min(reach + 1 + share, _PAGE), (within_reach.of(0, team) + 1 + share) // 4)
-    for job in _Line(table, pool, team, now_ms, policy, page=page).jobs():
+    line = _Line(table, pool, team, now_ms, policy, page=page)
+    if not reach:
+        # Nobody can start, so no more is read than is to be told.
+        return list(islice(line.jobs(), heads))
+    for job in line.jobs():
         found.append(job)
         if all(count <= most.get(each, 0) for each, count in job.demand.items()):
             # With ageing a job that reaches less far may come first: from it on others pass only within the share.
@@ -313,12 +345,12 @@ class _Line:
         last = entries[-1]
         # The page may have cut this priority off; the rest of it is read when it is needed.
         self._cut[last.priority] = last.key().sk
-        self._after = f"{_class(last.priority)}~"
+        self._after = behind_priority(last.priority)
         self._lower = last.priority - 1 if last.priority else None
 
     def _read_on(self, priority: int) -> None:
         """Read more jobs of one priority."""
-        entries, ended = self._query(prefix=_class(priority), after=self._cut[priority])
+        entries, ended = self._query(prefix=priority_prefix(priority), after=self._cut[priority])
         for entry in entries:
             self._add(entry)
         if ended:
@@ -348,6 +380,11 @@ class _Line:
         return [LineEntry.parse(item) for item in items], len(items) < limit
 
 
-def _class(priority: int) -> str:
+def priority_prefix(priority: int) -> str:
     """What the sort keys of all jobs of one given priority begin with."""
     return rank_key(priority, 0, "")[: rank_key(priority, 0, "").index("#") + 1]
+
+
+def behind_priority(priority: int) -> str:
+    """A sort key behind those of all jobs of one given priority, and before those of the next lower one."""
+    return f"{priority_prefix(priority)}~"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from headway_service.masking import masked
 from headway_service.ports import DeadLetter
 
 MAX_TEXT_CHARS = 300
@@ -81,7 +82,7 @@ def content_of(queue: LetterQueue, letter: DeadLetter) -> Content:
         case {"requestPayload": event}:
             answer = document.get("responsePayload")
             error_type = _text(answer, "errorType") or _text(document.get("requestContext"), "condition")
-            return _of_event(event, error_type, _text(answer, "errorMessage"))
+            return _of_event(event, error_type, _text(answer, "errorMessage", quoting=event))
         # A function failed on changes of the table. It says where they are in the stream, which keeps them for a day
         # (source: Lambda developer guide, "Retaining discarded records for a DynamoDB event source").
         case {"DDBStreamBatchInfo": batch}:
@@ -91,7 +92,7 @@ def content_of(queue: LetterQueue, letter: DeadLetter) -> Content:
         # process undelivered events").
         case _:
             told = letter.attributes
-            return _of_event(document, _text(told, "ERROR_CODE"), _text(told, "ERROR_MESSAGE"))
+            return _of_event(document, _text(told, "ERROR_CODE"), _text(told, "ERROR_MESSAGE", quoting=document))
 
 
 def _of_event(event: Any, error_type: str | None, error_message: str | None) -> Content:
@@ -119,9 +120,13 @@ def _training_job(detail: object) -> str:
     return " ".join(text for text in told if text) or "a training job without a name"
 
 
-def _text(document: object, key: str) -> str | None:
+def _text(document: object, key: str, *, quoting: object = None) -> str | None:
+    """A text of a document, as it is told; ``quoting`` is an event that it may quote, which holds hyperparameters."""
     found = document.get(key) if isinstance(document, Mapping) else None
-    return _cut(found) if isinstance(found, str) and found else None
+    if not isinstance(found, str) or not found:
+        return None
+    detail = quoting.get("detail") if isinstance(quoting, Mapping) else None
+    return _cut(masked(found, detail) if isinstance(detail, Mapping) else found)
 
 
 def _cut(text: str) -> str:

@@ -2,6 +2,50 @@
 
 from __future__ import annotations
 
-from aws_lambda_powertools import Logger
+import logging
+import traceback
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TypeAlias
 
-logger = Logger()
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.logging.formatter import LambdaPowertoolsFormatter
+from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as BotoConnectionError
+
+_Raised: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+# Their debug lines hold whole requests with signatures, and Lambda's own log level is not ours to set.
+for _name in ("boto3", "botocore", "urllib3"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
+
+
+class _Formatter(LambdaPowertoolsFormatter):
+    """Tells of an exception what it is and where it was raised. Its text may quote a value of a request."""
+
+    def formatException(self, ei: _Raised) -> str:  # noqa: N802 - logging's name
+        """See :class:`logging.Formatter`."""
+        return "\n".join(f"{''.join(traceback.format_tb(each.__traceback__))}{_told(each)}" for each in _chain(ei[1]))
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception, what it came of, what that came of."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _told(error: BaseException) -> str:
+    name = f"{type(error).__module__}.{type(error).__qualname__}"
+    match error:
+        # AWS's text names permissions and resources, which an operator needs; one about a value quotes that.
+        case ClientError():
+            told, code = error.response.get("Error", {}), error.response.get("Error", {}).get("Code", "")
+            return f"{name}: {code}" if "Validation" in code else f"{name}: {code}: {told.get('Message', '')}"
+        case BotoConnectionError() | HTTPClientError():
+            return f"{name}: {error}"
+        case _:
+            return name
+
+
+logger = Logger(logger_formatter=_Formatter(serialize_stacktrace=False))

@@ -80,6 +80,11 @@ class Lookout:
             job: the job that it is for, if it is for one.
         """
         sentences = [_ASSUMES]
+        paused = sorted(pool for pool in self.snapshot.pauses if job is None or pool in job.demand)
+        if paused:
+            sentences.append(
+                f"Paused pools ({', '.join(paused)}) are taken to stay so: no start is told of who needs them."
+            )
         if seen.until_ms is not None and (job is None or seen.starts.get(job.name) is None):
             until = clock_time(seen.until_ms, self.snapshot.now_ms)
             sentences.append(f"Looked ahead until {until} UTC: of what starts later, no start is told.")

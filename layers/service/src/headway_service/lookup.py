@@ -1,8 +1,10 @@
-"""Finds a job by its name, and the attempt that holds its instances."""
+"""Finds a job by its name, and the attempt that holds its instances; and a pool by its name."""
 
 from __future__ import annotations
 
-from headway_service.errors import JobNotFound
+from collections.abc import Iterable
+
+from headway_service.errors import JobNotFound, PoolNotFound
 from headway_service.ports import Table
 from headway_service.records import AttemptRecord, JobRecord
 
@@ -25,3 +27,9 @@ def live_attempt_of(table: Table, job: JobRecord) -> AttemptRecord | None:
         return None
     item = table.get(AttemptRecord.key(job.live_attempt))
     return AttemptRecord.parse(item) if item else None
+
+
+def no_pool(pool: str, known: Iterable[str]) -> PoolNotFound:
+    """The error that there is no pool of that name; ``known`` are those that there are."""
+    there_are = ", ".join(sorted(known)) or "none"
+    return PoolNotFound(f"there is no pool {pool}; there are: {there_are} (`headway config set` adds one)")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from headway.reasons import Reason, ReasonCode
 from headway.rules import OnStart, Violation
 from headway.watches import Action, Watch
-from headway_service.records import AttemptRecord, JobRecord, StopCause
+from headway_service.records import AttemptRecord, JobRecord, PauseRecord, StopCause
 
 MAX_REQUEUES = 1
 """How often a job that uses too little is put back into the line; the next time it is stopped."""
@@ -59,6 +59,14 @@ def on_interruption(job: JobRecord, interruptions: int, most: int | None) -> Mea
     text = f"spot instances were taken from it {count} times ({most} are borne); it goes on with instances on demand"
     reason = Reason(code=ReasonCode.INTERRUPTED, message=f"asked to stop: {text}")
     return Measure(reason=reason, cause=StopCause.ON_DEMAND, ends=text)
+
+
+def on_drain(pause: PauseRecord) -> Measure:
+    """A pool of an attempt is drained."""
+    text = f"{pause.by} drains {pause.pool}: {pause.reason}"
+    reason = Reason(code=ReasonCode.STOP_REQUESTED, message=f"asked to stop, as {text}; it keeps its place in line")
+    ends = f"waits again, in its old place in line, as {text}"
+    return Measure(reason=reason, cause=StopCause.REQUEUE, ends=ends)
 
 
 def on_underuse(job: JobRecord, attempt: AttemptRecord, watch: Watch) -> Measure | None:

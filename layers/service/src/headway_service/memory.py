@@ -28,6 +28,7 @@ from headway_service.ports import (
     ListingPage,
     OneOf,
     Put,
+    Tally,
     Write,
     position_of,
 )
@@ -74,6 +75,13 @@ class MemoryTable:
         """See :class:`headway_service.ports.Table`."""
         with self._lock:
             return min(limit, bisect_left(self._sort_keys.get(pk, []), sk))
+
+    def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
+        """See :class:`headway_service.ports.Table`."""
+        with self._lock:
+            read = self._sort_keys.get(pk, [])[:limit]
+            found = [self._items[Key(pk, sk)].get(where.attribute) for sk in read]
+            return Tally(items=len(read), matching=found.count(where.value))
 
     def listing(
         self,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from headway.capacity import describe
+from headway.text import neutralise
 from headway_service.changes import Change, JobChange, RogueJobChange
 
 MAX_SUBJECT_CHARS = 100
@@ -39,7 +40,8 @@ def message_of(change: Change) -> Message:
     ]
     return Message(
         subject=f"{change.code}: {change.subject}"[:MAX_SUBJECT_CHARS],
-        text="\n".join(lines) + "\n",
+        # A reason from before they were made so may hold line breaks, and so tell of what did not happen.
+        text="\n".join(map(neutralise, lines)) + "\n",
         attributes=dict(_attributes(change)),
     )
 

@@ -9,12 +9,13 @@ from headway.lifecycle import AttemptState, JobTrigger
 from headway.reasons import Reason, ReasonCode
 from headway.retries import Failure, judge
 from headway.rules import tags_in, violations
-from headway_service import measures, transitions
+from headway_service import figures, measures, transitions
 from headway_service.admission import as_ruled
-from headway_service.configuration import Configuration
+from headway_service.configuration import DEFAULT_TEAM, Configuration
 from headway_service.errors import Busy, Conflict
 from headway_service.log import logger
 from headway_service.measures import Measure
+from headway_service.meter import record
 from headway_service.ports import Sighting, Table, TrainingJobs
 from headway_service.records import (
     AttemptRecord,
@@ -146,6 +147,7 @@ class Observer:
             "attempt ended",
             extra={"job": job.job_name, "attempt": attempt.attempt_name, "trigger": trigger, "reason": reason.code},
         )
+        record([figures.ended(trigger)])
 
     def _goes_on(self, attempt: AttemptRecord, sighting: Sighting, now_ms: int) -> bool:
         """Note a status that does not end the attempt. Returns whether the policy has it stopped now.
@@ -175,7 +177,7 @@ class Observer:
         if item is None:
             return None
         request = request_in(item)
-        ruled = as_ruled(request, tags_in(request.get("Tags")), configuration)
+        ruled = as_ruled(request, tags_in(request.get("Tags")), configuration, job.team or DEFAULT_TEAM)
         return measures.on_start(violations(configuration.job_rules(), ruled))
 
     def _outcome(

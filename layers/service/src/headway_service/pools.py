@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Any
 
 from headway_service import configuration, transitions
 from headway_service.configuration import Configuration
@@ -100,16 +99,6 @@ def current(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -
     except InvalidConfiguration as error:
         return replace(known, problem=str(error))
     return known
-
-
-def configure(table: Table, store: ConfigurationStore, document: Any, clock: Callable[[], int]) -> InForce:
-    """Check a document, keep it and apply it.
-
-    Raises:
-        InvalidConfiguration: the document is not valid; nothing was changed.
-    """
-    store.write(configuration.text_to_keep(document))
-    return apply_configuration(table, store, clock)
 
 
 def _resize(table: Table, wanted: Configuration) -> None:

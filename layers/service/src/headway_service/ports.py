@@ -142,6 +142,14 @@ def position_of(item: Item) -> Mapping[str, str]:
     return {"listingKey": item["listingKey"], "pk": item["pk"]}
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tally:
+    """How many items there are, and of how many of these what was asked for holds."""
+
+    items: int
+    matching: int
+
+
 class Table(Protocol):
     """One table with strongly consistent reads by key and all-or-nothing conditional writes.
 
@@ -163,6 +171,15 @@ class Table(Protocol):
 
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """How many items of a partition have a lesser sort key, counted to ``limit``."""
+
+    def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
+        """Count the items of a partition, and those of them of which something holds.
+
+        Args:
+            pk: the partition.
+            where: what holds of those that are counted apart.
+            limit: looks no further once it has seen so many, by ascending sort key; a page may hold a few more.
+        """
 
     def listing(
         self,
@@ -265,7 +282,7 @@ class TrainingJobs(Protocol):
 
         Raises:
             TrainingJobEnded: there is nothing to stop.
-            NotAllowed: the queue may not stop this one.
+            LacksPermission: the queue may not stop this one.
             Unclear: it may or may not have been asked.
         """
 

@@ -9,6 +9,8 @@ partition ``pk``       sort key ``sk``             item
 ``line#<pool>#<team>`` rank                        :class:`LineEntry`: one per pool that a waiting job demands;
                                                    ``line#<pool>`` for jobs without a team
 ``ledger``             ``attempt#<attempt>``       :class:`AttemptRecord`: an attempt that holds instances
+``ledger``             ``pause#<pool>``            :class:`PauseRecord`: a pool that somebody has paused; ``pause#*``
+                                                   for all pools
 ``ledger``             ``pool#<pool>``             :class:`PoolRecord`: its size and what is free
 ``ledger``             ``reservation#<job>``       :class:`ReservationRecord`: freed for a waiting job
 ``ledger``             ``rogue#<training job>``    :class:`RogueRecord`: one that did not come through the queue
@@ -24,6 +26,7 @@ The index ``listing`` holds the job items: ``listing`` is holding, waiting or en
 
 from __future__ import annotations
 
+import hashlib
 import json
 from enum import StrEnum
 from typing import Any, ClassVar, Self
@@ -32,7 +35,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from headway.lifecycle import HOLDING, TERMINAL, WAITING, AttemptState, JobState
-from headway.model import OUTSIDE, Allocation, Reservation, WaitingJob
+from headway.model import OUTSIDE, Allocation, Pause, Reservation, WaitingJob
 from headway.ordering import MAX_PRIORITY, rank_key
 from headway.reasons import Reason, ReasonCode
 from headway_service.ports import Absent, Delete, Equals, Item, Key, Put
@@ -48,7 +51,9 @@ LEDGER = "ledger"
 
 
 class _Record(BaseModel):
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="ignore")
+    model_config = ConfigDict(
+        frozen=True, alias_generator=to_camel, populate_by_name=True, extra="ignore", hide_input_in_errors=True
+    )
 
     @classmethod
     def parse(cls, item: Item) -> Self:
@@ -201,6 +206,7 @@ class JobRecord(_Record):
                 held_by=self.held_by,
                 team=self.team,
                 limit_ms=self.limit_ms,
+                owned_by=owner_mark(self.owner),
             )
             for pool in sorted(self.demand)
         ]
@@ -223,6 +229,8 @@ class LineEntry(_Record):
     held_by: str = ""
     team: str = ""
     limit_ms: int | None = None
+    #: See :func:`owner_mark`; empty as well in entries of a time before it was kept.
+    owned_by: str = ""
 
     @staticmethod
     def partition(pool: str, team: str = "") -> str:
@@ -263,6 +271,14 @@ class LineEntry(_Record):
         )
 
 
+def owner_mark(owner: str | None) -> str:
+    """What tells an owner's entries in a line from those of others; empty for nobody in particular.
+
+    An ARN may have 2048 characters, and entries are read by the thousand.
+    """
+    return hashlib.sha256(owner.encode()).hexdigest()[:16] if owner else ""
+
+
 class StopCause(StrEnum):
     """Why an attempt is stopped."""
 
@@ -301,6 +317,8 @@ class AttemptRecord(_Record):
     #: ... and when that right passes to whoever takes it, ms. No invocation outlives its leases.
     lease_until_ms: int
     stop_cause: StopCause | None = None
+    #: When it was first decided that it stops, ms.
+    stopping_since_ms: int | None = None
     #: Why the policy stops it.
     stop_reason: str = ""
     #: The priority that its job goes on with, if it is requeued.
@@ -383,6 +401,8 @@ class RogueRecord(_Record):
     since_ms: int
     seen_ms: int
     reason: ReasonRecord
+    #: Whether it carries the mark of an attempt: a copy of one, or an attempt that the ledger has lost.
+    marked: bool = False
     #: Whether the policy wants it stopped.
     stop: bool = False
     #: When that was tried last, ms, and why it did not work, if it did not.
@@ -447,10 +467,11 @@ class PoolRecord(_Record):
     size: int
     free: int
     #: Nothing is launched here before this, ms: SageMaker did not answer as it should ...
-    paused_until_ms: int = 0
+    #: (It was called a pause before people could pause a pool, and is stored as that.)
+    backs_off_until_ms: int = Field(default=0, alias="pausedUntilMs")
     #: ... so often in a row, the last time with this.
-    pauses: int = 0
-    pause_cause: str = ""
+    back_offs: int = Field(default=0, alias="pauses")
+    back_off_cause: str = Field(default="", alias="pauseCause")
 
     @staticmethod
     def key(pool: str) -> Key:
@@ -461,6 +482,36 @@ class PoolRecord(_Record):
         """The write that stores it."""
         key = self.key(self.pool)
         return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+
+class PauseRecord(_Record):
+    """A pool, or everything, that somebody has paused: until it is gone nothing starts, and nobody is preempted."""
+
+    EVERYTHING: ClassVar[str] = "*"
+
+    #: :attr:`EVERYTHING` for all pools, those too that are added later.
+    pool: str
+    #: Who did it, as in ``user/ada``, and why.
+    by: str
+    reason: str
+    since_ms: int
+    #: Whether what runs is stopped and put back into the line.
+    stops: bool = False
+
+    @staticmethod
+    def key(pool: str) -> Key:
+        """Where the pause of a pool is kept."""
+        return Key(LEDGER, f"pause#{pool}")
+
+    def put(self, *, requires: Absent | Equals) -> Put:
+        """The write that stores it."""
+        key = self.key(self.pool)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()}, requires=requires)
+
+    def pause(self) -> Pause:
+        """It as the scheduler sees it."""
+        everything = self.pool == self.EVERYTHING
+        return Pause(by=self.by, since_ms=self.since_ms, reason=self.reason, everything=everything)
 
 
 class ReservationRecord(_Record):

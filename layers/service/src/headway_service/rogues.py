@@ -17,9 +17,9 @@ from headway.capacity import shortfall
 from headway.model import Demand
 from headway.rules import OnStart, violations
 from headway_service import transitions
-from headway_service.admission import JOB_TAG, as_ruled, limit_ms
+from headway_service.admission import ATTEMPT_TAG, JOB_TAG, as_ruled, limit_ms
 from headway_service.configuration import Configuration
-from headway_service.errors import Busy, Conflict, NotAllowed, TrainingJobEnded, Unclear
+from headway_service.errors import Busy, Conflict, LacksPermission, TrainingJobEnded, Unclear
 from headway_service.log import logger
 from headway_service.observation import MAX_TRIES
 from headway_service.pools import InForce, applied
@@ -43,6 +43,8 @@ class _Verdict:
     #: Why it is to be stopped; empty if it is not.
     stop: str
     team: str
+    #: Whether it carries the mark of an attempt.
+    marked: bool
 
     def reason(self, problem: str) -> ReasonRecord:
         """The reason that is shown; ``problem`` says why it could not be stopped, if it could not."""
@@ -163,7 +165,7 @@ class Rogues:
         except TrainingJobEnded:
             # Its end will be seen as any other.
             return
-        except NotAllowed:
+        except LacksPermission:
             problem = _FORBIDDEN
         name = rogue.training_job_name
         logger.info("a rogue job is asked to stop", extra={"rogue": name, "reason": verdict.stop, "problem": problem})
@@ -218,6 +220,7 @@ def _judge(found: Description, tags: Mapping[str, str], configuration: Configura
         broken=tuple(f"{each.field} {each.message}" for each in broken),
         stop=stop,
         team=job.team,
+        marked=ATTEMPT_TAG in tags,
     )
 
 
@@ -228,6 +231,7 @@ def _told(found: Description, verdict: _Verdict, problem: str, force: InForce, n
         "demand": demand_of(found.document),
         "charged": dict(verdict.charged),
         "team": verdict.team,
+        "marked": verdict.marked,
         "limit_ms": limit_ms(found.document, force.configuration),
         "seen_ms": now_ms,
         "reason": verdict.reason(problem),

@@ -6,21 +6,22 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ClientError, HTTPClientError, ParamValidationError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 
 from headway.rules import tags_in
 from headway_service.admission import ATTEMPT_TAG
 from headway_service.errors import (
+    LacksPermission,
     LaunchPostponed,
     LaunchRefused,
     ListingExpired,
     NameTaken,
-    NotAllowed,
     Throttled,
     TrainingJobEnded,
     Unclear,
 )
+from headway_service.masking import masked
 from headway_service.ports import LIVE, Description, LivePage, Sighting
 from headway_service.sightings import sighting_of
 
@@ -54,7 +55,7 @@ class SageMakerTrainingJobs:
         try:
             self._client.create_training_job(**request)
         except ClientError as error:
-            code, message = _code(error), error.response["Error"]["Message"]
+            code, message = _code(error), masked(error.response["Error"]["Message"], request)
             if code in _NAME_TAKEN:
                 raise NameTaken(code, message) from error
             if code in _POSTPONED:
@@ -67,6 +68,10 @@ class SageMakerTrainingJobs:
             if code in _UNCLEAR:
                 raise Unclear(code) from error
             raise LaunchRefused(code, message) from error
+        except ParamValidationError:
+            # It was admitted by a version that knew more. The text quotes values.
+            told = "this version of the queue does not know all of its parameters"
+            raise LaunchRefused("ParamValidation", told) from None
         except (BotoConnectionError, HTTPClientError) as error:
             raise Unclear(str(error)) from error
 
@@ -79,7 +84,7 @@ class SageMakerTrainingJobs:
             if _code(error) in {"ValidationException", "ResourceNotFound"}:
                 raise TrainingJobEnded(_text(error)) from error
             if _code(error) in _DENIED:
-                raise NotAllowed(_text(error)) from error
+                raise LacksPermission(_text(error)) from error
             raise Unclear(_text(error)) from error
         except (BotoConnectionError, HTTPClientError) as error:
             raise Unclear(str(error)) from error

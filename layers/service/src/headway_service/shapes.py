@@ -16,10 +16,30 @@ from headway_service.errors import FieldError
 MAX_REPORTED_FIELDS = 25
 """A refusal names at most so many fields."""
 
+MAX_TIME_S = 366 * 86_400
+"""The longest MaxRuntimeInSeconds and MaxWaitTimeInSeconds. SageMaker ends a training job within 28 days (service
+quotas); the model tells no maximum, and a time without bounds has no date."""
+
+MAX_INTEGER = 2**31 - 1
+"""Of any other number without a maximum: the model's integers have 32 bits (Smithy specification, simple types)."""
+
+MAX_QUOTED_CHARS = 200
+"""What a refusal quotes of the model's complaint, which repeats whole values."""
+
 _OPERATION = "CreateTrainingJob"
+_MAXIMA = {"MaxRuntimeInSeconds": MAX_TIME_S, "MaxWaitTimeInSeconds": MAX_TIME_S}
 
 # The list of instance types grows faster than any deployment: which of them exist is for the pools to say.
 _OPEN_ENUMS = {"TrainingInstanceType"}
+
+# The classes of characters that the model's patterns name and Python's re does not know. A \w has the underscore too,
+# which stands beside them wherever they are named.
+_CLASSES = {
+    r"\p{L}": r"\w",
+    r"\p{N}": r"\w",
+    r"\p{Z}": " \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000",
+    r"\p{Alnum}": "A-Za-z0-9",
+}
 
 _MISSING = re.compile(r'^Missing required parameter in (?P<parent>\S+): "(?P<name>[^"]+)"$')
 _UNKNOWN = re.compile(r'^Unknown parameter in (?P<parent>\S+): "(?P<name>[^"]+)", must be one of: .*$', re.DOTALL)
@@ -67,8 +87,12 @@ def _field_error(line: str) -> FieldError:
         message = f"is too short: its length is {match['has']}, at least {match['least']} is needed"
         return FieldError(field=match["name"], message=message)
     if match := _WRONG.match(line):
-        return FieldError(field=match["name"] or "(the request)", message=f"is not valid: {match['rest']}")
-    return FieldError(field="(the request)", message=line)
+        return FieldError(field=match["name"] or "(the request)", message=f"is not valid: {_cut(match['rest'])}")
+    return FieldError(field="(the request)", message=_cut(line))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_QUOTED_CHARS else text[: MAX_QUOTED_CHARS - 1] + "…"
 
 
 def _path(parent: str, name: str) -> str:
@@ -86,9 +110,9 @@ def _beyond(value: Any, shape: Shape, path: str) -> Iterator[FieldError]:
             yield from _too_long(value, shape, path, "characters")
             yield from _wrong_text(value, shape, path)
         case Shape(type_name="integer" | "long") if isinstance(value, int):
-            most = shape.metadata.get("max")
-            if most is not None and value > most:
-                yield FieldError(field=path, message=f"is {value}; the most that SageMaker takes is {most}")
+            most = shape.metadata.get("max", _MAXIMA.get(shape.name, MAX_INTEGER))
+            if value > most:
+                yield FieldError(field=path, message=f"is {value}; use at most {most}")
     for member, inner, place in _members(value, shape, path):
         yield from _beyond(member, inner, place)
 
@@ -109,6 +133,13 @@ def _members(value: Any, shape: Shape, path: str) -> Iterator[tuple[Any, Shape, 
                 yield entry, shape.value, f"{path}.{key!s:.40}"
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    for name, characters in _CLASSES.items():
+        pattern = pattern.replace(name, characters)
+    return re.compile(pattern)
+
+
 def _too_long(value: Any, shape: Shape, path: str, unit: str) -> Iterator[FieldError]:
     most = shape.metadata.get("max")
     if most is not None and len(value) > most:
@@ -120,6 +151,5 @@ def _wrong_text(value: str, shape: StringShape, path: str) -> Iterator[FieldErro
     if enum and shape.name not in _OPEN_ENUMS and value not in enum:
         yield FieldError(field=path, message=f"is {value!r:.60}; use one of {', '.join(enum)}")
     pattern = shape.metadata.get("pattern")
-    # Python's re has no \p{...} classes.
-    if pattern and r"\p{" not in pattern and not re.fullmatch(pattern, value):
+    if pattern and not _compiled(pattern).fullmatch(value):
         yield FieldError(field=path, message=f"is {value!r:.80}, which does not match {pattern}")

@@ -25,11 +25,20 @@ def sighting_of(said: Mapping[str, Any]) -> Sighting:
         secondary_status=secondary_status,
         modified_ms=_ms(said.get("LastModifiedTime") or said.get("CreationTime") or 0),
         arn=said.get("TrainingJobArn", ""),
-        failure_reason=str(reason) if reason else None,
+        failure_reason=_without_command(str(reason)) if reason else None,
         interruptions=sum(each.get("Status") == "Interrupted" for each in transitions),
         training_since_ms=_since(transitions) if secondary_status == "Training" else None,
         trained_ms=None if trained_s is None else int(float(trained_s) * 1000),
     )
+
+
+def _without_command(reason: str) -> str:
+    """What SageMaker says of a failure, without the command line that was run: it holds the hyperparameters.
+
+    SageMaker's training toolkit ends its errors with it (errors.py, ``_CalledProcessError``).
+    """
+    said, command, _ = reason.partition('Command "')
+    return f'{said}{command}…"' if command else reason
 
 
 def _since(transitions: list[Mapping[str, Any]]) -> int | None:

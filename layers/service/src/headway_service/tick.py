@@ -10,19 +10,21 @@ from headway.capacity import free
 from headway.errors import InvalidTransition
 from headway.lifecycle import AttemptState
 from headway.model import Demand, Snapshot, WaitingJob
+from headway.ordering import work_lost_ms
 from headway.plan import Action, Plan, Preempt, Release, Start
 from headway.policy import DEFAULT_POLICY
 from headway.schedule import schedule
 from headway.verify import verify
-from headway_service import transitions
+from headway_service import figures, transitions
 from headway_service.errors import Conflict, Unclear
 from headway_service.launching import Launcher
 from headway_service.ledger import Ledger, read_ledger, read_snapshot
 from headway_service.log import logger
+from headway_service.meter import record
 from headway_service.naming import attempt_name
 from headway_service.pools import apply_configuration
 from headway_service.ports import ConfigurationStore, Table, Write
-from headway_service.records import AttemptRecord, JobRecord
+from headway_service.records import AttemptRecord, JobRecord, PauseRecord
 
 MAX_ROUNDS = 20
 """Rounds of a tick. Each applies a whole plan, so more than a few mean that others change the queue as fast."""
@@ -38,6 +40,7 @@ class TickReport:
     started: list[str] = field(default_factory=list)
     preempted: list[str] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
+    drained: list[str] = field(default_factory=list)
     rejected: int = 0
     unclear: int = 0
     rounds: int = 0
@@ -87,16 +90,19 @@ class Ticker:
         while report.rounds < MAX_ROUNDS and self._has_time():
             report.rounds += 1
             ledger = read_ledger(self._table)
-            self._launcher.pauses.learn(ledger.pools)
+            self._launcher.learn(ledger)
             due = [
                 each
                 for each in ledger.attempts
                 if each.attempt_name not in given_up and self._launcher.pending(each, self._clock())
             ]
-            if due:
-                # What an earlier invocation has left; it changes the ledger.
+            drained = [(each, pause) for each in ledger.attempts if (pause := ledger.drained(each)) is not None]
+            if due or drained:
+                # What an earlier invocation has left, and what has to stop anyway; both change the ledger.
                 for attempt in due:
                     self._carry_out(attempt, given_up, report)
+                for attempt, pause in drained:
+                    self._drain(attempt, pause, report)
                 continue
             snapshot = read_snapshot(self._table, ledger, self._clock(), policy=policy)
             _check_ledger(ledger, snapshot)
@@ -113,6 +119,7 @@ class Ticker:
                 "started": report.started,
                 "preempted": report.preempted,
                 "released": report.released,
+                "drained": report.drained,
                 "rejected": report.rejected,
                 "unclear": report.unclear,
                 "rounds": report.rounds,
@@ -134,7 +141,7 @@ class Ticker:
         for action in plan.actions:
             if not self._has_time():
                 return False
-            if not isinstance(action, Release) and self._launcher.pauses.hold(_for_launch(action), self._clock()):
+            if not isinstance(action, Release) and self._launcher.back_offs.hold(_for_launch(action), self._clock()):
                 # SageMaker stopped answering after this was decided.
                 as_decided = False
                 continue
@@ -169,6 +176,17 @@ class Ticker:
             )
         return False
 
+    def _drain(self, attempt: AttemptRecord, pause: PauseRecord, report: TickReport) -> None:
+        """Write down that an attempt has to stop because its pool is drained; the next round asks SageMaker for it."""
+        if not self._has_time():
+            return
+        try:
+            self._table.write(transitions.drain(self._job(attempt.job_name), attempt, pause, self._clock()))
+        except (Conflict, InvalidTransition):
+            report.rejected += 1
+        else:
+            report.drained.append(attempt.job_name)
+
     def _write(self, action: Action, ledger: Ledger, report: TickReport) -> AttemptRecord | None:
         """Write the intent of an action. Returns the attempt that is now to be launched or stopped."""
         now_ms = self._clock()
@@ -185,11 +203,13 @@ class Ticker:
                 self._table.write(self._start(job, attempt, action, ledger, now_ms))
                 self._started[job.team] += 1
                 report.started.append(action.job)
+                record(figures.time_to_start(job, now_ms))
                 return attempt
             case Preempt():
                 attempt, writes = self._preempt(action, ledger, now_ms)
                 self._table.write(writes)
                 report.preempted.append(action.job)
+                record([figures.WORK_LOST.of(work_lost_ms(attempt.allocation(), now_ms, self._policy) / 1000)])
                 return attempt
 
     def _attempt(self, job: JobRecord, now_ms: int) -> AttemptRecord:

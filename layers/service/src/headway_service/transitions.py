@@ -24,7 +24,7 @@ from headway.lifecycle import (
 )
 from headway.model import Demand, WaitingJob
 from headway.reasons import Reason
-from headway_service.measures import Measure
+from headway_service.measures import Measure, on_drain
 from headway_service.ports import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, Put, Sighting, Write
 from headway_service.records import (
     MAX_ENDED_ATTEMPTS,
@@ -33,6 +33,7 @@ from headway_service.records import (
     EndedAttempt,
     JobRecord,
     LineEntry,
+    PauseRecord,
     PoolRecord,
     ReasonRecord,
     ReservationRecord,
@@ -96,8 +97,8 @@ def start(
 ) -> list[Write]:
     """The intent to launch: the job leaves the line and its attempt holds the instances.
 
-    Fails if they are no longer free, or if the job has changed since it was read, or if its team has a limit
-    (``limited``) and another job of it was started since that was read.
+    Fails if they are no longer free, or if one of their pools is paused, or if the job has changed since it was read,
+    or if its team has a limit (``limited``) and another job of it was started since that was read.
 
     Raises:
         InvalidTransition: the job does not wait, or is held.
@@ -124,6 +125,7 @@ def start(
         *([reservation.delete()] if reservation else []),
         *_leave_line(job),
         *([_count_start(limited)] if limited else []),
+        *_require_no_pause(attempt.demand),
     ]
 
 
@@ -186,14 +188,15 @@ def preempt(
 ) -> tuple[AttemptRecord, list[Write]]:
     """Ask an attempt to stop for a waiting job, which gets ``freed`` of what it frees. Gives the attempt as it is then.
 
-    Fails if the preemptor no longer stands in line where the decision saw it.
+    Fails if the preemptor no longer stands in line where the decision saw it, or waits for a pool that is paused.
     """
     moved = _step(job, JobTrigger.PREEMPT, reason, now_ms, attempt=attempt.attempt_name)
-    stopping = _stopping(attempt, StopCause.PREEMPTION, freed_for=preemptor.name, freed=dict(freed))
+    stopping = _stopping(attempt, StopCause.PREEMPTION, now_ms, freed_for=preemptor.name, freed=dict(freed))
     return stopping, [
         moved.put(was=job.version),
         stopping.put(was=attempt.version),
         Check(key=LineEntry.key_of(preemptor), requires=Equals("jobName", preemptor.name)),
+        *_require_no_pause(preemptor.demand),
     ]
 
 
@@ -238,7 +241,7 @@ def stop_waiting(
 def stop_holding(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int) -> list[Write]:
     """Ask the attempt of a job to stop for good. A preemption under way becomes a stop; its earmark stays."""
     moved = _step(job, JobTrigger.STOP, reason, now_ms, attempt=attempt.attempt_name)
-    stopping = _stopping(attempt, StopCause.REQUEST)
+    stopping = _stopping(attempt, StopCause.REQUEST, now_ms)
     return [moved.put(was=job.version), stopping.put(was=attempt.version)]
 
 
@@ -289,8 +292,16 @@ def take_measure(job: JobRecord, attempt: AttemptRecord, measure: Measure, now_m
         moved = _noted(job, job.job_state, measure.reason, now_ms, attempt=attempt.attempt_name)
         return [moved.put(was=job.version), _changed(attempt, told=told).put(was=attempt.version)]
     moved = _step(job, JobTrigger.STOP, measure.reason, now_ms, attempt=attempt.attempt_name)
-    stopping = _stopping(attempt, measure.cause, stop_reason=measure.ends, requeue_priority=measure.priority)
+    stopping = _stopping(attempt, measure.cause, now_ms, stop_reason=measure.ends, requeue_priority=measure.priority)
     return [moved.put(was=job.version), stopping.put(was=attempt.version)]
+
+
+def drain(job: JobRecord, attempt: AttemptRecord, pause: PauseRecord, now_ms: int) -> list[Write]:
+    """Ask an attempt to stop, as its pool is drained; its job goes back into the line. Fails if that was resumed."""
+    return [
+        *take_measure(job, attempt, on_drain(pause), now_ms),
+        Check(key=PauseRecord.key(pause.pool), requires=Equals("sinceMs", pause.since_ms)),
+    ]
 
 
 def end(
@@ -410,10 +421,25 @@ def resize_pool(pool: PoolRecord, size: int) -> list[Write]:
     return [Change(key=key, sets={"size": size}, adds={"free": size - pool.size}, requires=Equals("size", pool.size))]
 
 
-def pause_pool(pool: PoolRecord) -> list[Write]:
+def back_off(pool: PoolRecord) -> list[Write]:
     """Nothing is launched in a pool for a while. Fails if the pool was removed."""
-    sets = {"pausedUntilMs": pool.paused_until_ms, "pauses": pool.pauses, "pauseCause": pool.pause_cause}
+    sets = {"pausedUntilMs": pool.backs_off_until_ms, "pauses": pool.back_offs, "pauseCause": pool.back_off_cause}
     return [Change(key=PoolRecord.key(pool.pool), sets=sets, requires=Equals("pool", pool.pool))]
+
+
+def pause(record: PauseRecord) -> list[Write]:
+    """A pool, or everything, is paused. Fails if it is so already."""
+    return [record.put(requires=Absent())]
+
+
+def change_pause(record: PauseRecord) -> list[Write]:
+    """Something else is said of a pause. Fails if it is over."""
+    return [record.put(requires=Equals("sinceMs", record.since_ms))]
+
+
+def resume(pool: str) -> list[Write]:
+    """The pause of a pool, or of everything, is over, if there was one."""
+    return [Delete(key=PauseRecord.key(pool))]
 
 
 def remove_pool(pool: PoolRecord) -> list[Write]:
@@ -499,9 +525,10 @@ def _changed(attempt: AttemptRecord, **changes: Any) -> AttemptRecord:
     return attempt.model_copy(update={"version": attempt.version + 1, **changes})
 
 
-def _stopping(attempt: AttemptRecord, cause: StopCause, **changes: Any) -> AttemptRecord:
+def _stopping(attempt: AttemptRecord, cause: StopCause, now_ms: int, **changes: Any) -> AttemptRecord:
     state = next_attempt_state(attempt.attempt_state, AttemptTrigger.STOP)
-    return _changed(attempt, attempt_state=state, stop_cause=cause, **changes)
+    since_ms = attempt.stopping_since_ms or now_ms
+    return _changed(attempt, attempt_state=state, stop_cause=cause, stopping_since_ms=since_ms, **changes)
 
 
 def _take(demand: Demand) -> list[Write]:
@@ -523,6 +550,11 @@ def _give(demand: Demand) -> list[Write]:
 
 def _leave_line(job: JobRecord) -> Sequence[Write]:
     return [Delete(key=entry.key()) for entry in job.line_entries()]
+
+
+def _require_no_pause(demand: Demand) -> list[Write]:
+    """So what is decided before a pause is answered takes effect before that, or not at all."""
+    return [Check(key=PauseRecord.key(pool), requires=Absent()) for pool in (*sorted(demand), PauseRecord.EVERYTHING)]
 
 
 def _count_start(team: TeamRecord) -> Write:

@@ -16,7 +16,7 @@ from headway.rules import tags_in
 from headway.watches import Alarm, Coverage, Watched, coverage
 from headway_service import measures, transitions
 from headway_service.admission import as_ruled
-from headway_service.configuration import Configuration
+from headway_service.configuration import DEFAULT_TEAM, Configuration
 from headway_service.errors import Busy, Conflict
 from headway_service.ledger import read_ledger
 from headway_service.log import logger
@@ -167,7 +167,7 @@ def coverage_of(
     attempt: AttemptRecord, request: Mapping[str, Any], configuration: Configuration
 ) -> tuple[Coverage, ...]:
     """How an attempt is covered by the watches in force."""
-    job = as_ruled(request, tags_in(request.get("Tags")), configuration)
+    job = as_ruled(request, tags_in(request.get("Tags")), configuration, attempt.team or DEFAULT_TEAM)
     watched = Watched(attempt=attempt.attempt_name, hosts=job.hosts(), job=job)
     return coverage(watched, configuration.active_watches())
 

@@ -20,8 +20,9 @@ from headway_service.dead_letters import DeadLetters
 from headway_service.delivery import AwsRecipients, SqsDeadLetterQueue
 from headway_service.desk import Desk
 from headway_service.dynamodb import DynamoDBTable
+from headway_service.editing import Editor
 from headway_service.foresight import Foresight
-from headway_service.launching import Launcher
+from headway_service.launching import LEASE_MARGIN_MS, Launcher
 from headway_service.letters import LetterQueue
 from headway_service.log import logger
 from headway_service.notification_notation import Notifications
@@ -29,6 +30,7 @@ from headway_service.observation import Observer
 from headway_service.outlets import EventBus, Topic
 from headway_service.parameter import ParameterStore
 from headway_service.patrol import patrol
+from headway_service.pauses import Pauses
 from headway_service.pools import applied, in_force
 from headway_service.ports import Alarms, AllTrainingJobs, ConfigurationStore, Table, Wake
 from headway_service.rogues import Rogues
@@ -195,6 +197,26 @@ class Services:
             clock=self.clock,
             configuration=self._configuration,
             retention_s=self.settings.retention_s,
+        )
+
+    @property
+    def pauses(self) -> Pauses:
+        """Pauses, drains and resumes pools."""
+        return Pauses(table=self.table, wake=self.wake, clock=self.clock, configuration=self._configuration)
+
+    def editor(self, remaining_ms: int) -> Editor:
+        """Changes the configuration document.
+
+        Args:
+            remaining_ms: how long this invocation may live.
+        """
+        lease_until_ms = self.clock() + remaining_ms + LEASE_MARGIN_MS
+        return Editor(
+            table=self.table,
+            store=self.store,
+            clock=self.clock,
+            holder=self._token(),
+            lease_until_ms=lease_until_ms,
         )
 
     @property

@@ -21,7 +21,7 @@ SUBMITTERS = 4
 """Threads that hand in requests."""
 
 PAUSE_S = 0.25
-"""Between two submissions, on average; twice as long at most."""
+"""Between two submissions, unless somebody says otherwise."""
 
 WHIM_S = 0.8
 """Between two stops or changes of a priority, on average; twice as long at most."""
@@ -44,6 +44,7 @@ class People:
         sandbox: where the queue is.
         random: draws what they ask for.
         jobs: how many names to hand in requests for.
+        pause_s: between two submissions, on average; twice as long at most.
 
     Attributes:
         asked: how often each thing was asked for, and how often an accident made them ask again.
@@ -51,11 +52,13 @@ class People:
         unheard: what was not answered before everybody went home.
     """
 
-    def __init__(self, sandbox: Sandbox, random: Random, *, jobs: int) -> None:
+    def __init__(self, sandbox: Sandbox, random: Random, *, jobs: int, pause_s: float = PAUSE_S) -> None:
         self._sandbox = sandbox
+        self._pause_s = pause_s
         self._random = random
         self._orders = [self._order(f"chaos-{number:03}") for number in range(jobs)]
         self._home = threading.Event()
+        self._enough = threading.Event()
         self._lock = threading.Lock()
         self.all_handed_in = threading.Event()
         self.asked: Counter[str] = Counter()
@@ -67,6 +70,10 @@ class People:
         pools = {pool: {"size": size} for pool, size in sizes.items()}
         self._api().put_config({"pools": pools, "retries": RETRIES})
 
+    def submit_no_more(self) -> None:
+        """Have nobody submit what has not been handed in yet."""
+        self._enough.set()
+
     def go_home(self) -> None:
         """Have everybody stop asking."""
         self._home.set()
@@ -77,8 +84,10 @@ class People:
         with ThreadPoolExecutor(SUBMITTERS) as submitters:
             tasks = []
             for order in self._orders:
+                if self._enough.is_set():
+                    break
                 tasks += [submitters.submit(self._submit, request) for request in order]
-                self._home.wait(random.uniform(0, 2 * PAUSE_S))
+                self._home.wait(random.uniform(0, 2 * self._pause_s))
             for task in tasks:
                 task.result()
         self.all_handed_in.set()

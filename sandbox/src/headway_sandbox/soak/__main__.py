@@ -27,10 +27,12 @@ from io import StringIO
 from tabulate import tabulate
 
 from headway_sandbox.soak.accidents import Accident
+from headway_sandbox.soak.duels import DUELS
 from headway_sandbox.soak.life import Outcome, live
+from headway_sandbox.soak.record import keep
 from headway_sandbox.soak.safeguards import SAFEGUARDS, switched_off
 from headway_sandbox.soak.shrinking import shrink
-from headway_sandbox.soak.situations import DUELS, SITUATIONS
+from headway_sandbox.soak.situations import SITUATIONS
 from headway_sandbox.soak.trials import Trial, crash, duel
 from headway_service.log import logger
 
@@ -101,6 +103,7 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
     states: set[str] = set()
     jobs = alarms = 0
     broken: list[Outcome] = []
+    needed: list[Counter[tuple[str, str]]] = []
     for outcome in pool.map(lived, seeds, chunksize=8):
         accidents += outcome.accidents
         calls += outcome.calls
@@ -110,8 +113,10 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
         states |= outcome.states
         jobs += outcome.jobs
         alarms += outcome.alarms
+        needed.append(outcome.needed)
         if outcome.violation:
             broken.append(outcome)
+    keep("soak", needed)
     took_s = time.perf_counter() - began
     kinds = [kind for kind in Accident if kind is not Accident.NONE]
     rows = [[name, calls[name], *(accidents[name, kind] for kind in kinds)] for name in sorted(calls)]
@@ -149,6 +154,7 @@ def _trials(pool: ProcessPoolExecutor) -> int:
             for way, how in trial.violations.items():
                 print(f"{trial.name}, {way}: {how}")
         broken += sum(len(trial.violations) for trial in trials)
+        keep("trials", (trial.needed for trial in trials))
     return 1 if broken else 0
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, TypeVar
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
+from headway_sandbox.authorisation import permissions
 from headway_sandbox.errors import AwsError
 from headway_sandbox.fleet import Fleet
 from headway_sandbox.memory_cloudwatch import MemoryCloudWatch
@@ -23,10 +25,12 @@ from headway_service.ports import (
     Condition,
     ConfigurationText,
     Delete,
+    Equals,
     Item,
     Key,
     ListingPage,
     Put,
+    Tally,
     Write,
 )
 
@@ -34,6 +38,18 @@ T = TypeVar("T")
 
 PAGE = 5
 """Training jobs in one page of a listing."""
+
+ACTIONS: Mapping[str, str] = {
+    **{operation: f"dynamodb:{operation}" for operation in ("GetItem", "Query")},
+    **{operation: f"ssm:{operation}" for operation in ("GetParameter", "PutParameter")},
+    **{operation: f"cloudwatch:{operation}" for operation in ("PutMetricAlarm", "DeleteAlarms", "DescribeAlarms")},
+    "PutEvents": "events:PutEvents",
+    "PublishBatch": "sns:Publish",
+    "SendMessage": "sqs:SendMessage",
+}
+"""What a caller must be allowed to do for a call, as far as that does not depend on the request."""
+
+ITEM_ACTIONS = {Put: "PutItem", Change: "UpdateItem", Delete: "DeleteItem", Check: "ConditionCheckItem"}
 
 
 class Edge:
@@ -46,6 +62,7 @@ class Edge:
 
     Attributes:
         changed: whether any call may have changed anything.
+        needed: what functions would have had to be allowed to do, and how often.
     """
 
     def __init__(self, accidents: Accidents, note: Callable[[str, str], None], clock_s: Callable[[], float]) -> None:
@@ -53,6 +70,7 @@ class Edge:
         self._note = note
         self._clock_s = clock_s
         self.changed = False
+        self.needed: Counter[tuple[str, str]] = Counter()
 
     def call(
         self,
@@ -60,6 +78,7 @@ class Edge:
         work: Callable[[], T],
         *,
         about: str = "",
+        needs: Sequence[str] = (),
         refused: Callable[[], Exception],
         lost: Callable[[], Exception] | None = None,
         again: Callable[[], T] | None = None,
@@ -69,6 +88,7 @@ class Edge:
         Args:
             operation: what is called, for the counts.
             about: what it is about, for the log.
+            needs: what the caller must be allowed to do; without, what is always needed for the operation.
             work: its effect.
             refused: what the caller gets if it is turned away.
             lost: what the caller gets if the answer is lost; the same without.
@@ -79,6 +99,7 @@ class Edge:
             # People and checks stand outside of all accidents.
             return work()
         process.pause()
+        self.needed.update((process.function, action) for action in needs or [ACTIONS[operation]])
         accident = self._accidents.next(operation)
         if accident is not Accident.NONE or operation not in READS:
             self._note(process.name, f"{operation} {about}{'' if accident is Accident.NONE else f': {accident}'}")
@@ -141,6 +162,10 @@ class EdgeTable:
         """See :class:`headway_service.ports.Table`."""
         return self._edge.call("Query", lambda: self._table.count_before(pk, sk, limit=limit), refused=_busy)
 
+    def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
+        """See :class:`headway_service.ports.Table`."""
+        return self._edge.call("Query", lambda: self._table.tally(pk, where, limit=limit), refused=_busy)
+
     def listing(
         self,
         name: str,
@@ -172,7 +197,9 @@ class EdgeTable:
             self._table.write(writes)
 
         operation, again = ("PutItem", work) if len(writes) == 1 else ("TransactWriteItems", None)
-        self._edge.call(operation, work, about=_about(writes), refused=_busy, again=again)
+        # In a transaction too each item takes the permission for what is done to it.
+        needs = [f"dynamodb:{ITEM_ACTIONS[type(write)]}" for write in writes]
+        self._edge.call(operation, work, about=_about(writes), needs=needs, refused=_busy, again=again)
 
 
 class EdgeConfiguration:
@@ -268,6 +295,7 @@ class EdgeSageMaker:
             operation,
             work,
             about=str(request.get("TrainingJobName", "")),
+            needs=[each.action for each in permissions(operation, request, arn_prefix=self._fleet.arn(""))],
             refused=lambda: AwsError("ThrottlingException", "Rate exceeded", status=400),
             lost=lambda: ReadTimeoutError(endpoint_url="https://sagemaker.invalid"),
             again=work,

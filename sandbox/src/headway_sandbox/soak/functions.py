@@ -24,7 +24,6 @@ _ENVIRONMENT = {
     "HEADWAY_WAKE_QUEUE_URL": "https://sqs.invalid/wake.fifo",
     "HEADWAY_RECONCILE_AFTER_S": "120",
     "POWERTOOLS_SERVICE_NAME": "headway",
-    "POWERTOOLS_METRICS_NAMESPACE": "Headway",
 }
 
 

@@ -66,6 +66,13 @@ class Invariants:
         self._underused: set[tuple[str, int]] = set()
         #: Attempts that were seen stopping for another job.
         self._preempted: set[str] = set()
+        #: Since when each pause is seen, s; "*" pauses all pools.
+        self._paused_s: dict[str, float] = {}
+        #: Attempts that were seen stopping because their pool is drained.
+        self._drained: set[str] = set()
+        #: Attempts whose intent was seen, and training jobs that the queue has launched.
+        self._intended: set[str] = set()
+        self._launched: set[str] = set()
         self.states: set[str] = set()
 
     def check(self, accepted: Collection[str], now_s: float) -> None:
@@ -79,6 +86,8 @@ class Invariants:
         reservations = {name: item for (kind, name), item in ledger.items() if kind == "reservation"}
         pools = {name: item for (kind, name), item in ledger.items() if kind == "pool"}
         rogues = {name: item for (kind, name), item in ledger.items() if kind == "rogue"}
+        pauses = {name: item for (kind, name), item in ledger.items() if kind == "pause"}
+        self._check_pauses(pauses, attempts, now_s)
         self._check_capacity(pools, attempts, reservations, rogues, now_s)
         self._check_rogues(rogues, now_s)
         self._check_limits(attempts, now_s)
@@ -183,6 +192,30 @@ class Invariants:
                 waits = _stands_in_line(jobs.get(preemptor, {}))
                 _require(waits, f"{name} is preempted for {preemptor}, which does not wait")
 
+    def _check_pauses(self, pauses: _Items, attempts: _Items, now_s: float) -> None:
+        """In a paused pool nothing is begun, and of what was begun before nothing is launched after its invocation."""
+        self._paused_s = {pool: self._paused_s.get(pool, now_s) for pool in pauses}
+        for name, attempt in attempts.items():
+            if "drains" in attempt.get("stopReason", "") and name not in self._drained:
+                self._drained.add(name)
+                drained = any(pauses.get(pool, {}).get("stops") for pool in attempt["demand"])
+                _require(drained, f"{name} is stopped for a drain that is over")
+        for name, attempt in attempts.items():
+            if name not in self._intended:
+                since_s = self._paused_since_s(attempt["demand"])
+                _require(since_s is None, f"{name} is started, though its pool is paused")
+        self._intended = set(attempts)
+        for training_job in self._fleet.jobs(now=now_s):
+            if is_own(training_job) and training_job.name not in self._launched:
+                self._launched.add(training_job.name)
+                since_s = self._paused_since_s(training_job.instances)
+                late = since_s is not None and now_s > since_s + LONGEST_INVOCATION_S
+                _require(not late, f"{training_job.name} is launched, though its pool is paused")
+
+    def _paused_since_s(self, pools: Collection[str]) -> float | None:
+        """Since when one of these pools, or everything, is paused."""
+        return min((self._paused_s[each] for each in ("*", *pools) if each in self._paused_s), default=None)
+
     def _check_measures(self, jobs: _Items, now_s: float) -> None:
         """What the policy does about running jobs, it does about those that it is meant for."""
         for name, job in jobs.items():
@@ -263,6 +296,11 @@ class Invariants:
         """The jobs that people hold."""
         jobs, _, _ = self._read()
         return {name for name, job in jobs.items() if job.get("held")}
+
+    def paused(self) -> set[str]:
+        """The pools that people have paused; "*" for everything."""
+        _, _, ledger = self._read()
+        return {name for kind, name in ledger if kind == "pause"}
 
     def is_at_rest(self) -> bool:
         """Whether all jobs have ended, those too whose callers never heard an answer, and what bypassed the queue."""

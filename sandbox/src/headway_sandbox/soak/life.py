@@ -42,6 +42,8 @@ class Outcome:
     log: list[tuple[float, str, str]] = field(default_factory=list)
     accidents: Counter[tuple[str, Accident]] = field(default_factory=Counter)
     calls: Counter[str] = field(default_factory=Counter)
+    #: What functions would have had to be allowed to do: function, action.
+    needed: Counter[tuple[str, str]] = field(default_factory=Counter)
     states: set[str] = field(default_factory=set)
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)
     answers: Counter[int] = field(default_factory=Counter)
@@ -78,6 +80,7 @@ def live(seed: int, only: Collection[int] | None = None) -> Outcome:
         log=queue.log,
         accidents=queue.accidents.counted,
         calls=queue.accidents.calls,
+        needed=queue.needed,
         states=queue.invariants.states,
         failures=queue.failures,
         answers=queue.answers,
@@ -122,6 +125,8 @@ def rest(queue: Queue, pools: Mapping[str, int] = POOLS) -> None:
     _drain(queue)
     # Without this a training job that bypassed the queue could hold its instances for a month.
     queue.store.write(json.dumps(document_of(pools, {}, rogues={"action": "stop"})))
+    for pool in sorted(queue.invariants.paused()):
+        queue.finish(queue.ask("POST", "/resume" if pool == "*" else f"/pools/{pool}/resume"))
     for name in sorted(queue.invariants.held()):
         queue.finish(queue.ask("POST", f"/jobs/{name}/release"))
     for _ in range(MAX_CALM):

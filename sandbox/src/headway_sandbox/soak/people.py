@@ -75,6 +75,9 @@ class People:
             "release": (2, self._release),
             "look": (2, self._look),
             "configure": (2, self._configure),
+            "pause": (2, self._pause),
+            "resume": (2, self._resume),
+            "resize": (1, self._resize),
             "faults": (3, self._faults),
             "take a name": (1, self._take_name),
             "bypass": (2, self._bypass),
@@ -181,6 +184,19 @@ class People:
                 rules=random.choice([{}, {}, {}, SMALL_ONLY]),
             ),
         )
+
+    def _pause(self) -> None:
+        """Somebody pauses a pool or everything, or drains a pool."""
+        calls: list[tuple[str, dict[str, Any]]] = [("/pause", {}), *((f"/pools/{pool}/pause", {}) for pool in (P5, G5))]
+        calls += [(f"/pools/{pool}/drain", {"stop": stop}) for pool in (P5, G5) for stop in (False, True)]
+        path, more = self.random.choice(calls)
+        self.queue.ask("POST", path, {"reason": "so it is", **more})
+
+    def _resume(self) -> None:
+        self.queue.ask("POST", self.random.choice(["/resume", f"/pools/{P5}/resume", f"/pools/{G5}/resume"]))
+
+    def _resize(self) -> None:
+        self.queue.ask("PATCH", f"/pools/{self.random.choice([P5, G5])}", {"size": self.random.choice([1, 2, 3])})
 
     def _faults(self) -> None:
         random = self.random

@@ -205,6 +205,11 @@ class Queue:
         self.log.append((self.now_s - START_S, who, what))
 
     @property
+    def needed(self) -> Counter[tuple[str, str]]:
+        """What the functions would have had to be allowed to do: function, action."""
+        return self._edge.needed
+
+    @property
     def busy(self) -> bool:
         """Whether any invocation can go on now."""
         return bool(self.processes.awake(self.now_s))

@@ -117,6 +117,11 @@ def _observed_too_early() -> Switch:
     return _patch(observation.Observer, "_attempt", attempt)
 
 
+def _launched_anyway() -> Switch:
+    """A launch that is found in a paused pool is tried again, as in any other."""
+    return _patch(launching.Launcher, "_withdraw", lambda self, attempt, now_ms: self._launch(attempt, now_ms))
+
+
 def _all_at_once() -> Switch:
     """Several changes of one job are sent at once."""
 
@@ -170,6 +175,9 @@ SAFEGUARDS: dict[str, Switch] = {
     "a new attempt needs its name to be unused": _without(_on("attempt#", Absent)),
     "a new job needs its name to be unused": _without(_on("job#job", Absent)),
     "a preemption needs its preemptor to stand in line": _without(_on("line#", Equals, "jobName")),
+    "what is decided before a pause takes no effect after it": _without(_on("pause#", Absent)),
+    "a launch that was left behind in a paused pool is not made": _launched_anyway(),
+    "nobody is stopped for a drain that is over": _without(_on("pause#", Equals, "sinceMs")),
     "a held job does not start": _patch(transitions, "_require_released", lambda _: None),
     "a team is kept for a job that is released": _patch(transitions, "_keep_team", lambda *_: []),
     "a grown reservation needs the version that was read": _without(_on("reservation#", Equals, "version")),

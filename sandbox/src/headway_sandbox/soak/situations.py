@@ -129,6 +129,15 @@ def cut_off(queue: Queue) -> None:
     queue.accidents.planned = None
 
 
+def cut_short(queue: Queue) -> None:
+    """A tick that dies just before it launches anything."""
+    queue.accidents.planned = lambda operation: (
+        Accident.CRASH_BEFORE if operation == "CreateTrainingJob" else Accident.NONE
+    )
+    queue.finish(tick(queue))
+    queue.accidents.planned = None
+
+
 def heard(queue: Queue) -> None:
     """All events that are there are handled."""
     while queue.has_news:
@@ -185,7 +194,10 @@ _INTERRUPTED = (
     *(configure(POOLS), submit_spot("j"), tick, later(400), heard, interrupted, heard),
     *(later(1000), heard, interrupted),
 )
-_TEAMS = {"a": {"limit": {P5: 1}}, "b": {"guaranteed": {P5: 1}}}
+PAUSE = ask("POST", f"/pools/{P5}/pause", {"reason": "so it is"})
+DRAIN = ask("POST", f"/pools/{P5}/drain", {"reason": "so it is", "stop": True})
+RESUME = ask("POST", f"/pools/{P5}/resume")
+TEAMS = {"a": {"limit": {P5: 1}}, "b": {"guaranteed": {P5: 1}}}
 
 SITUATIONS: dict[str, Situation] = {
     "a job is submitted": Situation(prepare=done(), begin=submit("j", (P5, 1), (G5, 1))),
@@ -210,6 +222,18 @@ SITUATIONS: dict[str, Situation] = {
     "pools and teams change": Situation(
         prepare=done(configure(POOLS, {"a": {}, "c": {}}), submit("j", (G5, 1), team="c")),
         begin=configure({P5: 1, P4: 1}, {"a": {}, "b": {}}),
+    ),
+    "a pool is paused": Situation(prepare=done(submit("j")), begin=PAUSE),
+    "a pool is drained": Situation(prepare=done(*_BOTH_RUN, DRAIN), begin=tick),
+    "a pool is resumed": Situation(prepare=done(*_BOTH_RUN, DRAIN, tick), begin=RESUME),
+    "a pool is resized": Situation(
+        prepare=done(configure(POOLS), *_BOTH_RUN), begin=ask("PATCH", f"/pools/{P5}", {"size": 1})
+    ),
+    "a launch is found in a pool that was paused": Situation(
+        prepare=done(submit("j"), cut_off, PAUSE, later(90)), begin=tick
+    ),
+    "a launch that was never made is found in a pool that was paused": Situation(
+        prepare=done(submit("j"), cut_short, PAUSE, later(90)), begin=tick
     ),
     "jobs start": Situation(prepare=done(submit("a"), submit("b", (P5, 1), (G5, 2)), submit("c", (G5, 1))), begin=tick),
     "two are preempted for one": Situation(prepare=done(*_BOTH_RUN, submit("high", (P5, 2), priority=9)), begin=tick),
@@ -261,120 +285,3 @@ SITUATIONS: dict[str, Situation] = {
     "nothing was heard of jobs that have ended": Situation(prepare=done(deaf, *_BOTH_RUN, later(900)), begin=minute),
 }
 """By what is about to happen."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Duel:
-    """A situation, and others who act between two calls of its invocation.
-
-    Attributes:
-        situation: what is about to happen.
-        rival: an invocation that begins in the middle of it, and ends after it and after what happens meanwhile.
-        meanwhile: what others do: in the middle of it, or in the middle of the rival if there is one.
-    """
-
-    situation: Situation
-    meanwhile: Callable[[Queue], None]
-    rival: Begin | None = None
-
-
-def _duel(situation: str, *steps: Step) -> Duel:
-    return Duel(situation=SITUATIONS[situation], meanwhile=done(*steps))
-
-
-DUELS: dict[str, Duel] = {
-    "two schedulers": _duel("jobs start", tick),
-    "two schedulers, and one stops the other's victims": _duel("two are preempted for one", tick),
-    "a start of a team, and of its other job": Duel(
-        situation=Situation(
-            prepare=done(configure(POOLS, _TEAMS), later(300), submit("a1", team="a"), submit("a2", team="a")),
-            begin=tick,
-        ),
-        meanwhile=done(ask("PATCH", "/jobs/a2", {"priority": 9}), tick),
-    ),
-    "two submissions of one name": _duel("a job is submitted", submit("j", (P5, 2)), tick),
-    "a start and a stop": _duel("jobs start", ask("DELETE", "/jobs/b"), tick),
-    "a start and another priority": _duel("jobs start", ask("PATCH", "/jobs/b", {"priority": 7}), tick),
-    "another priority and a start": _duel("a waiting job gets another priority", tick),
-    "a stop and a start": _duel("a waiting job is stopped", tick),
-    "a preemption and its preemptor's stop": _duel("two are preempted for one", ask("DELETE", "/jobs/high")),
-    "a preemption and its preemptor's hold": _duel("two are preempted for one", ask("POST", "/jobs/high/hold")),
-    "a preemption and its preemptor's lower priority": _duel(
-        "two are preempted for one", ask("PATCH", "/jobs/high", {"priority": 0})
-    ),
-    "a start and a hold": _duel("jobs start", ask("POST", "/jobs/b/hold")),
-    "a hold and a start": _duel("a waiting job is held", tick),
-    "a hold and the end that its job waits for": _duel("a job that something is reserved for is held", news, tick),
-    "a release and a start": _duel("a held job is released", tick, ask("DELETE", "/jobs/j")),
-    "a release and another priority": _duel("a held job is released", ask("PATCH", "/jobs/j", {"priority": 5}), tick),
-    "an end and the hold of whom it was for": _duel(
-        "a preempted attempt has ended", ask("POST", "/jobs/high/hold"), tick
-    ),
-    "a release while its team is forgotten": Duel(
-        situation=Situation(
-            prepare=done(
-                *(configure(POOLS, {"b": {}}), submit("j", team="b"), ask("POST", "/jobs/j/hold")),
-                *(configure(POOLS), later(100_000)),
-            ),
-            begin=ask("POST", "/jobs/j/release"),
-        ),
-        meanwhile=done(configure({P5: 1, G5: 2})),
-    ),
-    "a team that is forgotten while its job is released": Duel(
-        situation=Situation(
-            prepare=done(
-                *(configure(POOLS, {"b": {}}), submit("j", team="b"), ask("POST", "/jobs/j/hold")),
-                *(configure(POOLS), later(100_000)),
-            ),
-            begin=configure({P5: 1, G5: 2}),
-        ),
-        meanwhile=done(ask("POST", "/jobs/j/release")),
-    ),
-    "the ends of two attempts for one job": _duel("a preempted attempt has ended", news),
-    "an end and the stop of whom it was for": _duel("a preempted attempt has ended", ask("DELETE", "/jobs/high"), tick),
-    "an end and a pool that shrinks": _duel("a preempted attempt has ended", news, configure({P5: 1, G5: 2}), tick),
-    "an end that is told twice": _duel("a job has completed", minute, tick),
-    "a launch and its stop": _duel("jobs start", ask("DELETE", "/jobs/a"), tick, tick),
-    "a launch that is settled twice": _duel("a launch without an answer is settled", tick),
-    "a resize and another": _duel("pools and teams change", configure({P5: 3, G5: 1}, {"a": {}, "c": {}})),
-    "a resize and a start": _duel("pools and teams change", tick),
-    "a start and a resize": _duel("jobs start", configure({P5: 1, G5: 2})),
-    "a pool that is added twice": _duel(
-        "pools and teams change",
-        configure({P5: 2, G5: 2, P4: 2}, {"a": {}, "c": {}}),
-        submit("x", (P4, 1)),
-        tick,
-    ),
-    "a pool that comes back while it is taken out": Duel(
-        situation=Situation(
-            prepare=done(configure({P5: 2, G5: 1}), submit("j", (G5, 1)), tick), begin=configure({P5: 2})
-        ),
-        meanwhile=done(configure({P5: 2, G5: 1})),
-    ),
-    "a rogue job that is found twice": _duel("a rogue job is found", patrol),
-    "a rogue job that is found while its name is launched": _duel("a rogue job is found", submit("j"), tick),
-    "a rogue job that is found while its pool goes": _duel("a rogue job is found", configure({G5: 2})),
-    "an end of a rogue job that is told twice": _duel("a rogue job has ended", patrol, submit("j", (P5, 2)), tick),
-    "a patrol and a start": _duel("a job waits for a launch while a patrol goes", tick, later(5)),
-    "a patrol and a start that ends": _duel("a job waits for a launch while a patrol goes", tick, later(900), news),
-    "an alarm that tells late, and the watcher": _duel("an alarm tells late of a job that is busy again", watch),
-    "a job that leaves spot, and its start": _duel("a job that leaves spot has ended", tick, later(400), heard, tick),
-    "an idle job that ends": _duel("an idle job is found", finished, heard, tick),
-    "an idle job that its owner stops": _duel("an idle job is found", ask("DELETE", "/jobs/j"), tick),
-    "an idle job that is preempted": _duel("an idle job is found", submit("high", (P5, 2), priority=9), tick),
-    "an idle job that is found twice": _duel("an alarm tells of an idle job", watch, tick),
-    "an alarm that is made while its job ends": _duel("a job that trains gets its alarm", finished, heard, watch),
-    "a job that leaves spot is stopped": _duel("spot interrupts a job once too often", ask("DELETE", "/jobs/j"), tick),
-    "a job that leaves spot is preempted": _duel(
-        "spot interrupts a job once too often", submit("high", (P5, 2), priority=9), tick
-    ),
-    "a team that comes back while it is forgotten": Duel(
-        situation=Situation(
-            prepare=done(configure(POOLS, {"b": {}}), configure(POOLS), later(100_000)),
-            begin=configure(POOLS, {"b": {}}),
-        ),
-        rival=configure({P5: 1, G5: 2}),
-        meanwhile=done(submit("j", team="b")),
-    ),
-}
-"""By who meets."""

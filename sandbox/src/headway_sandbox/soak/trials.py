@@ -5,15 +5,17 @@ A crash beside each external call of an invocation; and others that act between 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 
 from headway_sandbox.soak.accidents import Accident
+from headway_sandbox.soak.duels import DUELS
 from headway_sandbox.soak.invariants import Violated
 from headway_sandbox.soak.life import rest
 from headway_sandbox.soak.queue import Queue
-from headway_sandbox.soak.situations import DUELS, P4, POOLS, SITUATIONS, Situation
+from headway_sandbox.soak.situations import P4, POOLS, SITUATIONS, Situation
 
 ALL_POOLS = {**POOLS, P4: 2}
 """In the end every job has to fit."""
@@ -28,6 +30,8 @@ class Trial:
     calls: int = 0
     #: Ways in which it was tried.
     ways: int = 0
+    #: What functions would have had to be allowed to do: function, action.
+    needed: Counter[tuple[str, str]] = field(default_factory=Counter)
     #: What promise was broken, by way.
     violations: dict[str, str] = field(default_factory=dict)
 
@@ -82,6 +86,7 @@ def _try(trial: Trial, way: str, situation: Situation, happen: Callable[[Queue],
     except Violated as error:
         trial.violations[way] = str(error)
     finally:
+        trial.needed += queue.needed
         queue.processes.kill_all()
 
 
@@ -97,5 +102,6 @@ def _undisturbed(name: str, situation: Situation) -> Trial:
     except Violated as error:
         trial.violations["undisturbed"] = str(error)
     finally:
+        trial.needed += queue.needed
         queue.processes.kill_all()
     return trial

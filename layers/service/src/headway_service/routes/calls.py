@@ -21,6 +21,8 @@ VERSION_HEADER = "Headway-Version"
 
 _HEADERS: Any = {VERSION_HEADER: {"description": "Version of the queue.", "schema": {"type": "string"}}}
 _RETRY_AFTER: Any = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
+_FORBIDDEN = "API Gateway's own: the call is not signed, or no IAM policy allows it."
+_THROTTLED = "API Gateway's own: there are more calls than the stage lets through."
 _INTERNAL_ERROR = "`InternalError`: A fault of the queue; its log says more."
 
 
@@ -56,6 +58,9 @@ class Calls(Router):
         responses = {status: _success(text, (models or {}).get(status)) for status, text in succeeds.items()}
         for status, errors in _by_status(refusals).items():
             responses[status] = _refusal("\n\n".join(f"`{error.code}`: {_first_line(error)}" for error in errors))
+        forbidden = responses.get(HTTPStatus.FORBIDDEN)
+        responses[HTTPStatus.FORBIDDEN] = _by_gateway(_FORBIDDEN, beside=forbidden)
+        responses[HTTPStatus.TOO_MANY_REQUESTS] = _by_gateway(_THROTTLED)
         responses[HTTPStatus.INTERNAL_SERVER_ERROR] = _refusal(_INTERNAL_ERROR)
         responses[Busy.status]["headers"] = {**_HEADERS, **_RETRY_AFTER}
 
@@ -92,6 +97,15 @@ def _success(text: str, model: Any) -> OpenAPIResponse:
 def _refusal(text: str) -> OpenAPIResponse:
     content: Any = {"application/json": {"model": answers.Refusal}}
     return {"description": text, "headers": _HEADERS, "content": content}
+
+
+def _by_gateway(text: str, *, beside: OpenAPIResponse | None = None) -> OpenAPIResponse:
+    """What API Gateway answers without asking a function, with a status that the queue itself may have too."""
+    if beside is None:
+        own: Any = {"application/json": {"model": answers.GatewayRefusal}}
+        return {"description": text, "content": own}
+    both: Any = {"application/json": {"model": answers.Refusal | answers.GatewayRefusal}}
+    return {"description": f"{beside['description']}\n\n{text}", "headers": _HEADERS, "content": both}
 
 
 def _first_line(error: type[RequestError]) -> str:

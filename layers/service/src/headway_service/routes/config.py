@@ -9,10 +9,11 @@ from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Body
 
 from headway_service import answers
-from headway_service.errors import InvalidConfiguration
-from headway_service.pools import InForce, configure, current
+from headway_service.errors import InvalidConfiguration, InvalidRequest, NotAllowed, UnsupportedMediaType
+from headway_service.log import logger
+from headway_service.pools import InForce, current
 from headway_service.routes.calls import Calls
-from headway_service.routes.given import services
+from headway_service.routes.given import caller, remaining_ms, services
 
 router = Calls("Configuration")
 
@@ -24,13 +25,22 @@ def show_configuration(asked: Request) -> answers.ConfigurationInForce:
     return _document(current(given.table, given.store, given.clock))
 
 
-@router.call("PUT /config", {HTTPStatus.OK: "The configuration, in force."}, InvalidConfiguration)
+@router.call(
+    "PUT /config",
+    {HTTPStatus.OK: "The configuration, in force."},
+    InvalidConfiguration,
+    InvalidRequest,
+    NotAllowed,
+    UnsupportedMediaType,
+)
 def replace_configuration(
     document: Annotated[dict[str, Any], Body(description="The configuration document.")], asked: Request
 ) -> answers.ConfigurationInForce:
     """Replace the configuration."""
     given = services(asked)
-    applied = configure(given.table, given.store, document, given.clock)
+    who = caller(asked)
+    applied = given.editor(remaining_ms(asked)()).replace(document)
+    logger.info("configuration replaced", extra={"caller": who.arn, "version": applied.version})
     given.wake("configuration changed")
     return _document(applied)
 

@@ -8,8 +8,10 @@ from aws_lambda_powertools.event_handler import Request
 
 from headway_service import answers
 from headway_service.documents import letter_document, redrive_document
+from headway_service.errors import NotAllowed
+from headway_service.log import logger
 from headway_service.routes.calls import Calls
-from headway_service.routes.given import services
+from headway_service.routes.given import caller, services
 
 router = Calls("Dead letters")
 
@@ -21,7 +23,10 @@ def list_dead_letters(asked: Request) -> answers.Letters:
     return {"letters": [letter_document(letter) for letter in letters], "more": more}
 
 
-@router.call("POST /dead-letters/redrive", {HTTPStatus.OK: "What was handed over, and what stays."})
+@router.call("POST /dead-letters/redrive", {HTTPStatus.OK: "What was handed over, and what stays."}, NotAllowed)
 def redrive_dead_letters(asked: Request) -> answers.Redriven:
     """Hand what was put aside again to whom it was meant for."""
-    return redrive_document(services(asked).dead_letters.redrive())
+    who = caller(asked)
+    done = services(asked).dead_letters.redrive()
+    logger.info("dead letters redriven", extra={"caller": who.arn, "redriven": done.redriven, "left": done.left})
+    return redrive_document(done)

@@ -20,8 +20,10 @@ from headway_service.errors import (
     InvalidRequest,
     JobNotFound,
     NameInUse,
+    NotAllowed,
     RequestTooLarge,
     RuleViolation,
+    UnsupportedMediaType,
 )
 from headway_service.listing import MAX_LISTED
 from headway_service.routes import given
@@ -114,7 +116,9 @@ def forecast_starts(
     {HTTPStatus.OK: "What they would do."},
     InvalidRequest,
     NameInUse,
+    NotAllowed,
     RequestTooLarge,
+    UnsupportedMediaType,
     RuleViolation,
     ImpossibleDemand,
 )

@@ -13,12 +13,17 @@ from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Header
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
+from headway_service.access import Caller, known_caller
 from headway_service.desk import Desk
 from headway_service.foresight import Foresight
 from headway_service.wiring import Services
 
 MAX_KEY_CHARS = 128
 """The longest idempotency key."""
+
+
+SUBMITTED = "submitted"
+"""Where the invocation keeps the name of the job that it was asked to submit, for the log."""
 
 
 def services(asked: Request) -> Services:
@@ -43,9 +48,20 @@ def foresight(asked: Request) -> Foresight:
     return services(asked).foresight
 
 
-def caller(asked: Request) -> str | None:
-    """ARN of who calls."""
-    return cast("APIGatewayProxyEvent", asked.resolved_event).request_context.identity.user_arn
+def caller(asked: Request) -> Caller:
+    """Who calls.
+
+    Raises:
+        NotAllowed: API Gateway tells of nobody.
+    """
+    context = cast("APIGatewayProxyEvent", asked.resolved_event).request_context
+    return known_caller(context.identity.user_arn or "", context.account_id or "")
+
+
+def call(asked: Request) -> str:
+    """Method and path of the call, for the log."""
+    event = asked.resolved_event
+    return f"{event.http_method} {event.path}"
 
 
 IdempotencyKey = Annotated[

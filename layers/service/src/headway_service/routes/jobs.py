@@ -20,14 +20,27 @@ from headway_service.errors import (
     JobEnded,
     JobNotFound,
     NameInUse,
+    NotAllowed,
     NotWaiting,
+    QueueFull,
     RequestTooLarge,
     RuleViolation,
+    UnsupportedMediaType,
 )
 from headway_service.listing import MAX_LISTED, Wanted
 from headway_service.naming import MAX_NAME_CHARS
+from headway_service.refusals import job_named_in
 from headway_service.routes.calls import Calls
-from headway_service.routes.given import IdempotencyKey, caller, desk, foresight, remaining_ms, services
+from headway_service.routes.given import (
+    SUBMITTED,
+    IdempotencyKey,
+    call,
+    caller,
+    desk,
+    foresight,
+    remaining_ms,
+    services,
+)
 
 router = Calls("Jobs")
 
@@ -37,7 +50,7 @@ MAX_ARN_CHARS = 2048
 JobName = Annotated[str, Path(description="The name of the job.")]
 
 _NOT_ENDED = frozenset(JobState) - TERMINAL
-_ADMISSION = (InvalidRequest, RequestTooLarge, RuleViolation, ImpossibleDemand)
+_ADMISSION = (InvalidRequest, RequestTooLarge, UnsupportedMediaType, NotAllowed, RuleViolation, ImpossibleDemand)
 _TRAINING_REQUEST = "A CreateTrainingJob request, with boto3's parameter names."
 _SUBMITTED: Mapping[int, str] = {
     HTTPStatus.CREATED: "The job, which this call made, or an earlier one with the same key.",
@@ -59,12 +72,13 @@ class Batch(BaseModel):
     requests: Annotated[list[Any], Field(min_length=1, max_length=MAX_BATCH, description="CreateTrainingJob requests.")]
 
 
-@router.call("POST /jobs", _SUBMITTED, *_ADMISSION, NameInUse, models={HTTPStatus.CREATED: answers.Job})
+@router.call("POST /jobs", _SUBMITTED, *_ADMISSION, NameInUse, QueueFull, models={HTTPStatus.CREATED: answers.Job})
 @router.call(
     "POST /add-job",
     _SUBMITTED,
     *_ADMISSION,
     NameInUse,
+    QueueFull,
     models={HTTPStatus.CREATED: answers.Job},
     operation="addJob",
 )
@@ -78,13 +92,20 @@ def submit_job(
     ] = False,
 ) -> tuple[answers.Job | answers.DryRun, int]:
     """Submit a job."""
+    asked.context[SUBMITTED] = job_named_in(request)
     if dry_run:
         return dry_run_document(foresight(asked).dry_run(request, caller(asked))), HTTPStatus.OK
     seen, new = desk(asked).submit(request, caller(asked), key)
     return job_document(seen), HTTPStatus.CREATED if new else HTTPStatus.OK
 
 
-@router.call("POST /job-batches", {HTTPStatus.OK: "What became of each request, in their order."}, InvalidRequest)
+@router.call(
+    "POST /job-batches",
+    {HTTPStatus.OK: "What became of each request, in their order."},
+    InvalidRequest,
+    UnsupportedMediaType,
+    NotAllowed,
+)
 def submit_jobs(
     batch: Annotated[Batch, Body()],
     asked: Request,
@@ -98,6 +119,7 @@ def submit_jobs(
         batch.requests,
         caller(asked),
         key,
+        call=call(asked),
         desk=services(asked).desk_that_wakes,
         wake=services(asked).wake,
         remaining_ms=remaining_ms(asked),
@@ -105,7 +127,7 @@ def submit_jobs(
     return batch_document(results)
 
 
-@router.call("GET /jobs", {HTTPStatus.OK: "A page of jobs."}, InvalidRequest)
+@router.call("GET /jobs", {HTTPStatus.OK: "A page of jobs."}, InvalidRequest, NotAllowed)
 def list_jobs(
     *,
     asked: Request,
@@ -136,7 +158,7 @@ def list_jobs(
     """
     owners = [owner] if owner is not None else []
     if mine:
-        owners.append(caller(asked) or "")
+        owners.append(caller(asked).arn)
     wanted = Wanted(
         states=frozenset(state or _NOT_ENDED), owners=frozenset(owners), team=team, name_contains=name_contains
     )
@@ -144,15 +166,19 @@ def list_jobs(
     return {"jobs": [job_document(seen) for seen in page], "nextToken": following}
 
 
-@router.call("GET /jobs/<name>", {HTTPStatus.OK: "The job."}, JobNotFound)
+@router.call("GET /jobs/<name>", {HTTPStatus.OK: "The job."}, NotAllowed, JobNotFound)
 def show_job(name: JobName, asked: Request) -> answers.WholeJob:
-    """Show a job with its attempts, its history and its request."""
-    return whole_job_document(*desk(asked).show(name))
+    """Show a job with its attempts, its history and its request.
+
+    Who may not see its hyperparameters and its environment gets the request without them.
+    """
+    return whole_job_document(*desk(asked).show(name, caller(asked)))
 
 
 @router.call(
     "DELETE /jobs/<name>",
     {HTTPStatus.OK: "The job, which has stopped.", HTTPStatus.ACCEPTED: "The job, which is still stopping."},
+    NotAllowed,
     JobNotFound,
     JobEnded,
 )
@@ -161,17 +187,25 @@ def stop_job(name: JobName, asked: Request) -> tuple[answers.Job, int]:
 
     A waiting job leaves the line, a running one is asked to stop. Stopping a stopped job is no error.
     """
-    seen, stopping = desk(asked).stop(name)
+    seen, stopping = desk(asked).stop(name, caller(asked))
     return job_document(seen), HTTPStatus.ACCEPTED if stopping else HTTPStatus.OK
 
 
-@router.call("PATCH /jobs/<name>", {HTTPStatus.OK: "The job."}, InvalidRequest, JobNotFound, JobEnded)
+@router.call(
+    "PATCH /jobs/<name>",
+    {HTTPStatus.OK: "The job."},
+    InvalidRequest,
+    UnsupportedMediaType,
+    NotAllowed,
+    JobNotFound,
+    JobEnded,
+)
 def change_job(name: JobName, change: Annotated[PriorityChange, Body()], asked: Request) -> answers.Job:
     """Change the priority of a job."""
-    return job_document(desk(asked).set_priority(name, change.priority))
+    return job_document(desk(asked).set_priority(name, change.priority, caller(asked)))
 
 
-@router.call("POST /jobs/<name>/hold", {HTTPStatus.OK: "The job, held."}, JobNotFound, JobEnded, NotWaiting)
+@router.call("POST /jobs/<name>/hold", {HTTPStatus.OK: "The job, held."}, NotAllowed, JobNotFound, JobEnded, NotWaiting)
 def hold_job(name: JobName, asked: Request) -> answers.Job:
     """Take a waiting job out of the line until it is released.
 
@@ -180,7 +214,9 @@ def hold_job(name: JobName, asked: Request) -> answers.Job:
     return job_document(desk(asked).hold(name, caller(asked)))
 
 
-@router.call("POST /jobs/<name>/release", {HTTPStatus.OK: "The job, not held."}, JobNotFound, JobEnded)
+@router.call(
+    "POST /jobs/<name>/release", {HTTPStatus.OK: "The job, not held."}, NotAllowed, JobNotFound, JobEnded, QueueFull
+)
 def release_job(name: JobName, asked: Request) -> answers.Job:
     """Put a held job back into the line."""
     return job_document(desk(asked).release(name, caller(asked)))

@@ -1,0 +1,142 @@
+"""DynamoDB's units of one table, counted by its own rules from the items that are really read and written.
+
+Source: DynamoDB developer guide, "DynamoDB throughput capacity" (read and write request units), "Working with item
+sizes and formats", "Managing capacity for transactions", and "Using global secondary indexes: provisioned throughput".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from headway_service.errors import Conflict
+from headway_service.ports import (
+    LISTED,
+    Check,
+    Condition,
+    Delete,
+    Equals,
+    Item,
+    Key,
+    ListingPage,
+    Table,
+    Tally,
+    Write,
+)
+
+READ_BYTES, WRITE_BYTES = 4096, 1024
+_ALL = 1_000_000
+_IN_INDEX = {"pk", "sk", "listing", "listingKey", *LISTED}
+
+Count = Callable[[str, float], None]
+
+
+class MeteredTable:
+    """A table that tells what each call would consume.
+
+    Args:
+        table: what is called.
+        count: takes `write units`, `read units` or `calls`, and how many.
+    """
+
+    def __init__(self, table: Table, count: Count) -> None:
+        self._table = table
+        self._count = count
+
+    def get(self, key: Key) -> Item | None:
+        """See :class:`headway_service.ports.Table`."""
+        item = self._table.get(key)
+        self._read([item] if item else [])
+        return item
+
+    def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.Table`."""
+        items = self._table.query(pk, prefix=prefix, after=after, limit=limit)
+        self._read(items)
+        return items
+
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
+        """See :class:`headway_service.ports.Table`."""
+        self._read([item for item in self._table.query(pk, limit=_ALL) if item["sk"] < sk][:limit])
+        return self._table.count_before(pk, sk, limit=limit)
+
+    def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
+        """See :class:`headway_service.ports.Table`."""
+        self._read(self._table.query(pk, limit=limit))
+        return self._table.tally(pk, where, limit=limit)
+
+    def listing(
+        self,
+        name: str,
+        *,
+        where: Sequence[Condition],
+        after: Mapping[str, str] | None,
+        limit: int,
+        descending: bool = False,
+    ) -> ListingPage:
+        """See :class:`headway_service.ports.Table`. What a filter leaves out is consumed too, yet not seen here."""
+        page = self._table.listing(name, where=where, after=after, limit=limit, descending=descending)
+        self._read(page.items, each=0.5)
+        return page
+
+    def write(self, writes: Sequence[Write]) -> None:
+        """See :class:`headway_service.ports.Table`. A write whose condition fails consumes units too."""
+        before = [self._table.get(write.key) for write in writes]
+        try:
+            self._table.write(writes)
+        except Conflict:
+            self._written(writes, before, before)
+            raise
+        self._written(writes, before, [self._table.get(write.key) for write in writes])
+
+    def _read(self, items: Sequence[Item], *, each: float = 1.0) -> None:
+        self._count("calls", 1)
+        self._count("read units", each * _blocks(sum(map(item_bytes, items)), READ_BYTES))
+
+    def _written(self, writes: Sequence[Write], before: Sequence[Item | None], after: Sequence[Item | None]) -> None:
+        # A write alone needs no transaction, but for a check.
+        transaction = len(writes) > 1 or isinstance(writes[0], Check)
+        self._count("calls", 1)
+        for write, was, is_now in zip(writes, before, after, strict=True):
+            size = max(item_bytes(was or {}), 0 if isinstance(write, Delete) else item_bytes(is_now or {}))
+            self._count("write units", (2 if transaction else 1) * _blocks(size, WRITE_BYTES))
+            self._count("write units", index_units(was, is_now))
+
+
+def index_units(before: Item | None, after: Item | None) -> int:
+    """What the listing's index writes for a change of an item: the old entry removed, a new one put, or one changed."""
+    old, new = _entry(before), _entry(after)
+    if old == new:
+        return 0
+    if old and new and all(old[name] == new[name] for name in ("listing", "listingKey")):
+        return _blocks(max(item_bytes(old), item_bytes(new)), WRITE_BYTES)
+    return sum(_blocks(item_bytes(entry), WRITE_BYTES) for entry in (old, new) if entry)
+
+
+def item_bytes(item: Mapping[str, Any]) -> int:
+    """The size of an item: the names of its attributes and their values."""
+    return sum(len(name.encode()) + _value_bytes(value) for name, value in item.items())
+
+
+def _value_bytes(value: Any) -> int:
+    match value:
+        case bool() | None:
+            return 1
+        case int() | float():
+            return len(str(value)) // 2 + 1
+        case str():
+            return len(value.encode())
+        case Mapping():
+            return 3 + sum(len(name.encode()) + _value_bytes(each) + 1 for name, each in value.items())
+        case _:
+            return 3 + sum(_value_bytes(each) + 1 for each in value)
+
+
+def _entry(item: Item | None) -> dict[str, Any]:
+    if item is None or "listing" not in item:
+        return {}
+    return {name: value for name, value in item.items() if name in _IN_INDEX}
+
+
+def _blocks(size: int, block: int) -> int:
+    return max(1, -(-size // block))

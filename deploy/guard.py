@@ -1,0 +1,126 @@
+"""What `make deploy` does around `sam deploy`, so that no update replaces or removes what keeps the queue.
+
+    python -m deploy.guard check samconfig.toml prod [--replace JobsTable]
+    python -m deploy.guard protect samconfig.toml prod
+
+`check` reads the change set that `sam deploy --no-execute-changeset` has left, before anything is touched. `protect`
+gives the stack its policy, by which CloudFormation refuses the same to everybody. Both go by stack-policy.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.exceptions import ClientError
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+
+POLICY = Path(__file__).with_name("stack-policy.json")
+NO_PROTECTION = {"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "Update:*", "Resource": "*"}]}
+_RESOURCE = "LogicalResourceId/"
+_MADE_BY_SAM = "samcli-deploy"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one of the two commands; 1 if the update has to be refused."""
+    parser = argparse.ArgumentParser(description="Guard what keeps the queue while its stack is updated.")
+    parser.add_argument("command", choices=["check", "protect"])
+    parser.add_argument("config", type=Path, help="the samconfig that sam deploys with")
+    parser.add_argument("env", help="the part of it")
+    parser.add_argument("--replace", nargs="+", default=[], help="resources that may be replaced or removed this once")
+    args = parser.parse_args(argv)
+    target = read_config(args.config, args.env)
+    session = boto3.Session(region_name=target.region, profile_name=target.profile)
+    formation, stack = session.client("cloudformation"), target.stack
+    if args.command == "protect":
+        formation.set_stack_policy(StackName=stack, StackPolicyBody=POLICY.read_text(encoding="utf-8"))
+        return 0
+    losses = list(find_losses(read_changes(formation, stack), protected() - set(args.replace)))
+    print(*losses, sep="\n", file=sys.stderr)
+    if not losses and args.replace:
+        formation.set_stack_policy(StackName=stack, StackPolicyBody=json.dumps(NO_PROTECTION))
+    return 1 if losses else 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """The stack that sam deploys; in which region and with which profile, as far as its configuration says so."""
+
+    stack: str
+    region: str | None
+    profile: str | None
+
+
+def read_config(config: Path, env: str) -> Target:
+    """What sam reads of its configuration."""
+    parts = tomllib.loads(config.read_text(encoding="utf-8")).get(env, {})
+    found = {**parts.get("global", {}).get("parameters", {}), **parts.get("deploy", {}).get("parameters", {})}
+    if "stack_name" not in found:
+        raise SystemExit(f"{config} names no stack_name for {env}: is it ENV=dev or ENV=prod?")
+    return Target(stack=found["stack_name"], region=found.get("region"), profile=found.get("profile"))
+
+
+def protected() -> set[str]:
+    """The logical ids of what stack-policy.json lets nobody replace."""
+    denials = [each for each in json.loads(POLICY.read_text(encoding="utf-8"))["Statement"] if each["Effect"] == "Deny"]
+    return {resource.removeprefix(_RESOURCE) for denial in denials for resource in denial["Resource"]}
+
+
+def read_changes(formation: CloudFormationClient, stack: str) -> Sequence[Mapping[str, Any]]:
+    """What the stack's youngest change set changes. It was made to be read only, and is deleted."""
+    try:
+        pages = list(formation.get_paginator("list_change_sets").paginate(StackName=stack))
+    except ClientError as error:
+        if "does not exist" in error.response["Error"]["Message"]:
+            return []
+        raise
+    made = [each for page in pages for each in page["Summaries"] if each["ChangeSetName"].startswith(_MADE_BY_SAM)]
+    available = [each for each in made if each["ExecutionStatus"] == "AVAILABLE"]
+    if not available:
+        return []  # sam has deleted it, as there is nothing to change
+    name = max(available, key=lambda each: each["CreationTime"])["ChangeSetId"]
+    described = formation.get_paginator("describe_change_set").paginate(ChangeSetName=name)
+    changes = [change["ResourceChange"] for page in described for change in page["Changes"]]
+    formation.delete_change_set(ChangeSetName=name)
+    return changes
+
+
+def find_losses(changes: Iterable[Mapping[str, Any]], kept: Collection[str]) -> Iterator[str]:
+    """A sentence for each change by which the stack would lose one of the resources that are kept."""
+    for change in changes:
+        name = change["LogicalResourceId"]
+        causes = _recreating(change)
+        removed, replaced = change["Action"] == "Remove", bool(causes) or change.get("Replacement") == "True"
+        if name in kept and (removed or replaced):
+            done = "remove" if removed else "replace"
+            why = f" ({', '.join(causes)})" if causes else ""
+            yield (
+                f"Refused: this update would {done} {name}, {change.get('PhysicalResourceId', '')}{why}. Nothing was "
+                f"changed. Take that change back, or say REPLACE={name} if the queue shall go on without what is in it."
+            )
+
+
+def _recreating(change: Mapping[str, Any]) -> list[str]:
+    """The properties for which a resource is replaced, or may be: CloudFormation calls it "Conditional".
+
+    Attributes are defined for each new index, which replaces nothing. Where they would replace the table, as one of its
+    keys gets another type, CloudFormation refuses: the new table can't have the name of the old one.
+    """
+    if change.get("Replacement") not in {"True", "Conditional"}:
+        return []
+    targets = [detail["Target"] for detail in change.get("Details", [])]
+    names = {each.get("Name", each["Attribute"]) for each in targets if each["RequiresRecreation"] != "Never"}
+    return sorted(names - {"AttributeDefinitions"})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""A request's body, decoded: one JSON text that everybody reads in the same way (RFC 7493, I-JSON)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from headway_service.errors import FieldError, InvalidRequest, UnsupportedMediaType
+
+MAX_DEPTH = 32
+"""Objects and lists inside each other. The deepest that SageMaker, the policy and a batch take has 10."""
+
+MAX_NUMBER = 2**53 - 1
+"""The largest whole number, and with a minus the least: what every JSON library reads exactly (RFC 7493, 2.2)."""
+
+_JSON = "application/json"
+
+
+def document_in(content_type: str, text: str | None) -> Any:
+    """Decode a body.
+
+    Python's own decoder also takes what JSON has not (``NaN``), what others read otherwise (a member that stands twice,
+    numbers beyond a double's), and what no UTF-8 can hold (half a surrogate pair).
+
+    Args:
+        content_type: the header; a request without one is taken for JSON.
+        text: the body.
+
+    Returns:
+        The document; None without a body.
+
+    Raises:
+        UnsupportedMediaType: it is said to be something other than JSON.
+        InvalidRequest: it is no such text.
+    """
+    if content_type and content_type.partition(";")[0].strip().lower() != _JSON:
+        raise UnsupportedMediaType(f"a body is JSON: send it with the header Content-Type: {_JSON}")
+    if not text:
+        return None
+    try:
+        document = json.loads(text, object_pairs_hook=_object, parse_int=_whole_number)
+        _require_depth(document)
+        # Escapes may stand for half a pair, and a number for infinity; neither shows before it is written again.
+        json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+    except RecursionError:
+        raise _too_deep() from None
+    except json.JSONDecodeError as error:
+        raise _illegible(f"is no JSON: {error.msg}, line {error.lineno}, column {error.colno}") from None
+    except UnicodeEncodeError:
+        raise _illegible("holds half a surrogate pair, which is no character") from None
+    except ValueError:
+        raise _illegible("holds a number that is none, such as NaN, or one that is too large for JSON") from None
+    return document
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(members)
+    if len(document) < len(members):
+        raise _illegible("holds an object with two members of one name: keep one")
+    return document
+
+
+def _whole_number(digits: str) -> int:
+    # Many digits take long to read, so they are counted first.
+    number = int(digits) if len(digits) <= len(str(-MAX_NUMBER)) else None
+    if number is None or abs(number) > MAX_NUMBER:
+        raise _illegible(f"holds a whole number beyond {MAX_NUMBER}")
+    return number
+
+
+def _require_depth(document: Any) -> None:
+    level, depth = [document], 0
+    while level := [inner for each in level for inner in _inside(each)]:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise _too_deep()
+
+
+def _inside(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _too_deep() -> InvalidRequest:
+    return _illegible(f"is nested more than {MAX_DEPTH} deep")
+
+
+def _illegible(problem: str) -> InvalidRequest:
+    return InvalidRequest(f"the body {problem}", [FieldError(field="(the body)", message=problem)])

@@ -1,0 +1,97 @@
+"""Pauses, resumes and drains pools, and everything, for people; the scheduler does what that asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headway_service import transitions
+from headway_service.configuration import Configuration
+from headway_service.errors import Busy, Conflict
+from headway_service.log import logger
+from headway_service.lookup import no_pool
+from headway_service.observation import MAX_TRIES
+from headway_service.ports import Table, Wake
+from headway_service.records import PauseRecord, PoolRecord
+
+MAX_REASON_CHARS = 200
+"""Why somebody pauses a pool: it is told to everybody who waits for it."""
+
+
+class Pauses:
+    """Pauses and resumes. Doing what has been done already is no error.
+
+    A pool is named by its instance type; :attr:`PauseRecord.EVERYTHING` stands for all of them.
+
+    Args:
+        table: the table.
+        wake: asks for a tick.
+        clock: now, ms.
+        configuration: the configuration in force.
+    """
+
+    def __init__(
+        self, *, table: Table, wake: Wake, clock: Callable[[], int], configuration: Callable[[], Configuration]
+    ) -> None:
+        self._table = table
+        self._wake = wake
+        self._clock = clock
+        self._configuration = configuration
+
+    def pause(self, pool: str, by: str, reason: str, *, stops: bool = False) -> None:
+        """From when this returns on nothing is started in a pool, and nobody preempted for it.
+
+        Args:
+            pool: the pool.
+            by: who asks for it, in words.
+            reason: why.
+            stops: whether what runs there is stopped and put back into the line. Of a pool that is paused already, only
+                who asks for that for the first time is noted, with the reason; the pause goes on.
+
+        Raises:
+            PoolNotFound: there is no such pool.
+            Busy: others keep changing it.
+        """
+        self._require(pool)
+        for _ in range(MAX_TRIES):
+            known = self._pause_of(pool)
+            try:
+                if known is None:
+                    record = PauseRecord(pool=pool, by=by, reason=reason, since_ms=self._clock(), stops=stops)
+                    self._table.write(transitions.pause(record))
+                elif stops and not known.stops:
+                    changed = known.model_copy(update={"by": by, "reason": reason, "stops": True})
+                    self._table.write(transitions.change_pause(changed))
+            except Conflict:
+                continue
+            logger.info("paused", extra={"pool": pool, "by": by, "stops": stops})
+            # Also if it was so before: the first call may have died before it woke anybody.
+            self._wake("paused")
+            return
+        raise Busy(f"others keep pausing and resuming {pool}; try again in a moment")
+
+    def resume(self, pool: str, by: str) -> None:
+        """Let jobs start again in a pool, unless everything is paused.
+
+        Args:
+            pool: the pool. One that is paused and was taken out of the configuration can be resumed too.
+            by: who asks for it, in words.
+
+        Raises:
+            PoolNotFound: there is no such pool.
+        """
+        if self._pause_of(pool) is None:
+            self._require(pool)
+        self._table.write(transitions.resume(pool))
+        logger.info("resumed", extra={"pool": pool, "by": by})
+        self._wake("resumed")
+
+    def _pause_of(self, pool: str) -> PauseRecord | None:
+        item = self._table.get(PauseRecord.key(pool))
+        return PauseRecord.parse(item) if item else None
+
+    def _require(self, pool: str) -> None:
+        # The ledger may know a pool that was taken out, and whose jobs still run.
+        if pool != PauseRecord.EVERYTHING and self._table.get(PoolRecord.key(pool)) is None:
+            known = self._configuration().pools
+            if pool not in known:
+                raise no_pool(pool, known)

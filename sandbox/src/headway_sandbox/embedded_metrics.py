@@ -1,0 +1,46 @@
+"""The metrics in what a function prints: CloudWatch Logs publishes them as it takes the lines in.
+
+Source: CloudWatch user guide, "Specification: Embedded metric format". What does not follow it is a line like others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+_MARK = '"_aws"'
+
+
+class Point(NamedTuple):
+    """One value of a metric, measured at that time (s since the epoch)."""
+
+    namespace: str
+    name: str
+    dimensions: Mapping[str, str]
+    unit: str
+    time_s: float
+    value: float
+
+
+def points(line: str) -> Iterator[Point]:
+    """The values in a line, each under every set of dimensions that it names."""
+    if _MARK not in line:
+        return
+    try:
+        document = json.loads(line)
+        about = document["_aws"]
+        for directive in about["CloudWatchMetrics"]:
+            yield from _of_directive(document, directive, about["Timestamp"] / 1000)
+    except (ValueError, KeyError, TypeError):
+        return
+
+
+def _of_directive(document: Mapping[str, Any], directive: Mapping[str, Any], time_s: float) -> Iterator[Point]:
+    for names in directive["Dimensions"]:
+        dimensions = {name: str(document[name]) for name in names}
+        for metric in directive["Metrics"]:
+            values = document[metric["Name"]]
+            for value in values if isinstance(values, list) else [values]:
+                unit = metric.get("Unit", "None")
+                yield Point(directive["Namespace"], metric["Name"], dimensions, unit, time_s, float(value))

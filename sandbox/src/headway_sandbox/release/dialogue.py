@@ -1,0 +1,110 @@
+"""A command that asks questions on a terminal, and who answers them."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headway_sandbox.errors import DeployFailed
+
+TIMEOUT_S = 400.0
+"""How long a command may take, its questions included."""
+
+_COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+# As click asks: the default in brackets, a colon, and the line stays open.
+_QUESTION = re.compile(r"([^\r\n]*\[[^\[\]]*\]):[ ]?$")
+_LONGEST_QUESTION = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dialogue:
+    """What was said: `asked` is each question as it stood there, its default in brackets, and the answer."""
+
+    status: int
+    text: str
+    asked: list[tuple[str, str]]
+    took_s: float
+
+    def tail(self, lines: int = 25) -> str:
+        """The last lines."""
+        return "\n".join([line for line in self.text.splitlines() if line.strip()][-lines:])
+
+
+@dataclass
+class _Listener:
+    """Hears what is said, and knows when it is a question."""
+
+    said: str = ""
+    answered: int = 0
+    asked: list[tuple[str, str]] = field(default_factory=list)
+
+    def hear(self, data: bytes) -> None:
+        self.said += _COLOURS.sub("", data.decode(errors="replace"))
+
+    def question(self) -> str | None:
+        match = _QUESTION.search(self.said[self.answered :][-_LONGEST_QUESTION:])
+        return match[1].strip() if match else None
+
+    def note(self, question: str, answer: str) -> None:
+        self.asked.append((question, answer))
+        self.answered = len(self.said)
+
+
+def hold(words: Sequence[str], *, environment: Mapping[str, str], folder: Path, answers: Mapping[str, str]) -> Dialogue:
+    """Run a command on a terminal of its own and answer what it asks.
+
+    Args:
+        words: the command.
+        environment: all of it.
+        folder: where it is typed.
+        answers: by what a question begins with; each other one is answered with Enter, which takes the default.
+
+    Raises:
+        DeployFailed: it did not end in time.
+    """
+    began = time.monotonic()
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        list(words), env={**environment, "TERM": "dumb"}, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs,
+        start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
+    listener = _Listener()
+    try:
+        _listen(listener, ours, answers, until=began + TIMEOUT_S)
+        status = process.wait(timeout=max(1.0, began + TIMEOUT_S - time.monotonic()))
+    except (TimeoutError, subprocess.TimeoutExpired) as error:
+        raise DeployFailed(f"`{' '.join(words)}` took more than {TIMEOUT_S:g} s:\n{listener.said[-2000:]}") from error
+    finally:
+        os.close(ours)
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    took_s = time.monotonic() - began
+    return Dialogue(status=status, text=listener.said, asked=listener.asked, took_s=took_s)
+
+
+def _listen(listener: _Listener, terminal: int, answers: Mapping[str, str], *, until: float) -> None:
+    while True:
+        ready, _, _ = select.select([terminal], [], [], max(0.0, until - time.monotonic()))
+        if not ready:
+            raise TimeoutError
+        try:
+            data = os.read(terminal, 65536)
+        except OSError:
+            return  # how Linux says that nobody holds the other end any more
+        if not data:
+            return
+        listener.hear(data)
+        question = listener.question()
+        if question is not None:
+            answer = next((said for begin, said in answers.items() if question.startswith(begin)), "")
+            os.write(terminal, f"{answer}\n".encode())
+            listener.note(question, answer)

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from headway_client.commands import pausing
+from headway_client.documents import PoolUse
+from headway_client.render import pool_sentence
+from tests.client.cli import Run
+from tests.client.server import ContractServer
+
+P5 = "ml.p5.48xlarge"
+SINCE = "since 2026-01-02 03:04:05Z by user/ada"
+
+
+def sent(server: ContractServer) -> list[tuple[str, str, bytes]]:
+    return [(each.method, each.target.removeprefix("/v1"), each.body) for each in server.received]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path", "says"),
+    [
+        (["pause", P5, "--reason", "so it is"], f"/pools/{P5}/pause", f"{P5} is paused {SINCE}: so it is; 1 of 2"),
+        (["pause", P5], f"/pools/{P5}/pause", f"{P5} is paused {SINCE}: {pausing.NO_REASON}; 1 of 2"),
+        (["pause"], "/pause", f"{P5} is paused with everything {SINCE}"),
+        (["resume", P5], f"/pools/{P5}/resume", f"{P5} is open; 1 of 2 instances in use, 1 of them stopping; waiting"),
+        (["resume"], "/resume", f"{P5} is open"),
+        (["drain", P5, "--reason", "x", "--stop"], f"/pools/{P5}/drain", f"{P5} is paused {SINCE}: x"),
+    ],
+)
+def test_a_pool_or_everything_is_paused_and_resumed(
+    run: Run, server: ContractServer, arguments: list[str], path: str, says: str
+):
+    code, out, err = run(*arguments)
+
+    assert (code, err) == (0, "")
+    assert out.startswith(says)
+    ((method, target, _),) = sent(server)
+    assert (method, target) == ("POST", path)
+
+
+def test_a_pause_is_seen_in_the_capacity(run: Run):
+    run("pause", P5, "--reason", "so it is")
+
+    table = run("capacity")[1].splitlines()
+    assert table[0].split("  ")[-1] == "Paused"
+    assert table[2].endswith(f"{SINCE}: so it is")
+    (pool,) = json.loads(run("capacity", "-o", "json")[1])["pools"]
+    assert pool["pause"]["reason"] == "so it is"
+
+
+def test_a_drain_waits_until_the_pool_is_empty_and_tells_what_still_runs(
+    run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch
+):
+    left = [{"allocated": 1, "stopping": 1}, {"allocated": 1, "stopping": 1}, {"allocated": 0, "stopping": 0}]
+    server.queue.uses[P5] = {"allocated": 2, "stopping": 1}
+    monkeypatch.setattr(pausing, "_pause", lambda _: server.queue.uses.update({P5: left.pop(0)}))
+
+    code, out, err = run("drain", P5, "--wait")
+
+    assert code == 0
+    assert err.splitlines() == [
+        f"headway: 2 instances of {P5} are in use, 1 of them stopping.",
+        f"headway: 1 instances of {P5} are in use, 1 of them stopping.",
+    ]
+    assert "; 0 of 2 instances in use;" in out
+
+
+def test_a_drain_gives_up_waiting_when_time_is_up(run: Run, monkeypatch: pytest.MonkeyPatch):
+    clock = iter(range(0, 100, 5))
+    monkeypatch.setattr(pausing, "_clock", lambda: next(clock))
+    monkeypatch.setattr(pausing, "_pause", lambda _: None)
+
+    assert run("drain", P5, "--wait", "--timeout", "20")[0] == 9
+    assert run("drain", P5, "--timeout", "20")[0] == 2
+
+
+def test_a_pool_that_has_gone_is_empty(run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(pausing, "_pause", lambda _: server.queue.settings.update(pools={}))
+
+    assert run("drain", P5, "--wait")[0] == 0
+
+
+def test_a_pool_is_resized_and_says_what_is_over(run: Run):
+    assert run("resize", P5, "4")[1].startswith(f"{P5} is open; 1 of 4 instances in use")
+    out = run("resize", P5, "1")[1]
+    assert out.splitlines()[1] == "Nothing is stopped, and nothing starts until 1 of them are free."
+
+
+def test_a_pool_that_nobody_knows_has_an_exit_code(run: Run):
+    for arguments in (["pause", "ml.x.y"], ["drain", "ml.x.y"], ["resume", "ml.x.y"], ["resize", "ml.x.y", "1"]):
+        code, _, err = run(*arguments)
+        assert code == 4
+        assert f"there are: {P5}" in err
+
+
+def test_what_somebody_gave_for_a_reason_cannot_act_on_the_terminal():
+    pause = {"everything": False, "by": "user/ada", "since": "?", "reason": "\x1b[2J", "stops": False}
+    numbers = dict.fromkeys(("size", "allocated", "stopping", "reserved", "rogue", "free", "waiting"), 0)
+
+    assert "\x1b" not in pool_sentence(PoolUse.from_document({"pool": P5, **numbers, "pause": pause}))

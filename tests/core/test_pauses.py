@@ -1,0 +1,78 @@
+"""In a paused pool nothing starts, and who waits for it is in nobody's way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.errors import InvariantViolation
+from headway.forecast import forecast
+from headway.model import Pause, Snapshot
+from headway.plan import Plan, Preempt, Start
+from headway.reasons import Reason, ReasonCode
+from headway.schedule import schedule
+from headway.verify import verify
+from tests.core.builders import G5, NOW_MS, P5, held, job, reserved, snapshot
+from tests.core.strategies import POOLS, snapshots
+
+PAUSE = Pause(by="user/ada", since_ms=NOW_MS - 60_000, reason="the cooling is repaired")
+WHY = Reason(code=ReasonCode.STARTED, message="a test")
+
+
+def paused(known: Snapshot, *pools: str) -> Snapshot:
+    return replace(known, pauses=dict.fromkeys(pools, PAUSE))
+
+
+@given(snapshots(), st.sets(st.sampled_from(POOLS)))
+def test_it_is_decided_as_if_nobody_waited_for_a_paused_pool(known: Snapshot, pools: Collection[str]) -> None:
+    plan = schedule(paused(known, *pools))
+    verify(paused(known, *pools), plan)
+    others = tuple(each for each in known.waiting if not each.demand.keys() & set(pools))
+    assert plan.actions == schedule(replace(known, waiting=others)).actions
+    told = {hold.job for hold in plan.holds if hold.reason.code is ReasonCode.PAUSED}
+    assert told == {each.name for each in known.waiting} - {each.name for each in others}
+
+
+def test_who_waits_is_told_who_paused_the_pool_and_how_it_goes_on() -> None:
+    (first, second) = schedule(paused(snapshot(job("a"), job("b")), P5)).holds
+    assert first.sentence == (
+        f"{P5} is paused since 00:15 by user/ada: the cooling is repaired; the place in line is kept, and it starts in "
+        f"its turn after `headway resume {P5}`"
+    )
+    assert second.ahead == 1
+    everything = replace(snapshot(job("a")), pauses={P5: replace(PAUSE, everything=True)})
+    (hold,) = schedule(everything).holds
+    assert hold.sentence.startswith("everything is paused since 00:15")
+    assert hold.sentence.endswith("after `headway resume`")
+
+
+def test_what_is_reserved_for_a_job_of_a_paused_pool_is_given_back() -> None:
+    both = job("both", 9, ml_g5_xlarge=1)
+    known = snapshot(reserved("both", pool=G5), both, job("g5", pool=G5), pools={P5: 1, G5: 1})
+    actions = schedule(paused(known, P5)).actions
+    assert [type(action).__name__ for action in actions] == ["Release", "Start"]
+    assert actions[1].job == "g5"
+
+
+def test_no_start_is_foreseen_in_a_paused_pool() -> None:
+    known = snapshot(held("x", ends_in_s=60), job("a", limit_s=60), size=1)
+    assert forecast(known).starts["a"] is not None
+    assert forecast(paused(known, P5)).starts == {"a": None}
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        Start(job="a", demand={P5: 1}, reason=WHY),
+        Preempt(job="x", attempt="x", for_job="a", freed={P5: 1}, reason=WHY),
+    ],
+)
+def test_a_plan_that_starts_or_preempts_for_a_paused_pool_is_not_carried_out(action: Start | Preempt) -> None:
+    known = snapshot(held("x", 1), job("a", 5), size=2)
+    verify(known, Plan(actions=(action,), holds=()))
+    with pytest.raises(InvariantViolation, match="would start on what is paused"):
+        verify(paused(known, P5), Plan(actions=(action,), holds=()))

@@ -1,0 +1,119 @@
+"""The page on access: its configuration is loaded and played, and its tables are what the code and the template say."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from headway_sandbox.checkout import Checkout
+from headway_sandbox.expansion import expanded
+from headway_service import access_notation
+from headway_service.access import Caller, Details
+from headway_service.admission import admit
+from headway_service.configuration import Configuration, validate
+from headway_service.errors import InvalidRequest, NotAllowed
+from tests.docs.test_docs import ROOT, blocks
+from tests.service.world import ACCOUNT, ADA, BOB, on, request
+
+PAGE = (ROOT / "docs/access.md").read_text()
+(DOCUMENT,) = (json.loads(text) for text in blocks("docs/access.md", "json"))
+
+
+def caller(name: str) -> Caller:
+    return Caller(arn=f"arn:aws:sts::{ACCOUNT}:{name}", account=ACCOUNT)
+
+
+PEOPLE = {
+    "the owner": ADA,
+    "a lead of the job's team": caller("user/lea"),
+    "an administrator": caller("assumed-role/AWSReservedSSO_Platform_0123456789abcdef/adam@example.com"),
+    "another member of the team": caller("assumed-role/Research/bea@example.com"),
+    "anybody else": BOB,
+}
+
+
+def table(heading: str) -> dict[str, list[str]]:
+    """The rows of the first table below a heading, by their first cell."""
+    text = PAGE.partition(f"## {heading}\n")[2]
+    rows = re.search(r"((?:^\|.*\|\n)+)", text, re.MULTILINE)
+    assert rows is not None
+    cells = [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows[1].splitlines()]
+    return {first.strip("| `"): [cell.strip(" |") for cell in rest] for first, *rest in cells[2:]}
+
+
+def configured(details: Details = Details.TEAM) -> Configuration:
+    return validate({**DOCUMENT, "access": {**DOCUMENT["access"], "details": details}})
+
+
+def held(cell: str, details: Details) -> bool:
+    """Whether a cell says yes, for a team that lists its members."""
+    named = re.findall(r"`(everyone|team|owner)`", cell)
+    return cell == "yes" or details in named
+
+
+@pytest.mark.parametrize("who", PEOPLE)
+def test_people_may_do_what_the_table_says(who: str) -> None:
+    submits, changes, sees = table("Which jobs")[who]
+    for details in Details:
+        rules = configured(details).access_rules()
+        assert rules.may_change(PEOPLE[who], ADA.arn, "research") is held(changes, details)
+        assert rules.may_see_details(PEOPLE[who], ADA.arn, "research") is held(sees, details)
+    if who != "the owner":
+        rules = configured().access_rules()
+        assert rules.may_submit(PEOPLE[who], "research") is (submits == "yes")
+
+
+def test_the_table_has_everybody() -> None:
+    assert table("Which jobs").keys() == PEOPLE.keys()
+
+
+@pytest.mark.parametrize(
+    ("who", "role", "team", "taken"),
+    [
+        (ADA, "research/Vision", None, True),
+        (ADA, "Products", None, False),
+        (BOB, "Products", None, True),
+        (BOB, "research/Vision", None, False),
+        (BOB, "Products", "research", False),
+        (PEOPLE["an administrator"], "research/Vision", "research", True),
+        (PEOPLE["an administrator"], "Products", "research", False),
+        (caller("user/eve"), "Products", "products", False),
+    ],
+)
+def test_the_example_lets_each_team_use_its_own_roles(who: Caller, role: str, team: str | None, taken: bool) -> None:
+    asked = request(
+        "a",
+        RoleArn=f"arn:aws:iam::{ACCOUNT}:role/{role}",
+        ResourceConfig=on(1, "ml.g5.xlarge"),
+        Tags=[{"Key": "team", "Value": team}] if team else [],
+    )
+    if taken:
+        admit(asked, configured(), who)
+    else:
+        with pytest.raises((NotAllowed, InvalidRequest)):
+            admit(asked, configured(), who)
+
+
+def test_a_permission_set_is_not_taken_for_another_whose_name_begins_alike() -> None:
+    rules = configured().access_rules()
+    assert rules.is_admin(PEOPLE["an administrator"])
+    assert not rules.is_admin(caller("assumed-role/AWSReservedSSO_Platform_Readers_0123456789abcdef/eve@example.com"))
+
+
+def test_the_table_of_calls_is_what_the_managed_policies_say() -> None:
+    template: dict[str, Any] = expanded(Checkout.here())
+    policies = ("UserPolicy", "LeadPolicy", "AdminPolicy")
+    said: dict[str, list[str]] = {}
+    for i, name in enumerate(policies):
+        for statement in template["Resources"][name]["Properties"]["PolicyDocument"]["Statement"]:
+            said.setdefault(statement["Sid"], ["no"] * len(policies))[i] = "yes"
+    assert {sid: cells[1:] for sid, cells in table("Which calls").items()} == said
+
+
+def test_the_page_names_every_field() -> None:
+    for kind in (access_notation.Access, access_notation.TrainingRoles):
+        for name, field in kind.model_fields.items():
+            assert re.search(rf"`(access\.)?{field.alias or name}`", PAGE), name

@@ -1,0 +1,123 @@
+"""The drill of docs/restore.md: the table is put back to an earlier state, and the queue goes on from there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway_client.errors import JobNotFoundError
+from headway_sandbox.sandbox import Sandbox
+from tests.e2e.queue_view import QueueView
+from tests.e2e.waiting import eventually
+
+pytestmark = pytest.mark.e2e
+
+SCRIPT = Path(__file__).resolve().parents[2] / "deploy" / "restore.py"
+Script = Callable[..., str]
+
+
+class Functions:
+    """All functions of the queue, to be halted and let go on."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._client: Any = sandbox.client("lambda")
+        pages = self._client.get_paginator("list_functions").paginate()
+        names = [each["FunctionName"] for page in pages for each in page["Functions"]]
+        self._reserved = {name: self._client.get_function_concurrency(FunctionName=name) for name in names}
+
+    def halt(self) -> None:
+        for name in self._reserved:
+            self._client.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
+
+    def go_on(self) -> None:
+        for name, before in self._reserved.items():
+            if "ReservedConcurrentExecutions" in before:
+                reserved = before["ReservedConcurrentExecutions"]
+                self._client.put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=reserved)
+            else:
+                self._client.delete_function_concurrency(FunctionName=name)
+
+
+@pytest.fixture
+def script(sb: Sandbox) -> Script:
+    """Runs deploy/restore.py as an operator does; what it prints."""
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, str(SCRIPT), *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=sb.info.environment(),
+        )
+        assert not done.stderr, done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def table(sb: Sandbox) -> str:
+    """The queue's table."""
+    found = sb.client("cloudformation").describe_stack_resource(StackName=sb.info.stack, LogicalResourceId="JobsTable")
+    return str(found["StackResourceDetail"]["PhysicalResourceId"])
+
+
+@pytest.fixture
+def restored(sb: Sandbox, table: str) -> Iterator[str]:
+    """A name for the restored table, which is removed afterwards."""
+    yield f"{table}-restored"
+    sb.client("dynamodb").delete_table(TableName=f"{table}-restored")
+
+
+@pytest.fixture
+def functions(sb: Sandbox) -> Iterator[Functions]:
+    """The queue's functions, which run again afterwards."""
+    found = Functions(sb)
+    yield found
+    found.go_on()
+
+
+def test_a_table_that_is_put_back_knows_its_running_jobs_and_nothing_is_trained_twice_at_once(
+    sb: Sandbox, queue: QueueView, script: Script, table: str, restored: str, functions: Functions
+):
+    reconcile = partial(sb.invoke, "Reconcile")
+    for name in ("ends", "runs", "starts"):
+        queue.submit(name)
+    queue.wait_until_training("ends", "runs")
+    since = datetime.now(UTC)
+    sb.client("dynamodb").restore_table_to_point_in_time(
+        SourceTableName=table, TargetTableName=restored, UseLatestRestorableTime=True
+    )
+    before = queue.attempts("runs")
+
+    # What happens after that second, and what goes wrong then.
+    queue.finish("ends")
+    queue.wait_until_training("starts", meanwhile=reconcile)
+    queue.submit("forgotten")
+    functions.halt()
+    sb.client("dynamodb").delete_item(TableName=table, Key={"pk": {"S": f"job#{queue.prefix}runs"}, "sk": {"S": "job"}})
+
+    assert "items written" in script("copy", restored, table)
+    told = script("unknown", table, "--since", since.isoformat())
+    name = f"{queue.prefix}starts"
+    assert told.startswith(f"{name} (InProgress), job {name}: stop it and wait for its end, or ")
+    assert told.count("\n") == 1
+    sb.client("sagemaker").stop_training_job(TrainingJobName=name)
+    eventually(lambda: sb.in_use() == {"ml.p5.48xlarge": 1}, lambda: f"it has stopped: {sb.in_use()}")
+    functions.go_on()
+
+    # Reconcile hears of the end, the job that ran runs on, and the one that was stopped runs again.
+    queue.wait_for(ends="completed", runs="running", starts="running", meanwhile=reconcile)
+    assert queue.attempts("runs") == before
+    assert len(queue.training_jobs("ends")) == len(queue.training_jobs("runs")) == 1
+    with pytest.raises(JobNotFoundError):
+        queue.job("forgotten")
+    queue.check_books(size=2)

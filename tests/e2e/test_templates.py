@@ -1,0 +1,96 @@
+"""The templates beside the queue's own are made as they are written: the private network, and the key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway_sandbox.sandbox import Sandbox
+from tests.e2e.waiting import eventually
+
+pytestmark = pytest.mark.e2e
+
+FOLDER = Path(__file__).resolve().parents[2] / "deploy"
+EXISTING = {
+    "VpcId": "vpc-0123456789abcdef0",
+    "SubnetIds": "subnet-0123456789abcdef0,subnet-0fedcba9876543210",
+    "RouteTableIds": "rtb-0123456789abcdef0",
+    "MakeGatewayEndpoints": "false",
+    "Services": "sagemaker.api,sqs",
+}
+Make = Callable[..., dict[str, str]]
+
+
+@pytest.fixture
+def make(sb: Sandbox) -> Iterator[Make]:
+    """Makes a stack of a template; its outputs. The stacks are removed afterwards."""
+    client = sb.client("cloudformation")
+    made: list[str] = []
+
+    def stack(name: str) -> dict[str, Any]:
+        found: dict[str, Any] = client.describe_stacks(StackName=name)["Stacks"][0]
+        return found
+
+    def make(template: str, **parameters: str) -> dict[str, str]:
+        name = f"{template.removesuffix('.yaml')}-{len(made)}"
+        # As `aws cloudformation deploy` does: a template with a transform can't be made without a change set.
+        client.create_change_set(
+            StackName=name,
+            ChangeSetName="first",
+            ChangeSetType="CREATE",
+            TemplateBody=(FOLDER / template).read_text(encoding="utf-8"),
+            Parameters=[{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()],
+        )
+        made.append(name)
+        client.get_waiter("change_set_create_complete").wait(
+            StackName=name, ChangeSetName="first", WaiterConfig={"Delay": 1}
+        )
+        client.execute_change_set(StackName=name, ChangeSetName="first")
+        eventually(lambda: not stack(name)["StackStatus"].endswith("_IN_PROGRESS"), f"{name} is made")
+        assert stack(name)["StackStatus"] == "CREATE_COMPLETE"
+        return {each["OutputKey"]: each["OutputValue"] for each in stack(name).get("Outputs", [])}
+
+    yield make
+    for name in made:
+        client.delete_stack(StackName=name)
+
+
+def endpoints(sb: Sandbox, vpc: str) -> set[str]:
+    found = sb.client("ec2").describe_vpc_endpoints()["VpcEndpoints"]
+    return {each["ServiceName"].split(".", 3)[3] for each in found if each["VpcId"] == vpc}
+
+
+def test_a_network_of_its_own_has_the_ways_that_functions_and_clients_need_and_none_out(sb: Sandbox, make: Make):
+    outputs = make("network.yaml")
+    vpc = outputs["VpcId"]
+    assert endpoints(sb, vpc) == {
+        *("dynamodb", "events", "execute-api", "lambda", "logs", "monitoring", "s3", "sagemaker.api"),
+        *("sns", "sqs", "ssm", "sts"),
+    }
+    assert outputs["VpcEndpointIds"].startswith("vpce-")
+    assert len(set(outputs["FunctionSubnetIds"].split(","))) == 2
+    assert outputs["FunctionSecurityGroupIds"].startswith("sg-")
+    tables = sb.client("ec2").describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [vpc]}])["RouteTables"]
+    targets = {route.get("GatewayId") for table in tables for route in table["Routes"]}
+    assert not any(target and target.startswith(("igw-", "nat-")) for target in targets)
+
+
+def test_an_existing_network_gets_what_it_lacks(sb: Sandbox, make: Make):
+    outputs = make("network.yaml", **EXISTING)
+    assert endpoints(sb, EXISTING["VpcId"]) == {"execute-api", "sagemaker.api", "sqs"}
+    assert outputs["FunctionSubnetIds"] == EXISTING["SubnetIds"]
+
+
+def test_the_key_outlives_its_stack(sb: Sandbox, make: Make):
+    arn = make("key.yaml")["KmsKeyArn"]
+    client = sb.client("cloudformation")
+    client.delete_stack(StackName="key-0")
+    gone = {"DELETE_COMPLETE"}
+    eventually(
+        lambda: gone <= {s["StackStatus"] for s in client.list_stacks()["StackSummaries"] if s["StackName"] == "key-0"},
+        "the key's stack is deleted",
+    )
+    assert sb.client("kms").describe_key(KeyId=arn)["KeyMetadata"]["KeyState"] == "Enabled"

@@ -1,0 +1,140 @@
+"""Who may do what, through the handler of the API: what is answered, and what is logged."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+
+from headway_sandbox.handlers import event
+from headway_service.log import logger
+from tests.functions.conftest import Functions
+from tests.service.world import request
+
+SECRET = "hunter2-never-to-be-seen"
+SECRETS: dict[str, Any] = {"HyperParameters": {"token": SECRET}, "Environment": {"KEY": SECRET}}
+#: Of a job of user/ada: every call that changes it.
+CHANGES: list[tuple[str, str, Any]] = [
+    ("DELETE", "/jobs/a", None),
+    ("PATCH", "/jobs/a", {"priority": 1}),
+    ("POST", "/jobs/a/hold", None),
+    ("POST", "/jobs/a/release", None),
+]
+
+
+def configure(functions: Functions, **parts: Any) -> None:
+    document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, **parts}
+    assert functions.http("PUT", "/config", document)[0] == 200
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """What the functions log."""
+    stream = io.StringIO()
+    monkeypatch.setattr(logger.registered_handler, "stream", stream)
+    return stream
+
+
+def refusals(log: io.StringIO) -> list[dict[str, Any]]:
+    """The refusals that were logged."""
+    said = [json.loads(line) for line in log.getvalue().splitlines()]
+    return [line for line in said if line["message"] == "refused"]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), CHANGES, ids=[f"{each[0]} {each[1]}" for each in CHANGES])
+def test_somebody_elses_job_is_refused_told_and_logged(
+    functions: Functions, log: io.StringIO, method: str, path: str, body: Any
+) -> None:
+    functions.http("POST", "/jobs", request("a", **SECRETS))
+    functions.wakes()
+    status, refusal = functions.http(method, path, body, caller="user/bob")
+    assert (status, refusal["error"]["code"], refusal["error"]["fields"]) == (403, "NotAllowed", [])
+    assert "only its owner (user/ada) or an administrator of the queue may" in refusal["error"]["message"]
+    (line,) = refusals(log)
+    assert (line["level"], line["code"], line["job"]) == ("WARNING", "NotAllowed", "a")
+    assert (line["caller"], line["call"]) == ("arn:aws:iam::123456789012:user/bob", f"{method} {path}")
+    assert functions.wakes() == []
+    assert functions.http("GET", "/jobs/a")[1]["held"] is False
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        *CHANGES,
+        ("POST", "/jobs", request("b")),
+        ("POST", "/job-batches", {"requests": [request("b")]}),
+        ("PUT", "/config", {"pools": {}}),
+        ("POST", "/dead-letters/redrive", None),
+        ("POST", "/pause", {"reason": "r"}),
+    ],
+    ids=str,
+)
+def test_who_is_nobody_changes_nothing(functions: Functions, method: str, path: str, body: Any) -> None:
+    functions.http("POST", "/jobs", request("a"))
+    status, refusal = functions.http(method, path, body, caller=None)
+    assert (status, refusal["error"]["code"]) == (403, "NotAllowed")
+    assert "sign the call" in refusal["error"]["message"]
+    assert [job["jobName"] for job in functions.http("GET", "/jobs")[1]["jobs"]] == ["a"]
+
+
+def test_a_submission_that_is_not_allowed_is_refused_alone_and_in_a_batch_and_logged_by_name_only(
+    functions: Functions, log: io.StringIO
+) -> None:
+    configure(functions, teams={"research": {"members": ["user/ada"]}, "open": {}})
+    asked = [request(name, **SECRETS, Tags=[{"Key": "team", "Value": "research"}]) for name in ("a", "b")]
+    odd = {**asked[1], "TrainingJobName": SECRET + "!"}
+    status, refusal = functions.http("POST", "/jobs", asked[0], caller="user/bob")
+    assert (status, [each["field"] for each in refusal["error"]["fields"]]) == (403, ["Tags[0].Value"])
+    status, answer = functions.http("POST", "/job-batches", {"requests": [asked[1], odd]}, caller="user/bob")
+    assert (status, [each["status"] for each in answer["results"]]) == (200, [403, 400])
+    logged = refusals(log)
+    assert [(line["code"], line.get("job")) for line in logged] == [
+        ("NotAllowed", "a"), ("NotAllowed", "b"), ("InvalidRequest", None),
+    ]  # fmt: skip
+    assert SECRET not in json.dumps(logged)
+    assert functions.http("GET", "/jobs")[1]["jobs"] == []
+
+
+def test_what_the_policy_withholds_is_in_no_answer_and_the_answer_says_so(functions: Functions) -> None:
+    configure(functions, access={"details": "owner", "admins": ["user/adam"]})
+    functions.http("POST", "/jobs", request("a", **SECRETS))
+    for caller, sees in (("user/ada", True), ("user/adam", True), ("user/bob", False)):
+        job = functions.http("GET", "/jobs/a", caller=caller)[1]
+        assert (SECRET in json.dumps(job)) is sees
+        assert job["withheld"] == ([] if sees else ["Environment", "HyperParameters"])
+    others = [
+        ("GET", "/jobs", None),
+        ("GET", "/jobs/a/explanation", None),
+        ("GET", "/forecast", None),
+        ("POST", "/jobs", request("a", **SECRETS)),
+        ("POST", "/what-if", {"changes": [{"change": "withdraw", "jobName": "a"}]}),
+    ]
+    for method, path, body in others:
+        assert SECRET not in json.dumps(functions.http(method, path, body, caller="user/bob")[1])
+
+
+def test_the_command_line_in_a_failure_is_told_to_nobody(functions: Functions) -> None:
+    # As SageMaker's training toolkit writes it.
+    command = f"/usr/bin/python3 train.py --token {SECRET}"
+    failure = f'AlgorithmError: ExecuteUserScriptError:\nExitCode 1\nErrorMessage "no such file"\nCommand "{command}"'
+    functions.http("POST", "/jobs", request("a", **SECRETS))
+    functions.invoke("schedule", event("schedule"))
+    ended = event("observe")
+    ended["detail"] |= {
+        "TrainingJobName": "a", "TrainingJobStatus": "Failed", "SecondaryStatus": "Failed", "FailureReason": failure,
+    }  # fmt: skip
+    functions.invoke("observe", ended)
+    job = functions.http("GET", "/jobs/a")[1]
+    assert job["attempts"][0]["failureReason"].endswith('ErrorMessage "no such file"\nCommand "…"')
+    assert 'Command "…"' in job["reason"]["message"]
+    assert SECRET not in json.dumps({**job, "request": {}})
+
+
+def test_a_key_of_one_caller_answers_no_other(functions: Functions) -> None:
+    key = {"Idempotency-Key": "k"}
+    assert functions.http("POST", "/jobs", request("a"), headers=key)[0] == 201
+    assert functions.http("POST", "/jobs", request("a"), headers=key)[0] == 201
+    status, refusal = functions.http("POST", "/jobs", request("a"), headers=key, caller="user/bob")
+    assert (status, refusal["error"]["code"]) == (409, "NameInUse")

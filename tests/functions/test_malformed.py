@@ -1,0 +1,119 @@
+"""What is malformed, in whatever way, is refused with a documented status, and never a fault of the queue."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headway_sandbox.handlers import http_event
+from tests.functions.conftest import Functions
+from tests.service.world import request
+
+WHOLE = json.dumps(request("a"))
+
+
+def with_member(name: str, text: str) -> str:
+    """A request with one more member, as it is written."""
+    return f'{WHOLE[:-1]}, "{name}": {text}}}'
+
+
+BODIES: list[tuple[str, str]] = [
+    ("lists inside each other", "[" * 100_000),
+    ("objects inside each other", '{"a":' * 50_000 + "1" + "}" * 50_000),
+    ("a member too deep", with_member("HyperParameters", '{"a":' * 900 + "1" + "}" * 900)),
+    ("not a number", with_member("RetryStrategy", '{"MaximumRetryAttempts": NaN}')),
+    ("infinity", with_member("RetryStrategy", '{"MaximumRetryAttempts": 1e999}')),
+    ("a number of 5000 digits", with_member("RetryStrategy", '{"MaximumRetryAttempts": ' + "9" * 5000 + "}")),
+    ("a run time of 50 digits", with_member("StoppingCondition", '{"MaxRuntimeInSeconds": ' + "9" * 50 + "}")),
+    ("a run time without a date", with_member("StoppingCondition", '{"MaxRuntimeInSeconds": 9007199254740991}')),
+    ("a member that stands twice", with_member("TrainingJobName", '"b"')),
+    ("half a surrogate pair", with_member("HyperParameters", r'{"a": "\ud800"}')),
+    ("half a surrogate pair as a name", WHOLE.replace('"a"', r'"\ud800"', 1)),
+    ("half a surrogate pair in a tag", with_member("Tags", r'[{"Key": "priority", "Value": "\ud800"}]')),
+    ("a NUL in a tag", with_member("Tags", r'[{"Key": "a\u0000", "Value": "b"}]')),
+    ("a NUL in the name", WHOLE.replace('"a"', r'"a\u0000"', 1)),
+    ("an escape in the name", WHOLE.replace('"a"', r'"a\u001b[2J"', 1)),
+    ("a byte order mark", "\ufeff" + WHOLE),
+    ("no text at all", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("raw", [row[1] for row in BODIES], ids=[row[0] for row in BODIES])
+def test_a_malformed_submission_is_refused_and_nothing_is_stored(functions: Functions, raw: str) -> None:
+    for path in ("/jobs", "/add-job"):
+        status, answer = functions.http("POST", path, raw=raw)
+        assert (status, answer["error"]["code"]) == (400, "InvalidRequest")
+        assert len(answer["error"]["message"]) < 500
+    assert (
+        functions.http("POST", "/what-if", raw=f'{{"changes": [{{"change": "submit", "request": {raw}}}]}}')[0] == 400
+    )
+    status, batch = functions.http("POST", "/job-batches", raw=f'{{"requests": [{raw}]}}')
+    assert status == 400 or [each["status"] for each in batch["results"]] == [400]
+    assert functions.http("PUT", "/config", raw=raw)[0] == 400
+    assert functions.http("GET", "/jobs")[1]["jobs"] == []
+
+
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "é"]
+)
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("POST", "/jobs"), ("POST", "/job-batches"), ("POST", "/what-if"), ("PATCH", "/jobs/a"), ("PUT", "/config")],
+)
+def test_a_body_that_is_announced_as_something_else_than_json_is_415(
+    functions: Functions, method: str, path: str, content_type: str
+) -> None:
+    event = http_event(method, path, WHOLE, headers={"Content-Type": content_type})
+    answer = functions.invoke("api", event)
+    assert (answer["statusCode"], json.loads(answer["body"])["error"]["code"]) == (415, "UnsupportedMediaType")
+
+
+QUERIES: list[dict[str, list[str]]] = [
+    {"limit": ["1", "2"]},
+    {"limit": ["9" * 5000]},
+    {"limit": ["\uff11"]},
+    {"limit": ["1e1"]},
+    {"nextToken": ["A" * 100_000]},
+    {"nextToken": ["\ud800"]},
+    {"nextToken": ["bnVsbA=="]},
+    {"nextToken": ["W1siYSJdXQ=="]},
+    {"nameContains": ["a", "b"]},
+    {"nameContains": ["x" * 64]},
+    {"owner": ["x" * 2049]},
+    {"owner": ["\ud800"]},
+    {"team": ["x" * 10_000]},
+    {"mine": ["true", "false"]},
+    {"mine": ["maybe"]},
+    {"state": ["running", "asleep"]},
+]
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: ascii(query)[:40])
+def test_a_malformed_query_is_refused(functions: Functions, query: dict[str, list[str]]) -> None:
+    status, answer = functions.http("GET", "/jobs", query=query)
+    assert (status, answer["error"]["code"]) == (400, "InvalidRequest")
+
+
+@pytest.mark.parametrize("name", ["a\x00", "x" * 5000, "..", "a%2Fb", "é", "a b", "a\nb", "-", "$(id)"], ids=ascii)
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/jobs/{}", None),
+        ("DELETE", "/jobs/{}", None),
+        ("PATCH", "/jobs/{}", {"priority": 1}),
+        ("POST", "/jobs/{}/hold", None),
+        ("POST", "/jobs/{}/release", None),
+        ("GET", "/jobs/{}/explanation", None),
+    ],
+)
+def test_a_name_that_no_job_can_have_is_404(functions: Functions, method: str, path: str, body: Any, name: str) -> None:
+    status, answer = functions.http(method, path.format(name), body)
+    assert (status, answer["error"]["code"]) == (404, "JobNotFound")
+
+
+@pytest.mark.parametrize("key", ["", "x" * 129, "a\nb", "ä", "a b"], ids=ascii)
+def test_a_malformed_idempotency_key_is_refused(functions: Functions, key: str) -> None:
+    status, answer = functions.http("POST", "/jobs", request("a"), headers={"Idempotency-Key": key})
+    assert (status, answer["error"]["fields"][0]["field"]) == (400, "Idempotency-Key")

@@ -1,0 +1,64 @@
+"""The functions publish every metric that there is, and no other."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from headway_sandbox.embedded_metrics import points
+from headway_sandbox.handlers import event
+from headway_service import figures, meter
+from headway_service.figures import NAMESPACE, Metric
+from headway_service.log import logger
+from tests.functions.conftest import Functions
+from tests.functions.test_tell import Bus
+from tests.service.world import P5, request
+
+CATALOGUE = {(each.name, each.unit.value, each.by) for each in vars(figures).values() if isinstance(each, Metric)}
+
+
+def tagged(name: str, priority: int) -> dict[str, Any]:
+    tags = [{"Key": "priority", "Value": str(priority)}, {"Key": "team", "Value": "vision"}]
+    return request(name, Tags=tags)
+
+
+def test_the_functions_publish_all_metrics_of_the_catalogue_and_no_others(
+    functions: Functions, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Noughts, too: that nothing is amiss is not published otherwise.
+    monkeypatch.setattr(meter, "is_published", lambda _: True)
+    document = {"pools": {P5: {"size": 1}}, "teams": {"vision": {}}}
+    functions.ssm.put_parameter(Name="/headway/config", Value=json.dumps(document), Type="String", Overwrite=True)
+    functions.http("POST", "/jobs", tagged("low", 1))
+    functions.invoke("schedule", event("schedule"))
+    functions.http("POST", "/jobs", tagged("high", 5))
+    functions.invoke("schedule", event("schedule"))
+    stopped = {"TrainingJobName": "low", "TrainingJobStatus": "Stopped", "SecondaryStatus": "Stopped"}
+    functions.invoke("observe", {**event("observe"), "detail": stopped})
+    functions.invoke("reconcile", event("reconcile"))
+    functions.invoke("watch", event("watch"))
+    teller = functions.module("tell").services
+    monkeypatch.setitem(vars(teller), "_event_bridge", Bus())
+    monkeypatch.setattr(teller, "settings", replace(teller.settings, event_bus="headway"))
+    functions.invoke("tell", {"Records": []})
+
+    found = [each for line in capsys.readouterr().out.splitlines() for each in points(line)]
+    assert {each.namespace for each in found} == {NAMESPACE}
+    assert {each.dimensions["service"] for each in found} == {"headway"}
+    published = {(each.name, each.unit, "".join(each.dimensions.keys() - {"service"})) for each in found}
+    assert published == CATALOGUE
+    values = {(each.name, *sorted(set(each.dimensions.values()) - {"headway"})): each.value for each in found}
+    assert values["Allocated", P5] == 0
+    assert (values["Reserved", P5], values["Waiting", P5], values["Waiting", "vision"]) == (1, 2, 2)
+    assert values["Ended", "preempted"] == 1
+
+
+def test_the_log_of_a_call_bears_the_request_id_that_its_caller_got(functions: Functions) -> None:
+    for request_id in ("first", "second"):
+        call = event("api-list")
+        call["requestContext"]["requestId"] = request_id
+        functions.invoke("api", call)
+        assert logger.get_correlation_id() == request_id

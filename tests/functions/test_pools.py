@@ -1,0 +1,116 @@
+"""The calls on pools, through the handler of the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headway_sandbox.handlers import event
+from headway_service.pauses import MAX_REASON_CHARS
+from tests.functions.conftest import Functions
+from tests.service.world import P5, request
+
+WHY = {"reason": "the cooling is repaired"}
+
+
+def pool(functions: Functions) -> dict[str, Any]:
+    status, answer = functions.http("GET", "/capacity")
+    assert status == 200
+    (found,) = answer["pools"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_pool_is_paused_by_who_calls_and_resumed(functions: Functions) -> None:
+    status, paused = functions.http("POST", f"/pools/{P5}/pause", WHY)
+    assert status == 200
+    since = paused["pause"].pop("since")
+    assert paused["pause"] == {"everything": False, "by": "user/ada", "stops": False, **WHY}
+    assert functions.wakes() == ["paused"]
+    _, job = functions.http("POST", "/jobs", request("a"))
+    functions.invoke("schedule", event("schedule"))
+    _, job = functions.http("GET", "/jobs/a")
+    assert (job["jobState"], job["reason"]["code"]) == ("pending", "Paused")
+    assert "by user/ada: the cooling is repaired" in job["reason"]["message"]
+    assert pool(functions)["pause"]["since"] == since
+    functions.wakes()
+    status, resumed = functions.http("POST", f"/pools/{P5}/resume")
+    assert (status, resumed["pause"]) == (200, None)
+    assert functions.wakes() == ["resumed"]
+    functions.invoke("schedule", event("schedule"))
+    assert functions.http("GET", "/jobs/a")[1]["jobState"] == "running"
+
+
+def test_everything_is_paused_and_resumed(functions: Functions) -> None:
+    status, answer = functions.http("POST", "/pause", WHY)
+    assert (status, answer["pools"][0]["pause"]["everything"]) == (200, True)
+    assert functions.http("POST", f"/pools/{P5}/resume")[1]["pause"]["everything"]
+    assert functions.http("POST", "/resume")[1]["pools"][0]["pause"] is None
+
+
+def test_a_drain_stops_what_runs_only_if_it_is_said(functions: Functions) -> None:
+    functions.http("POST", "/jobs", request("a"))
+    functions.invoke("schedule", event("schedule"))
+    for more, state in (({}, "running"), ({"stop": True}, "stopping")):
+        status, drained = functions.http("POST", f"/pools/{P5}/drain", {**WHY, **more})
+        assert (status, drained["pause"]["stops"]) == (200, bool(more))
+        functions.invoke("schedule", event("schedule"))
+        assert functions.http("GET", "/jobs/a")[1]["jobState"] == state
+
+
+def test_a_pool_is_resized(functions: Functions) -> None:
+    status, answer = functions.http("PATCH", f"/pools/{P5}", {"size": 5})
+    assert (status, answer["size"], answer["free"]) == (200, 5, 5)
+    assert functions.http("GET", "/config")[1]["document"]["pools"] == {P5: {"size": 5}}
+    assert functions.wakes() == ["a pool was resized"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/pools/ml.g5.xlarge/pause", WHY),
+        ("POST", "/pools/ml.g5.xlarge/drain", WHY),
+        ("POST", "/pools/ml.g5.xlarge/resume", None),
+        ("PATCH", "/pools/ml.g5.xlarge", {"size": 1}),
+    ],
+)
+def test_of_a_pool_that_nobody_knows_the_known_ones_are_named(
+    functions: Functions, method: str, path: str, body: Any
+) -> None:
+    status, refusal = functions.http(method, path, body)
+    assert (status, refusal["error"]["code"]) == (404, "PoolNotFound")
+    assert f"there are: {P5}" in refusal["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("call", "body", "field"),
+    [
+        ("pause", {}, "reason"),
+        ("pause", {"reason": ""}, "reason"),
+        ("pause", {"reason": "   "}, "reason"),
+        ("pause", {"reason": "a\nb"}, "reason"),
+        ("pause", {"reason": "\x1b[2J"}, "reason"),
+        ("pause", {"reason": "\u202eevil"}, "reason"),
+        ("pause", {"reason": "x" * (MAX_REASON_CHARS + 1)}, "reason"),
+        ("pause", {"reason": "x", "stop": True}, "stop"),
+        ("drain", {"reason": "x", "stop": "yes"}, "stop"),
+    ],
+)
+def test_a_reason_is_one_line_of_bounded_text(functions: Functions, call: str, body: Any, field: str) -> None:
+    status, refusal = functions.http("POST", f"/pools/{P5}/{call}", body)
+    assert (status, refusal["error"]["code"]) == (400, "InvalidRequest")
+    assert [each["field"] for each in refusal["error"]["fields"]] == [field]
+    assert pool(functions)["pause"] is None
+
+
+@pytest.mark.parametrize("size", [-1, 10_001, 1.5, "2", None])
+def test_a_size_is_a_whole_number_within_its_bounds(functions: Functions, size: Any) -> None:
+    status, refusal = functions.http("PATCH", f"/pools/{P5}", {"size": size})
+    assert (status, refusal["error"]["code"]) == (400, "InvalidRequest")
+    assert pool(functions)["size"] == 2
+
+
+def test_a_name_that_no_pool_can_have_is_refused(functions: Functions) -> None:
+    status, refusal = functions.http("POST", f"/pools/{'x' * 2000}/pause", WHY)
+    assert (status, refusal["error"]["fields"][0]["field"]) == (400, "pool")

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway_sandbox import calls
+from headway_sandbox.calls import Call, Calls, Decision, Record, Run, common
+from headway_sandbox.errors import SandboxError
+
+JOBS = "arn:aws:sagemaker:eu-west-1:123456789012:training-job/"
+
+
+def call(action="sagemaker:StopTrainingJob", resource=f"{JOBS}a", **more) -> Call:
+    return Call(role="role", action=action, decision=Decision.ALLOWED, sid="Jobs", resource=resource, **more)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        ("a", "a", "a"),
+        ("job-1", "job-2", "job-*"),
+        ("job-*", "job-1", "job-*"),
+        ("a*", "ab*", "a*"),
+        ("job1", "job10", "job1*"),
+    ],
+)
+def test_of_two_resources_what_they_have_in_common_is_kept(one, other, both):
+    assert common(one, other) == common(other, one) == both
+
+
+names = st.text("ab/", max_size=6)
+
+
+@given(st.lists(names, min_size=1), st.randoms(use_true_random=False))
+def test_what_resources_have_in_common_does_not_depend_on_their_order(resources, random):
+    def kept(listed):
+        noted = Calls()
+        for resource in listed:
+            noted.note(call(resource=resource))
+        return noted.all()
+
+    shuffled = random.sample(resources, len(resources))
+    assert kept(resources) == kept(shuffled)
+    (one,) = kept(resources)
+    assert one.count == len(resources)
+    assert all(resource.startswith(one.resource.removesuffix("*")) for resource in resources)
+
+
+def test_calls_that_are_alike_are_one_record_without_the_names_of_jobs():
+    noted = Calls()
+    for name in ("one", "two", "three"):
+        noted.note(call(resource=f"{JOBS}{name}"))
+    noted.note(call("sagemaker:DescribeTrainingJob"))
+    assert [(each.action, each.resource, each.count) for each in noted.all()] == [
+        ("sagemaker:DescribeTrainingJob", f"{JOBS}a", 1),
+        ("sagemaker:StopTrainingJob", f"{JOBS}*", 3),
+    ]
+
+
+def test_a_record_has_an_end_and_says_how_much_it_leaves_out(monkeypatch):
+    monkeypatch.setattr(calls, "MAX_CALLS", 2)
+    noted = Calls()
+    for number in range(5):
+        noted.note(call(f"s3:Action{number}"))
+    noted.note(call("s3:Action0"))
+    assert [each.count for each in noted.all()] == [2, 1]
+    assert noted.dropped == 3
+    noted.replace([call()])
+    assert (noted.all(), noted.dropped) == ([call()], 0)
+
+
+def test_a_run_is_read_as_it_was_written(tmp_path):
+    run = Run(name="sandbox", sources="abc", calls=(call(), call("s3:GetObject")), dropped=2)
+    calls.write(tmp_path / "new" / "sandbox-1.jsonl", run)
+    assert list(calls.read(tmp_path / "new")) == [run]
+    assert list(calls.read(tmp_path / "nowhere")) == []
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["sandbox-1.jsonl"]
+
+
+def test_the_oldest_runs_make_room(tmp_path, monkeypatch):
+    monkeypatch.setattr(calls, "MAX_RUNS", 2)
+    for number in range(4):
+        path = tmp_path / f"run-{number}.jsonl"
+        calls.write(path, Run(name=str(number), sources="", calls=()))
+        os.utime(path, (number, number))
+    assert [run.name for run in calls.read(tmp_path)] == ["2", "3"]
+
+
+def test_a_record_is_written_when_there_is_something_of_a_new_kind_and_at_the_end(tmp_path):
+    record = Record(tmp_path, name="sandbox", sources="abc")
+    record.keep()
+    assert list(calls.read(tmp_path)) == []
+    for count in (1, 2):
+        record.calls.note(call())
+        record.keep()
+        assert [run.calls[0].count for run in calls.read(tmp_path)] == [1], count
+    record.finish()
+    assert [run.calls[0].count for run in calls.read(tmp_path)] == [2]
+
+
+def test_without_a_folder_nothing_is_written_and_one_that_can_t_be_written_to_ends_nobodys_run(tmp_path, caplog):
+    (tmp_path / "file").write_text("")
+    for folder in (None, tmp_path / "file"):
+        record = Record(folder, name="sandbox", sources="abc")
+        record.calls.note(call())
+        record.finish()
+    assert "could not be kept" in caplog.text
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"name": "a", "sources": "b"}\n{"role": 1}', "no JSON"])
+def test_a_file_that_is_no_record_is_named(tmp_path, text):
+    (tmp_path / "odd.jsonl").write_text(text)
+    with pytest.raises(SandboxError, match=r"odd\.jsonl is no record of calls"):
+        list(calls.read(tmp_path))
+
+
+def test_a_call_goes_over_the_wire_and_back():
+    assert calls.of_document(asdict(call(position=1, count=7))) == call(position=1, count=7)

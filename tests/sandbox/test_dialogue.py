@@ -1,0 +1,35 @@
+"""Questions on a terminal are told from other lines, and answered."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from headway_sandbox.errors import DeployFailed
+from headway_sandbox.release import dialogue
+
+ASKS = """
+print("Reading [all of it]: done")
+first = input("\\t\\033[1mParameter Name\\033[0m [none]: ")
+second = input("Sure? [y/N]: ")
+print("got", repr(first), repr(second))
+raise SystemExit(3)
+"""
+
+
+def test_questions_are_answered_by_how_they_begin_and_else_with_enter(tmp_path: Path):
+    said = dialogue.hold(
+        [sys.executable, "-c", ASKS], environment=dict(os.environ), folder=tmp_path, answers={"Sure?": "y"}
+    )
+    assert said.asked == [("Parameter Name [none]", ""), ("Sure? [y/N]", "y")]
+    assert "got '' 'y'" in said.text
+    assert said.status == 3
+
+
+def test_a_command_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(dialogue, "TIMEOUT_S", 0.5)
+    with pytest.raises(DeployFailed, match=r"took more than 0\.5 s"):
+        dialogue.hold(["sleep", "60"], environment=dict(os.environ), folder=tmp_path, answers={})

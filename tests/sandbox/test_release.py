@@ -1,0 +1,107 @@
+"""The versions that a release is played with, and how long two of them run side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import yaml
+
+from headway_sandbox.checkout import Checkout
+from headway_sandbox.errors import DeployFailed
+from headway_sandbox.release import versions
+from headway_sandbox.release.overlap import Overlap
+from headway_sandbox.release.workplace import Workplace
+from headway_sandbox.sandbox import Sandbox
+
+TEMPLATE = """\
+Parameters: {}
+Resources:
+  JobsTable:
+    Properties:
+      KeySchema:
+      - AttributeName: pk
+      - AttributeName: sk
+Outputs: {}
+"""
+OLD = {"Api": "a1 core:1", "Schedule": "s1 core:1"}
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    module = tmp_path / "built/CoreLayer/python/headway/__init__.py"
+    module.parent.mkdir(parents=True)
+    module.write_text("FIRST = 1\n", encoding="utf-8")
+    (tmp_path / "built/template.yaml").write_text(TEMPLATE, encoding="utf-8")
+    return tmp_path / "built"
+
+
+def code(version: Path) -> str:
+    return (version / "CoreLayer/python/headway/__init__.py").read_text(encoding="utf-8")
+
+
+def resources(version: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((version / "template.yaml").read_text(encoding="utf-8"))["Resources"]
+    return found
+
+
+def test_a_changed_version_has_other_code_and_leaves_the_build_alone(built: Path, tmp_path: Path):
+    version = versions.changed(built, tmp_path / "new")
+    assert code(version) != code(built) == "FIRST = 1\n"
+    assert resources(version) == resources(built)
+
+
+def test_a_broken_version_can_not_be_imported(built: Path, tmp_path: Path):
+    with pytest.raises(ImportError, match="never tried"):
+        exec(code(versions.broken(built, tmp_path / "new")), {})
+
+
+def test_a_refused_version_makes_a_table_that_is_taken_after_the_functions(built: Path, tmp_path: Path):
+    found = resources(versions.refused(built, tmp_path / "new"))
+    assert found.keys() == {"StrayTable", "JobsTable"}
+    assert found["StrayTable"]["Properties"]["TableName"] == versions.STRAY_TABLE
+    assert "ApiFunction" in found["StrayTable"]["DependsOn"]
+
+
+def test_a_rekeyed_version_finds_items_by_another_key(built: Path, tmp_path: Path):
+    found = resources(versions.rekeyed(built, tmp_path / "new"))
+    assert found["JobsTable"]["Properties"]["KeySchema"] == [{"AttributeName": "pk"}, {"AttributeName": "sortKey"}]
+
+
+def test_a_commit_that_git_does_not_know_is_told(tmp_path: Path):
+    with pytest.raises(DeployFailed, match="can't read the commit no-such-commit"):
+        versions.of_commit(Checkout.here(), "no-such-commit", folder=tmp_path, region="eu-west-1")
+
+
+@pytest.mark.parametrize(
+    ("processes", "side_by_side", "in_both"),
+    [
+        ([("Api", OLD["Api"]), ("Schedule", OLD["Schedule"])], False, set()),
+        ([("Api", "a2 core:2"), ("Schedule", "s1 core:2")], False, set()),
+        ([("Api", "a2 core:2"), ("Schedule", OLD["Schedule"])], True, set()),
+        ([("Api", "a2 core:2"), ("Api", OLD["Api"])], True, {"Api"}),
+    ],
+)
+def test_versions_run_side_by_side_if_processes_of_both_are_alive(
+    processes: list[tuple[str, str]], side_by_side: bool, in_both: set[str]
+):
+    class Processes:
+        def functions(self) -> list[dict[str, Any]]:
+            return [{"function": name, "code": code} for name, code in processes]
+
+    overlap = Overlap(cast("Sandbox", Processes()), OLD)
+    assert overlap._look() is side_by_side
+    assert overlap.in_both == in_both
+
+
+def test_a_parameter_is_set_where_the_guided_deployment_has_written_it(tmp_path: Path):
+    settings = tmp_path / "samconfig.local.toml"
+    written = '"StageName=\\"v1\\" TableName=\\"a\\" LogLevel=\\"INFO\\""'
+    settings.write_text(f"[prod.deploy.parameters]\nparameter_overrides = {written}\n", encoding="utf-8")
+    place = Workplace.__new__(Workplace)
+    place._folder = tmp_path
+    place.set_parameter("TableName", "b")
+    assert place.parameters() == {"StageName": "v1", "TableName": "b", "LogLevel": "INFO"}
+    with pytest.raises(DeployFailed, match="sets no parameter Colour"):
+        place.set_parameter("Colour", "red")

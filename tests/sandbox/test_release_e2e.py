@@ -1,0 +1,42 @@
+"""A release is played from its page: deployed, updated under load, rolled back, guarded and deleted."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from headway_sandbox.release.__main__ import play
+
+PAGE = (Path(__file__).parents[2] / "docs/release.md").read_text(encoding="utf-8")
+
+
+def questions_on_the_page() -> list[tuple[str, str]]:
+    """What `docs/release.md` says is asked, and the answers that it gives."""
+    (block,) = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    asked = [re.fullmatch(r"(.*\[.*\]): ?(.*)", line) for line in block.splitlines()]
+    return [(match[1], match[2]) for match in asked if match]
+
+
+@pytest.mark.e2e
+def test_a_release_loses_no_job_and_asks_what_the_page_says(capsys: pytest.CaptureFixture[str]):
+    story = play(seed=7, short=True)
+    assert story.violations == [], capsys.readouterr().out
+    # The folder is another one on each machine, and what the sandbox is in a hurry for is not as on the page.
+    asked = [(re.sub(r"\[/.*/", "[", question), answer) for question, answer in story.asked]
+    hurried = {"Parameter ReconcileAfterSeconds [300]": ""}
+    assert [(question, hurried.get(question, answer)) for question, answer in asked] == questions_on_the_page()
+
+
+def test_the_page_has_the_parameters_of_the_template(parameters: list[str]):
+    on_the_page = [question for question, _answer in questions_on_the_page()]
+    named = [question.split()[1] for question in on_the_page if question.startswith("Parameter ")]
+    assert named == parameters
+
+
+@pytest.fixture
+def parameters() -> list[str]:
+    text = (Path(__file__).parents[2] / "template.yaml").read_text(encoding="utf-8")
+    (section,) = re.findall(r"^Parameters:\n(.*?)^\w", text, re.MULTILINE | re.DOTALL)
+    return re.findall(r"^  (\w+):", section, re.MULTILINE)

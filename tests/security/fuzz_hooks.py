@@ -1,0 +1,88 @@
+"""What schemathesis has to know of the API: how calls are signed, and what a request looks like that may be accepted.
+
+Runs in ``.envs/fuzz``, where nothing of Headway is installed: what a caller knows of the API is its document.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+import requests
+import schemathesis
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+from schemathesis import Case, GenerationMode, HookContext
+
+NAMES = tuple(f"fuzz-{number}" for number in range(12))
+"""So few that calls meet jobs which others have made."""
+
+POOL = "ml.p5.48xlarge"
+POOLS = {POOL: {"size": 2}}
+
+
+class Signature(requests.auth.AuthBase):
+    """SigV4 with the keys in the environment."""
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Sign a request as it is sent: its path, query and body, and the type of that."""
+        keys = Credentials(os.environ["AWS_ACCESS_KEY_ID"], os.environ["AWS_SECRET_ACCESS_KEY"])
+        signed = {name: value for name, value in request.headers.items() if name.lower() == "content-type"}
+        asked = AWSRequest(request.method, request.url, data=request.body, headers=signed)
+        SigV4Auth(keys, "execute-api", os.environ["AWS_REGION"]).add_auth(asked)
+        request.headers.update(dict(asked.headers.items()))
+        return request
+
+
+schemathesis.auth.set_from_requests(Signature())
+
+
+@schemathesis.hook
+def map_case(context: HookContext, case: Case) -> Case:
+    """Make most valid cases such as reach the inside: about jobs that may exist, with requests that may be accepted."""
+    if case.meta is None or case.meta.generation.mode is not GenerationMode.POSITIVE:
+        return case
+    # Of the case alone, so that a seed gives the same run.
+    draw = random.Random(repr((case.path_parameters, case.query, case.body)))
+    if "name" in (case.path_parameters or {}) and draw.random() < 0.8:
+        case.path_parameters["name"] = draw.choice(NAMES)
+    if isinstance(case.body, dict) and draw.random() < 0.8:
+        case.body = _likely(case.method, case.path, case.body, draw)
+    return case
+
+
+def _likely(method: str, path: str, body: dict[str, Any], draw: random.Random) -> dict[str, Any]:
+    match method, path:
+        case "POST", "/jobs" | "/add-job":
+            return _request(body, draw)
+        case "POST", "/job-batches":
+            return {**body, "requests": [_request({}, draw), *body.get("requests", [])][:100]}
+        case "POST", "/what-if":
+            submit = {"change": "submit", "request": _request({}, draw)}
+            return {**body, "changes": [submit, *body.get("changes", [])][:10]}
+        case "PUT", "/config":
+            # Whatever else it says, the pool stays: without it nothing more would be accepted.
+            return {**(body if draw.random() < 0.3 else {}), "pools": POOLS}
+        case _:
+            return body
+
+
+def _request(body: dict[str, Any], draw: random.Random) -> dict[str, Any]:
+    """A CreateTrainingJob request; in every third one member is whatever was made up."""
+    request: dict[str, Any] = {
+        "TrainingJobName": draw.choice(NAMES),
+        "RoleArn": os.environ["FUZZ_ROLE_ARN"],
+        "AlgorithmSpecification": {
+            "TrainingImage": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/t:1",
+            "TrainingInputMode": "File",
+        },
+        "OutputDataConfig": {"S3OutputPath": "s3://jobs/output"},
+        "ResourceConfig": {"InstanceType": POOL, "InstanceCount": draw.choice([1, 1, 2, 3]), "VolumeSizeInGB": 30},
+        "StoppingCondition": {"MaxRuntimeInSeconds": 3600},
+        "Tags": [{"Key": "priority", "Value": str(draw.randrange(10))}],
+    }
+    if body and draw.random() < 0.33:
+        request[draw.choice(list(request))] = draw.choice(list(body.values()))
+    return request

@@ -1,0 +1,77 @@
+"""Calls the API on a sandbox with whatever its OpenAPI document allows and forbids: ``make fuzz``.
+
+schemathesis makes up the calls from ``docs/openapi.json``, signs and sends them, and checks that no answer is a server
+error and that each is as documented: status, schema, headers, content type.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+
+from headway_sandbox.checkout import Checkout
+from headway_sandbox.sandbox import Sandbox
+
+ROOT = Checkout.here().root
+SCHEMATHESIS = ROOT / ".envs" / "fuzz" / "bin" / "schemathesis"
+CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
+
+GRACE_S = 60
+"""How long the last calls of a run may take beyond its time."""
+
+
+def fuzz(sandbox: Sandbox, *, seconds: int, seed: int) -> subprocess.CompletedProcess[str]:
+    """Call a sandbox's API for so long, and give what schemathesis says of it.
+
+    Args:
+        sandbox: whose queue nobody else needs.
+        seconds: for how long.
+        seed: draws the calls.
+    """
+    info = sandbox.info
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(sandbox.state_dir),
+        "PYTHONPATH": str(ROOT),
+        "SCHEMATHESIS_HOOKS": "tests.security.fuzz_hooks",
+        "AWS_ACCESS_KEY_ID": info.access_key,
+        "AWS_SECRET_ACCESS_KEY": info.secret_key,
+        "AWS_REGION": info.region,
+        "FUZZ_ROLE_ARN": info.role_arn,
+    }
+    command = [
+        str(SCHEMATHESIS), "--config-file", str(CONFIGURATION), "--no-color", "run",
+        str(ROOT / "docs" / "openapi.json"), "--url", sandbox.endpoint, "--max-time", str(seconds), "--seed", str(seed),
+        # Nothing is kept: the sandbox that it was found on is gone with the run.
+        "--generation-database", "none", "--continue-on-failure", "--no-shrink",
+    ]  # fmt: skip
+    return subprocess.run(
+        command,
+        env=environment,
+        cwd=sandbox.state_dir,
+        capture_output=True,
+        text=True,
+        timeout=seconds + GRACE_S,
+        check=False,
+    )
+
+
+def main() -> int:
+    """Fuzz a sandbox of its own; give schemathesis's exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, default=300, help="for how long (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32), help="draws the calls; by default, any")
+    args = parser.parse_args()
+    with Sandbox(speed=100) as sandbox:
+        run = fuzz(sandbox, seconds=args.seconds, seed=args.seed)
+    print(run.stdout, run.stderr, sep="\n")
+    print(f"Again: make fuzz SECONDS={args.seconds} SEED={args.seed}")
+    return run.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,167 @@
+"""Each permission of each function is needed and enough: a story that needs them all, on policies that are enforced."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from headway_sandbox.calls import Call, Run
+from headway_sandbox.checkout import Checkout
+from headway_sandbox.expansion import expanded
+from headway_sandbox.handlers import event
+from headway_sandbox.iam_proof.grants import Grant, granted
+from headway_sandbox.iam_proof.proof import Fault, Finding, prove
+from headway_sandbox.iam_proof.reasons import GRANTED_WITHOUT_A_RUN
+from headway_sandbox.sandbox import Sandbox
+from headway_service.dead_letters import MAX_REDRIVEN
+from tests.e2e.queue_view import ENDLESS, QueueView
+from tests.e2e.waiting import eventually
+from tests.service.world import P5
+
+pytestmark = pytest.mark.e2e
+
+POLICY: dict[str, Any] = {
+    "pools": {P5: {"size": 2}},
+    "watches": {"idle": {"periodSeconds": 10, "periods": 1, "warmUpSeconds": 0}},
+    "rogues": {"action": "stop"},
+}
+IDLE = {**ENDLESS, "SANDBOX_GPU_UTILIZATION": "0:0"}
+
+
+@pytest.fixture(scope="module")
+def grants() -> list[Grant]:
+    """What the template grants."""
+    return granted(expanded(Checkout.here(), VpcEndpointIds="vpce-0123456789abcdef0"))
+
+
+def findings(grants: list[Grant], calls: list[Call]) -> list[Finding]:
+    return prove(grants, [Run(name="sandbox", sources="", calls=tuple(calls))], GRANTED_WITHOUT_A_RUN).findings
+
+
+def test_a_story_needs_each_permission_and_no_other(sb: Sandbox, queue: QueueView, grants: list[Grant]):
+    queue.api.put_config(POLICY)
+    # Of each kind two, since a wildcard that only one resource ever needed is too wide.
+    for name in ("lost1", "lost2"):
+        # The launch has its effect, and the scheduler has to find out that it was its own.
+        sb.set_faults(lose_answer={"CreateTrainingJob": 1})
+        queue.submit(name, 1)
+        queue.wait_until_training(name)
+    change_and_stop(queue)
+    for name in ("urgent1", "urgent2"):
+        queue.submit(name, 9)
+    queue.wait_for(lost1="preempted", lost2="preempted", urgent1="running", urgent2="running")
+    queue.wait_until_training("urgent1", "urgent2")
+    queue.api.put_config({**POLICY, "pools": {P5: {"size": 6}}})
+    for name in ("idle1", "idle2"):
+        queue.submit(name, 5, Environment=IDLE)
+    queue.wait_until_training("idle1", "idle2")
+    sb.invoke("Watch")
+    without_events(sb, queue)
+    redrive(sb, queue)
+    queue.wait_for(idle1="stopped", idle2="stopped", meanwhile=lambda: sb.invoke("Watch"))
+    sb.invoke("Watch")
+
+    assert list(map(str, findings(grants, sb.calls()))) == []
+
+
+def change_and_stop(queue: QueueView) -> None:
+    """What only the API does, with a job that waits."""
+    queue.submit("waits", 0)
+    queue.cli("priority", f"{queue.prefix}waits", "1")
+    queue.cli("hold", f"{queue.prefix}waits")
+    queue.cli("release", f"{queue.prefix}waits")
+    queue.cli("stop", f"{queue.prefix}waits")
+    queue.wait_for(waits="stopped")
+
+
+def without_events(sb: Sandbox, queue: QueueView) -> None:
+    """What the reconciler and the patrol find out if nobody tells."""
+    for number in (1, 2):
+        # Of these the observer hears, and has to ask whose they are.
+        bypass(sb, queue, f"heard-{number}")
+    eventually(lambda: len(queue.api.rogue_jobs().jobs) == 2, "the queue hears of those that bypass it")
+    sb.set_faults(event_drop=1.0)
+    for number in (1, 2):
+        queue.finish(f"urgent{number}")
+        bypass(sb, queue, f"unheard-{number}")
+
+    def look() -> None:
+        for function in ("Reconcile", "Patrol"):
+            sb.invoke(function)
+
+    queue.wait_for(urgent1="completed", urgent2="completed", meanwhile=look)
+    eventually(lambda: stopped(sb, queue), "the patrol stops those that bypass the queue", meanwhile=look)
+    eventually(lambda: not queue.api.rogue_jobs().jobs, "the patrol sees that they have ended", meanwhile=look)
+    sb.clear_faults()
+
+
+def bypass(sb: Sandbox, queue: QueueView, name: str) -> None:
+    sb.client("sagemaker").create_training_job(**queue.request(name))
+
+
+def stopped(sb: Sandbox, queue: QueueView) -> bool:
+    kinds = ("heard", "unheard")
+    mine = [job for job in sb.jobs() if job["TrainingJobName"].removeprefix(queue.prefix).startswith(kinds)]
+    return len(mine) == 4 and all(job["TrainingJobStatus"] == "Stopped" for job in mine)
+
+
+def redrive(sb: Sandbox, queue: QueueView) -> None:
+    """A few dead letters, which are shown and redriven; then so many that one redrive leaves some, and counts them."""
+    sqs = sb.client("sqs")
+    urls = {url.rpartition("/")[2].removeprefix(f"{sb.info.stack}-"): url for url in sqs.list_queues()["QueueUrls"]}
+    events, wakes = urls["event-dead-letters"], urls["wake-dead-letters.fifo"]
+    detail = {"TrainingJobName": f"{queue.prefix}idle1", "TrainingJobStatus": "InProgress"}
+    seen = {**event("observe"), "detail": {**detail, "SecondaryStatus": "Training"}}
+    sqs.send_message(QueueUrl=events, MessageBody=json.dumps(seen))
+    bury(sqs, events, wakes, first=0, count=10)
+    assert queue.api.dead_letters().letters
+    assert queue.api.redrive().redriven
+    bury(sqs, events, wakes, first=10, count=MAX_REDRIVEN)
+    assert queue.api.redrive().left
+    for url in (events, wakes):
+        sqs.purge_queue(QueueUrl=url)
+
+
+def bury(sqs: Any, events: str, wakes: str, *, first: int, count: int) -> None:
+    """Put letters into both queues: events that nobody understands, and wake-ups."""
+    for start in range(first, first + count, 10):
+        names = [str(number) for number in range(start, start + 10)]
+        ordered = {"MessageGroupId": "schedule"}
+        sqs.send_message_batch(QueueUrl=events, Entries=[{"Id": name, "MessageBody": "{}"} for name in names])
+        sqs.send_message_batch(
+            QueueUrl=wakes,
+            Entries=[{"Id": name, "MessageBody": name, "MessageDeduplicationId": name, **ordered} for name in names],
+        )
+
+
+@contextmanager
+def without(sb: Sandbox, role: str, action: str) -> Iterator[None]:
+    """The role lacks an action meanwhile; what is recorded then is no proof of anything, and is forgotten."""
+    iam = sb.client("iam")
+    (name,) = [each["RoleName"] for each in iam.list_roles()["Roles"] if f"-{role}-" in each["RoleName"]]
+    (policy,) = iam.list_role_policies(RoleName=name)["PolicyNames"]
+    document = iam.get_role_policy(RoleName=name, PolicyName=policy)["PolicyDocument"]
+    less = {**document, "Statement": [entry for entry in document["Statement"] if entry["Action"] != action]}
+    assert less != document
+    before = sb.calls()
+    iam.put_role_policy(RoleName=name, PolicyName=policy, PolicyDocument=json.dumps(less))
+    try:
+        yield
+    finally:
+        iam.put_role_policy(RoleName=name, PolicyName=policy, PolicyDocument=json.dumps(document))
+        sb.set_calls(before)
+
+
+def test_a_function_that_lacks_a_permission_is_found_out(sb: Sandbox, queue: QueueView, grants: list[Grant]):
+    assert queue.api.capacity().pools
+    with without(sb, "PatrolFunctionRole", "sagemaker:ListTrainingJobs"):
+        sb.invoke("Patrol")
+        missing = [found for found in findings(grants, sb.calls()) if found.fault is Fault.MISSING]
+        assert [(found.role, found.action, found.resource) for found in missing] == [
+            ("PatrolFunctionRole", "sagemaker:ListTrainingJobs", "*")
+        ]
+    assert not [found for found in findings(grants, sb.calls()) if found.fault is Fault.MISSING]

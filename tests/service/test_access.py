@@ -1,0 +1,482 @@
+"""Who may do what: each right and each person, and no way around them for anybody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway_service.access import Action, Caller, Details, known_caller, matches, name_of
+from headway_service.configuration import Configuration, validate
+from headway_service.desk import Desk
+from headway_service.errors import InvalidRequest, NameInUse, NotAllowed
+from headway_service.foresight import Foresight, SubmitRequest
+from headway_service.lookup import job_named
+from headway_service.memory import MemoryTable
+from headway_service.pools import apply_configuration, in_force
+from headway_service.records import JobRecord
+from tests.service.world import ACCOUNT, ADA, BOB, DAY_S, P5, ROOT, MemoryConfiguration, World, request
+
+ROLE = "arn:aws:iam::123456789012:role/HeadwayTrainingRole"
+SECRET = "hunter2"
+
+
+def person(name: str, account: str = ACCOUNT) -> Caller:
+    kind = "sts" if name.startswith("assumed-role") else "iam"
+    return Caller(arn=f"arn:aws:{kind}::{account}:{name}", account=ACCOUNT)
+
+
+LEAD = person("user/lea")
+OTHER_LEAD = person("user/lou")
+ADMIN = person("user/adam")
+STRANGER = person("user/stranger")
+DOCUMENT: dict[str, Any] = {
+    "pools": {P5: {"size": 2}},
+    "access": {"admins": ["user/adam"]},
+    "teams": {
+        "research": {"members": ["user/ada", "user/bob"], "leads": ["user/lea"], "maxPriority": 10},
+        "products": {"members": ["user/bob"], "leads": ["user/lou"]},
+        "open": {},
+    },
+}
+#: Everybody, and what they are to a job of user/ada in the team research.
+PEOPLE = {
+    "the owner": ADA,
+    "a member of the team": BOB,
+    "a lead of the team": LEAD,
+    "a lead of another team": OTHER_LEAD,
+    "an administrator": ADMIN,
+    "the root of the account": ROOT,
+    "a stranger": STRANGER,
+    "a namesake in another account": person("user/ada", account="210987654321"),
+    "the root of another account": person("root", account="210987654321"),
+}
+MAY_CHANGE = {"the owner", "a lead of the team", "an administrator", "the root of the account"}
+
+
+def tagged(team: str | None) -> dict[str, Any]:
+    return {"Tags": [{"Key": "team", "Value": team}] if team else []}
+
+
+class Queue:
+    """A queue without a scheduler: what people ask, over a table in memory."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.wakes: list[str] = []
+        self._table = MemoryTable()
+        self._store = MemoryConfiguration(document)
+        self.desk = Desk(
+            table=self._table, wake=self.wakes.append, clock=self._clock, configuration=self._configured,
+            retention_s=DAY_S,
+        )  # fmt: skip
+        self.foresight = Foresight(table=self._table, clock=self._clock, configuration=self._configured, desk=self.desk)
+
+    def _clock(self) -> int:
+        return 1_800_000_000_000
+
+    def _configured(self) -> Configuration:
+        return in_force(self._table, self._store, self._clock).configuration
+
+    def configure(self, document: dict[str, Any]) -> None:
+        """Put another document in force."""
+        self._store.write(json.dumps(document))
+        apply_configuration(self._table, self._store, self._clock)
+
+    def job(self, name: str) -> JobRecord:
+        """A job as it is kept."""
+        return job_named(self._table, name)
+
+
+Act = Callable[[Queue, Caller], object]
+ACTS: dict[Action, Act] = {
+    Action.STOP: lambda queue, who: queue.desk.stop("a", who),
+    Action.HOLD: lambda queue, who: queue.desk.hold("a", who),
+    Action.RELEASE: lambda queue, who: queue.desk.release("a", who),
+    Action.REPRIORITISE: lambda queue, who: queue.desk.set_priority("a", 9, who),
+}
+
+
+def configured(**changes: Any) -> Queue:
+    return Queue(DOCUMENT | changes)
+
+
+@pytest.fixture
+def queue() -> Queue:
+    """A job `a` of user/ada in the team research, held."""
+    queue = configured()
+    queue.desk.submit(request("a", **tagged("research")), ADA)
+    queue.desk.hold("a", ADA)
+    return queue
+
+
+# ------------------------------------------------------------------------------------------------------------- changes
+
+
+@pytest.mark.parametrize("action", Action)
+@pytest.mark.parametrize("who", PEOPLE)
+def test_only_owner_lead_and_administrator_change_a_job(queue: Queue, who: str, action: Action) -> None:
+    if action is Action.HOLD:
+        queue.desk.release("a", ADA)
+    before = queue.job("a")
+    if who in MAY_CHANGE:
+        ACTS[action](queue, PEOPLE[who])
+        assert queue.job("a").version > before.version
+    else:
+        with pytest.raises(NotAllowed) as refused:
+            ACTS[action](queue, PEOPLE[who])
+        assert str(refused.value) == (
+            f"{PEOPLE[who].name} may not {action} `a`: only its owner (user/ada), a lead of the team research or an "
+            "administrator of the queue may; ask one of them"
+        )
+        assert queue.job("a") == before
+
+
+def test_the_owner_reads_who_has_changed_the_job(queue: Queue) -> None:
+    queue.desk.set_priority("a", 3, LEAD)
+    assert queue.job("a").history[-1].reason.message == "priority changed from 0 to 3 by user/lea"
+    queue.desk.stop("a", ADMIN)
+    assert queue.job("a").reason.message == "stopped by user/adam while it waited"
+
+
+@pytest.mark.parametrize("action", Action)
+def test_a_stranger_learns_that_a_job_is_not_there_and_of_one_that_ended_no_more_than_that_it_is_not_theirs(
+    queue: Queue, action: Action
+) -> None:
+    queue.desk.stop("a", ADA)
+    with pytest.raises(NotAllowed):
+        ACTS[action](queue, STRANGER)
+
+
+def test_without_a_word_about_access_everybody_changes_their_own_jobs_and_the_root_all() -> None:
+    queue = Queue({"pools": DOCUMENT["pools"]})
+    queue.desk.submit(request("a"), ADA)
+    for act in ACTS.values():
+        with pytest.raises(NotAllowed, match=r"only its owner \(user/ada\) or an administrator"):
+            act(queue, BOB)
+    ACTS[Action.HOLD](queue, ADA)
+    ACTS[Action.STOP](queue, ROOT)
+
+
+def test_a_lead_has_no_say_over_jobs_without_a_team_or_of_a_team_that_is_gone(queue: Queue) -> None:
+    queue.configure({"pools": DOCUMENT["pools"]})
+    with pytest.raises(NotAllowed):
+        queue.desk.stop("a", LEAD)
+
+
+@pytest.mark.parametrize("who", ["the owner", "a lead of the team", "an administrator", "the root of the account"])
+def test_nobody_passes_the_maximum_priority_of_the_team(queue: Queue, who: str) -> None:
+    with pytest.raises(InvalidRequest, match="from 0 to 10 for the team research"):
+        queue.desk.set_priority("a", 11, PEOPLE[who])
+    with pytest.raises(InvalidRequest, match="from 0 to 10 for the team research"):
+        queue.desk.submit(
+            request("b", 11, Tags=[*tagged("research")["Tags"], {"Key": "priority", "Value": "11"}]), ROOT
+        )
+
+
+def test_the_maximum_of_the_team_counts_also_where_it_comes_from_who_calls(queue: Queue) -> None:
+    with pytest.raises(InvalidRequest, match="from 0 to 10 for the team research"):
+        queue.desk.submit(request("b", 11), ADA)
+
+
+# A session of another name is somebody else, though the role be the same.
+_PERSON = st.sampled_from(
+    [*PEOPLE.values(), person("assumed-role/R/ada"), person("assumed-role/R/bob"), person("user/x/ada")]
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    owner=_PERSON,
+    acts=st.lists(st.tuples(_PERSON, st.sampled_from(list(Action))), max_size=8),
+    team=st.sampled_from(["research", "products", "open"]),
+)
+def test_whoever_is_neither_owner_nor_lead_nor_administrator_never_changes_a_job(
+    owner: Caller, acts: list[tuple[Caller, Action]], team: str
+) -> None:
+    queue = configured()
+    leads = {"research": LEAD, "products": OTHER_LEAD}
+    try:
+        queue.desk.submit(request("a", **tagged(team)), owner)
+    except NotAllowed:
+        return
+    for who, action in acts:
+        before, wakes = queue.job("a"), len(queue.wakes)
+        entitled = who.arn in {owner.arn, ROOT.arn, ADMIN.arn} or who == leads.get(team)
+        try:
+            ACTS[action](queue, who)
+        except NotAllowed:
+            assert not entitled
+            assert (queue.job("a"), len(queue.wakes)) == (before, wakes)
+        except Exception:  # noqa: BLE001 - whatever else is wrong, such as that it has ended
+            assert entitled
+        else:
+            assert entitled
+
+
+# --------------------------------------------------------------------------------------------------------- submissions
+
+
+@pytest.mark.parametrize(
+    ("who", "named", "expected"),
+    [
+        (ADA, None, "research"),
+        (ADA, "research", "research"),
+        (ADA, "open", "open"),
+        (LEAD, None, "research"),
+        (BOB, "products", "products"),
+        (STRANGER, "open", "open"),
+        (ADMIN, "research", "research"),
+        (ROOT, "products", "products"),
+    ],
+)
+def test_a_job_is_charged_to_a_team_of_its_owner(who: Caller, named: str | None, expected: str) -> None:
+    queue = configured()
+    job = queue.desk.submit(request("a", **tagged(named)), who)[0].job
+    assert (job.team, job.owner) == (expected, who.arn)
+
+
+@pytest.mark.parametrize(
+    ("who", "named", "error", "sentence"),
+    [
+        (ADA, "products", NotAllowed, "means the team products, which takes the jobs of its members only"),
+        (STRANGER, "research", NotAllowed, r"to make you one \(user/stranger\), or use one of open"),
+        (BOB, None, InvalidRequest, "names no team, and you belong to several: add .* with one of products, research"),
+        (STRANGER, None, InvalidRequest, "names no team: add the tag 'team' with one of open"),
+        (STRANGER, "nonsense", InvalidRequest, "'nonsense', which is no team: use one of open"),
+        (ADMIN, None, InvalidRequest, "with one of open, products, research"),
+    ],
+)
+def test_a_team_that_is_not_the_callers_is_refused_with_what_to_do(
+    who: Caller, named: str | None, error: type[Exception], sentence: str
+) -> None:
+    queue = configured()
+    with pytest.raises(error, match=sentence):
+        queue.desk.submit(request("a", **tagged(named)), who)
+    with pytest.raises(error, match=sentence):
+        queue.foresight.dry_run(request("a", **tagged(named)), who)
+    with pytest.raises(error, match=sentence):
+        queue.foresight.what_if([SubmitRequest(request=request("a", **tagged(named)))], who)
+
+
+def test_where_no_team_takes_somebodys_jobs_they_are_told_whom_to_ask() -> None:
+    teams = {name: team for name, team in DOCUMENT["teams"].items() if name != "open"}
+    for named in (None, "research"):
+        with pytest.raises(
+            NotAllowed, match=r"ask an administrator of the queue to make you a member \(user/stranger\)"
+        ):
+            configured(teams=teams).desk.submit(request("a", **tagged(named)), STRANGER)
+
+
+def test_the_default_team_takes_only_its_members_if_it_lists_any() -> None:
+    queue = configured(teams={**DOCUMENT["teams"], "default": {"members": ["user/dora"]}})
+    assert queue.desk.submit(request("a"), person("user/dora"))[0].job.team == "default"
+    with pytest.raises(NotAllowed, match="Tags means the team default"):
+        queue.desk.submit(request("b"), STRANGER)
+
+
+def test_rules_and_watches_go_by_the_team_that_the_job_is_charged_to() -> None:
+    rule = {"when": {"teams": ["research"]}, "require": {"maxInstances": 1}}
+    queue = configured(rules={"small": rule})
+    with pytest.raises(Exception, match="rule `small`"):
+        queue.desk.submit(
+            request("a", ResourceConfig={"InstanceType": P5, "InstanceCount": 2, "VolumeSizeInGB": 1}), ADA
+        )
+
+
+# ----------------------------------------------------------------------------------------------------------- one name
+
+
+@pytest.mark.parametrize("who", [BOB, LEAD, ROOT])
+@pytest.mark.parametrize("changes", [{}, {"HyperParameters": {"token": "a guess"}}], ids=["equal", "another"])
+def test_the_name_of_somebody_elses_job_is_in_use_and_whether_the_request_is_equal_is_not_told(
+    who: Caller, changes: dict[str, Any]
+) -> None:
+    queue = configured()
+    told = {"HyperParameters": {"token": SECRET}, **tagged("research")}
+    queue.desk.submit(request("a", **told), ADA, "key")
+    with pytest.raises(NameInUse) as refused:
+        queue.desk.submit(request("a", **{**told, **changes}), who, "key")
+    assert str(refused.value) == "another request is in the queue as `a` (pending): choose a new name"
+    assert queue.wakes == ["submitted"]
+
+
+# --------------------------------------------------------------------------------------------------------------- roles
+
+
+GRANTS = [
+    {"roles": ["arn:aws:iam::*:role/HeadwayTrainingRole"], "teams": ["research"]},
+    {"roles": ["arn:aws:iam::*:role/Sandbox-?"], "callers": ["user/*"]},
+]
+
+
+@pytest.mark.parametrize(
+    ("who", "team", "role", "allowed"),
+    [
+        (ADA, "research", ROLE, True),
+        (ADA, "open", ROLE, False),
+        (ADA, "open", "arn:aws:iam::123456789012:role/Sandbox-1", True),
+        (ADA, "open", "arn:aws:iam::123456789012:role/Sandbox-10", False),
+        (ADMIN, "open", ROLE, False),
+        (ADMIN, "research", ROLE, True),
+        (person("assumed-role/R/ada"), "open", "arn:aws:iam::123456789012:role/Sandbox-1", False),
+    ],
+)
+def test_a_job_runs_only_with_a_role_that_is_granted_to_its_owner_or_its_team(
+    who: Caller, team: str, role: str, allowed: bool
+) -> None:
+    queue = configured(access={"admins": ["user/adam"], "trainingRoles": GRANTS})
+    asked = request("a", RoleArn=role, **tagged(team))
+    tries: list[Callable[[], object]] = [
+        lambda: queue.foresight.dry_run(asked, who),
+        lambda: queue.foresight.what_if([SubmitRequest(request=asked)], who),
+        lambda: queue.desk.submit(asked, who),
+    ]
+    for attempt in tries:
+        if allowed:
+            attempt()
+            continue
+        with pytest.raises(NotAllowed, match=f"which your jobs of the team {team} may not run with") as refused:
+            attempt()
+        assert [each.field.rpartition(".")[2] for each in refused.value.fields] == ["RoleArn"]
+
+
+def test_a_job_that_waits_starts_with_the_role_that_it_was_taken_with_and_tells_who_stops_it() -> None:
+    world = World()
+    world.configuration.write(json.dumps(DOCUMENT))
+    world.desk.submit(request("a", **tagged("research")), ADA)
+    world.configuration.write(json.dumps(DOCUMENT | {"access": {"trainingRoles": GRANTS[1:]}}))
+    world.tick()
+    assert world.states("a") == {"a": "running"}
+    world.desk.stop("a", LEAD)
+    assert world.seen("a").reason.message == "asked to stop by user/lea; its instances are free when it has"
+
+
+# ------------------------------------------------------------------------------------------------------------- details
+
+
+@pytest.mark.parametrize(
+    ("details", "sees"),
+    [
+        (Details.EVERYONE, set(PEOPLE)),
+        (Details.TEAM, MAY_CHANGE | {"a member of the team"}),
+        (Details.OWNER, MAY_CHANGE),
+    ],
+)
+def test_who_sees_hyperparameters_and_environment_is_what_the_policy_says(details: Details, sees: set[str]) -> None:
+    queue = configured(access={"admins": ["user/adam"], "details": details})
+    secrets: dict[str, Any] = {"HyperParameters": {"token": SECRET}, "Environment": {"KEY": SECRET}}
+    queue.desk.submit(request("a", **secrets, **tagged("research")), ADA)
+    for who, caller in PEOPLE.items():
+        shown = queue.desk.show("a", caller)[2]
+        assert (SECRET in json.dumps(dict(shown.request))) is (who in sees), who
+        assert shown.withheld == (() if who in sees else ("Environment", "HyperParameters"))
+        assert shown.request["RoleArn"] == ROLE
+
+
+def test_what_a_request_does_not_have_is_not_withheld() -> None:
+    queue = configured(access={"details": "owner"})
+    queue.desk.submit(request("a", Environment=None, **tagged("open")), ADA)
+    assert queue.desk.show("a", BOB)[2].withheld == ()
+
+
+def test_in_an_open_team_nobody_else_is_a_member() -> None:
+    queue = configured(access={"details": "team"})
+    queue.desk.submit(request("a", **tagged("open")), ADA)
+    assert queue.desk.show("a", BOB)[2].withheld == ("Environment",)
+
+
+# --------------------------------------------------------------------------------------------------- names and patterns
+
+
+@pytest.mark.parametrize(
+    ("arn", "name"),
+    [
+        ("arn:aws:iam::123456789012:user/ada", "user/ada"),
+        ("arn:aws:iam::123456789012:user/division/ada", "user/division/ada"),
+        ("arn:aws:sts::123456789012:assumed-role/R/ada@example.com", "assumed-role/R/ada@example.com"),
+        ("arn:aws-cn:iam::123456789012:root", "root"),
+        ("arn:aws:iam::210987654321:user/ada", "210987654321:user/ada"),
+        ("arn:aws:iam::210987654321:root", "210987654321:root"),
+        # A path may hold a colon; what stands behind it is not the name.
+        ("arn:aws:iam::123456789012:user/x:root/eve", "user/x:root/eve"),
+        ("nonsense", ":nonsense"),
+    ],
+)
+def test_the_name_of_a_principal(arn: str, name: str) -> None:
+    assert name_of(arn, ACCOUNT) == name
+
+
+def test_nobody_is_no_caller() -> None:
+    with pytest.raises(NotAllowed, match="sign the call"):
+        known_caller("", ACCOUNT)
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "expected"),
+    [
+        ("user/ada", "user/ada", True),
+        ("user/ada", "user/a?a", True),
+        ("user/ada", "user/*", True),
+        ("user/x/ada", "user/*", True),
+        ("user/ada", "user/a", False),
+        ("user/ada", "USER/ADA", False),
+        ("user/ada", "user/[a]da", False),
+        ("user/[a]da", "user/[a]da", True),
+        ("user/!", "user/[!]", False),
+        ("user/ada\n", "user/ada", False),
+        ("210987654321:user/ada", "user/*", False),
+    ],
+)
+def test_patterns_are_as_in_iam(text: str, pattern: str, expected: bool) -> None:
+    assert matches(text, [pattern]) is expected
+    assert matches(text, []) is False
+
+
+# ------------------------------------------------------------------------------------------------------- configuration
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "sentence"),
+    [
+        ({"access": {"admins": ["arn:aws:iam::1:user/a"]}}, "access.admins.0", "write what the ARN says beyond"),
+        ({"access": {"admins": ["role/Research"]}}, "access.admins.0", "no pattern of callers"),
+        ({"access": {"admins": ["*/ada"]}}, "access.admins.0", "no pattern of callers"),
+        ({"access": {"admins": ["user/"]}}, "access.admins.0", "no pattern of callers"),
+        ({"access": {"admins": ["user/" + "a" * 252]}}, "access.admins.0", "at most 256 characters"),
+        ({"access": {"admins": ["user/a"] * 51}}, "access.admins", "at most 50 items"),
+        ({"access": {"details": "nobody"}}, "access.details", "'everyone', 'team' or 'owner'"),
+        ({"access": {"admin": []}}, "access.admin", "Extra inputs are not permitted"),
+        ({"teams": {"a": {"leads": ["ada"]}}}, "teams.a.leads.0", "no pattern of callers"),
+        (
+            {"access": {"trainingRoles": [{"roles": [ROLE], "teams": ["nowhere"]}]}},
+            "access.trainingRoles.0.teams",
+            "there is no team nowhere",
+        ),
+        (
+            {"access": {"trainingRoles": [{"roles": [ROLE], "teams": ["open"]}]}},
+            "access.trainingRoles.0.teams",
+            "list its members",
+        ),
+        ({"access": {"trainingRoles": [{"roles": [ROLE]}]}}, "access.trainingRoles.0", "granted to nobody"),
+        (
+            {"access": {"trainingRoles": [{"roles": ["Training-*"], "callers": ["*"]}]}},
+            "access.trainingRoles.0.roles.0",
+            "no pattern of a role's ARN",
+        ),
+    ],
+)
+def test_a_wrong_word_about_access_is_refused_with_what_to_write(
+    changes: dict[str, Any], field: str, sentence: str
+) -> None:
+    with pytest.raises(Exception, match=sentence) as refused:
+        validate(DOCUMENT | changes)
+    assert field in [each.field for each in getattr(refused.value, "fields", ())]
+
+
+@pytest.mark.parametrize("name", ["*", "user/ada", "assumed-role/R/*", "federated-user/bob", "210987654321:user/ada"])
+def test_names_of_callers_are_taken(name: str) -> None:
+    assert validate(DOCUMENT | {"access": {"admins": [name]}}).access.admins == [name]

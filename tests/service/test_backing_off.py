@@ -1,0 +1,124 @@
+"""A pool.back_offs while SageMaker takes no launches there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway_sandbox.errors import AwsError
+from headway_service.backing_off import FIRST_BACK_OFF_S, MAX_BACK_OFF_S, MAX_CAUSE_CHARS, next_back_off
+from headway_service.records import PoolRecord
+from tests.service.world import P5, ROOT, World, on
+
+G5 = "ml.g5.xlarge"
+MAX_MS = MAX_BACK_OFF_S * 1000
+
+
+@pytest.fixture
+def world() -> World:
+    return World(pools={P5: 2, G5: 2})
+
+
+def break_sagemaker(world: World, pool: str) -> list[str]:
+    """Let every launch in a pool fail without an answer. Returns the names of those that are tried, as they come."""
+    real, tried = world.fleet.call, []
+
+    def call(name: str, body: Mapping[str, Any], *, now: float) -> Any:
+        if name == "CreateTrainingJob" and body["ResourceConfig"]["InstanceType"] == pool:
+            tried.append(body["TrainingJobName"])
+            raise AwsError("ServiceUnavailable", "x" * 1000, status=503)
+        return real(name, body, now=now)
+
+    world.fleet.call = call  # type: ignore[method-assign,assignment]
+    return tried
+
+
+def pool_record(world: World, pool: str = P5) -> PoolRecord:
+    item = world.table.get(PoolRecord.key(pool))
+    assert item is not None
+    return PoolRecord.parse(item)
+
+
+def test_one_launch_without_an_answer_spares_sagemaker_the_others_of_its_pool(world: World) -> None:
+    tried = break_sagemaker(world, P5)
+    for name in ("a", "b"):
+        world.submit(name)
+    world.submit("other", ResourceConfig=on(1, G5))
+    world.tick()
+    assert tried == ["a"]
+    assert world.states("b", "other") == {"b": "pending", "other": "running"}
+    seen = world.seen("b")
+    assert str(seen.reason.code) == "BacksOff"
+    assert seen.reason.message.startswith(f"SageMaker gave no answer to a launch on 1 {P5} (ServiceUnavailable")
+    assert f"; next try in {FIRST_BACK_OFF_S} s, the place in line is kept" in seen.reason.message
+    assert len(pool_record(world).back_off_cause) <= MAX_CAUSE_CHARS
+    world.check()
+
+
+def test_nobody_is_preempted_for_a_pool_that_backs_off(world: World) -> None:
+    world.submit("low", 1)
+    world.tick()
+    break_sagemaker(world, P5)
+    world.submit("a", 5)
+    world.tick()
+    world.submit("urgent", 9, ResourceConfig=on(2))
+    world.tick()
+    assert world.states("low", "urgent") == {"low": "running", "urgent": "pending"}
+
+
+def test_the_longer_an_outage_the_longer_the_back_offs_and_in_the_end_all_goes_on(world: World) -> None:
+    real = world.fleet.call
+    tried = break_sagemaker(world, P5)
+    for name in ("a", "b"):
+        world.submit(name)
+    for _ in range(60):
+        world.tick()
+        world.now_s += 60
+    assert len(tried) < 15, "an hour of ticks, one a minute"
+    assert pool_record(world).back_offs > 5
+    world.fleet.call = real  # type: ignore[method-assign]
+    world.now_s += MAX_BACK_OFF_S
+    world.tick()
+    world.check()
+    assert world.states("a", "b") == {"a": "running", "b": "running"}
+
+
+def test_a_job_that_is_to_stop_is_settled_although_its_pool_backs_off(world: World) -> None:
+    break_sagemaker(world, P5)
+    world.submit("a")
+    world.tick()
+    world.desk.stop("a", ROOT)
+    world.now_s += 40
+    world.tick()
+    assert world.states("a") == {"a": "stopped"}
+    world.check()
+
+
+pools = st.builds(
+    PoolRecord,
+    pool=st.just(P5),
+    size=st.just(1),
+    free=st.just(1),
+    backs_off_until_ms=st.integers(0, 10**13),
+    back_offs=st.integers(0, 10_000),
+)
+
+
+@given(pools, st.integers(0, 10**13), st.floats(0, 1))
+def test_every_back_off_is_bounded_and_they_grow_only_in_a_row(pool: PoolRecord, now_ms: int, jitter: float) -> None:
+    until_ms, back_offs = next_back_off(pool, now_ms, jitter)
+    assert FIRST_BACK_OFF_S * 500 <= until_ms - now_ms <= MAX_MS
+    assert back_offs == (1 if now_ms > pool.backs_off_until_ms + MAX_MS else pool.back_offs + 1)
+
+
+@pytest.mark.parametrize(
+    ("back_offs", "jitter", "lasts_s"),
+    [(0, 0.0, 10), (1, 0.0, 20), (5, 0.0, 320), (6, 0.0, 600), (60, 0.0, 600), (0, 1.0, 5)],
+)
+def test_back_offs_double_up_to_a_limit(back_offs: int, jitter: float, lasts_s: int) -> None:
+    pool = PoolRecord(pool=P5, size=1, free=1).model_copy(update={"back_offs": back_offs})
+    assert next_back_off(pool, 1000, jitter) == (1000 + lasts_s * 1000, back_offs + 1)

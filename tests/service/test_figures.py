@@ -1,0 +1,124 @@
+"""What changes of jobs come to in figures, and the form in which CloudWatch is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from headway.lifecycle import JOB_TRANSITIONS, TERMINAL, WAITING, JobTrigger
+from headway_sandbox.embedded_metrics import Point, points
+from headway_service import figures
+from headway_service.figures import Figure, time_to_start
+from headway_service.meter import record
+from tests.service.world import P5, ROOT, World
+
+LONG = {"SANDBOX_RUN_SECONDS": "90000"}
+
+
+def published(capsys: pytest.CaptureFixture[str]) -> list[Point]:
+    """What CloudWatch takes from what was printed since the last call."""
+    return [each for line in capsys.readouterr().out.splitlines() for each in points(line)]
+
+
+def of(found: list[Point], name: str) -> list[tuple[dict[str, str], float]]:
+    return [(dict(each.dimensions), each.value) for each in found if each.name == name]
+
+
+def waited_s(world: World, name: str) -> list[float]:
+    return [each.value for each in time_to_start(world.seen(name).job, world.clock())]
+
+
+def test_figures_with_the_same_dimensions_are_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "headway")
+    record([figures.FREE.of(1, P5), figures.STUCK.of(4), figures.ALLOCATED.of(3, P5), figures.FREE.of(2, "other")])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    stack = {"service": "headway"}
+    assert [
+        (each.namespace, each.name, dict(each.dimensions), each.unit, each.value)
+        for each in (point for line in lines for point in points(line))
+    ] == [
+        ("Headway", "Free", {"pool": P5, **stack}, "Count", 1),
+        ("Headway", "Allocated", {"pool": P5, **stack}, "Count", 3),
+        ("Headway", "Stuck", stack, "Count", 4),
+        ("Headway", "Free", {"pool": "other", **stack}, "Count", 2),
+    ]
+
+
+def test_no_figures_are_no_line_and_neither_is_it_where_nothing_is_amiss(capsys: pytest.CaptureFixture[str]) -> None:
+    record([])
+    record([figures.STUCK.of(0), figures.WAITING_IN_POOL.of(0, P5)])
+    assert capsys.readouterr().out == ""
+
+
+def test_a_pool_that_is_all_free_or_all_used_is_published_so_that_averages_are_right(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    record([figures.FREE.of(0, P5), figures.UTILISATION.of(0, P5), figures.ALLOCATED.of(0, P5)])
+    assert {each.name for each in published(capsys)} == {"Free", "Utilisation", "Allocated"}
+
+
+def test_more_values_than_one_line_takes_are_all_published(capsys: pytest.CaptureFixture[str]) -> None:
+    record([figures.STUCK.of(value) for value in range(1, 250)])
+    assert [value for _, value in of(published(capsys), "Stuck")] == [*range(1, 250)]
+
+
+@pytest.mark.parametrize(
+    "trigger", sorted({trigger for (state, trigger), then in JOB_TRANSITIONS.items() if state not in WAITING
+                       and (then in TERMINAL or then in WAITING) and trigger is not JobTrigger.POSTPONE})
+)  # fmt: skip
+def test_every_end_of_an_attempt_has_an_outcome(trigger: JobTrigger) -> None:
+    figure = figures.ended(trigger)
+    assert (figure.metric, figure.value, figure.which != "") == (figures.ENDED, 1, True)
+
+
+def test_a_job_waits_from_its_acceptance_and_changes_of_its_priority_change_nothing() -> None:
+    world = World()
+    world.submit("a", 1)
+    world.now_s += 30
+    world.desk.set_priority("a", 5, ROOT)
+    world.now_s += 30
+    assert waited_s(world, "a") == [60]
+
+
+def test_a_job_that_came_back_waits_from_its_last_return(capsys: pytest.CaptureFixture[str]) -> None:
+    world = World(pools={P5: 1})
+    world.submit("low", 1, Environment=LONG)
+    world.now_s += 5
+    world.tick()
+    world.pass_time(900)
+    world.submit("high", 5, Environment={"SANDBOX_RUN_SECONDS": "60"})
+    world.tick()
+    started = published(capsys)
+    assert [value for _, value in of(started, "TimeToStart")] == [5]
+    assert [value for _, value in of(started, "WorkLost")] == [900]
+    # The victim ends, the other one runs; then the victim goes on.
+    world.pass_time(2000)
+    found = published(capsys)
+    (returned,) = [s.time_ms for s in world.seen("low").job.history if s.job_state == "preempted"]
+    (*_, again) = [s.time_ms for s in world.seen("low").job.history if s.job_state == "running"]
+    assert [value for _, value in of(found, "TimeToStart")][-1] == (again - returned) / 1000
+    assert {dimensions["outcome"] for dimensions, _ in of(found, "Ended")} == {"preempted", "completed"}
+
+
+def test_a_job_on_two_pools_starts_in_both() -> None:
+    world = World(pools={P5: 1, "ml.g5.xlarge": 1})
+    groups = [{"InstanceGroupName": kind, "InstanceType": kind, "InstanceCount": 1} for kind in (P5, "ml.g5.xlarge")]
+    world.submit("a", ResourceConfig={"InstanceGroups": groups, "VolumeSizeInGB": 30})
+    assert time_to_start(world.seen("a").job, world.clock()) == [
+        Figure(figures.TIME_TO_START, 0, pool) for pool in ("ml.g5.xlarge", P5)
+    ]
+
+
+def test_what_is_published_holds_names_and_numbers_and_nothing_of_a_request(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    world = World()
+    world.submit("a", HyperParameters={"token": "hunter2"}, Environment={"SECRET": "hunter2"})
+    world.tick()
+    out = capsys.readouterr().out
+    assert any("_aws" in json.loads(line) for line in out.splitlines())
+    assert "hunter2" not in out

@@ -1,0 +1,140 @@
+"""The lines are bounded, for a team and for an owner."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from headway_service.access import Caller
+from headway_service.errors import QueueFull
+from headway_service.lookup import job_named
+from headway_service.records import JobRecord, LineEntry
+from tests.service.world import ADA, BOB, P5, ROOT, World, on, request
+
+CEM, DAN = replace(ADA, arn=f"{ADA.arn}-cem"), replace(ADA, arn=f"{ADA.arn}-dan")
+G5 = "ml.g5.xlarge"
+TEAMS: dict[str, Any] = {"research": {}, "products": {}}
+
+
+@pytest.fixture
+def world() -> World:
+    """Of a team four jobs may wait for a pool, and two of these may be of one owner."""
+    world = World(pools={P5: 4, G5: 4})
+    configure(world)
+    return world
+
+
+def configure(world: World, **more: Any) -> None:
+    pools = {P5: {"size": 4}, G5: {"size": 4}}
+    limits = {"waitingPerTeam": 4, "waitingPerOwner": 2}
+    world.configuration.write(json.dumps({"pools": pools, "limits": limits, **more}))
+
+
+def submit(world: World, name: str, owner: Caller, **changes: Any) -> JobRecord:
+    return world.desk.submit(request(name, **changes), owner)[0].job
+
+
+def of_team(team: str) -> dict[str, Any]:
+    return {"Tags": [{"Key": "team", "Value": team}]}
+
+
+def refused(world: World, name: str, owner: Caller, **changes: Any) -> str:
+    with pytest.raises(QueueFull) as refusal:
+        submit(world, name, owner, **changes)
+    assert world.table.get(JobRecord.key(name)) is None
+    return str(refusal.value)
+
+
+def test_an_owner_has_no_more_jobs_waiting_than_the_limit_and_others_still_may(world: World) -> None:
+    for name in ("a1", "a2"):
+        submit(world, name, ADA)
+    assert refused(world, "a3", ADA) == (
+        f"2 of your jobs wait for {P5}, and 2 may (limits.waitingPerOwner): try again when some have started, stop "
+        "some that are not needed, or have the limit raised"
+    )
+    submit(world, "b1", BOB)
+
+
+def test_a_line_holds_no_more_jobs_than_the_limit_whoever_submits(world: World) -> None:
+    for i, owner in enumerate((ADA, BOB, CEM, DAN)):
+        submit(world, f"j{i}", owner)
+    assert refused(world, "late", BOB).startswith(f"4 jobs wait for {P5}, and 4 may (limits.waitingPerTeam)")
+
+
+def test_each_pool_and_each_team_has_a_line_of_its_own(world: World) -> None:
+    configure(world, teams=TEAMS)
+    for name in ("r1", "r2"):
+        submit(world, name, ADA, **of_team("research"))
+    assert "2 of your jobs of the team research wait" in refused(world, "r3", ADA, **of_team("research"))
+    submit(world, "p1", ADA, **of_team("products"))
+    submit(world, "g1", ADA, ResourceConfig=on(1, G5), **of_team("research"))
+
+
+def test_a_job_on_several_pools_needs_room_in_each_of_their_lines(world: World) -> None:
+    for name in ("g1", "g2"):
+        submit(world, name, ADA, ResourceConfig=on(1, G5))
+    groups = [{"InstanceGroupName": pool, "InstanceType": pool, "InstanceCount": 1} for pool in (P5, G5)]
+    assert G5 in refused(world, "both", ADA, ResourceConfig={"InstanceGroups": groups, "VolumeSizeInGB": 1})
+
+
+@pytest.mark.parametrize("leave", ["start", "stop", "hold"])
+def test_there_is_room_again_when_jobs_have_left_the_line(world: World, leave: str) -> None:
+    for name in ("a1", "a2"):
+        submit(world, name, ADA)
+    refused(world, "a3", ADA)
+    {"start": world.tick, "stop": lambda: world.desk.stop("a1", ROOT), "hold": lambda: world.desk.hold("a1", ADA)}[
+        leave
+    ]()
+    submit(world, "a3", ADA)
+
+
+def test_a_held_job_is_released_only_if_its_line_has_room_and_stays_held_else(world: World) -> None:
+    submit(world, "a1", ADA)
+    world.desk.hold("a1", ADA)
+    for name in ("a2", "a3"):
+        submit(world, name, ADA)
+    with pytest.raises(QueueFull):
+        world.desk.release("a1", ADA)
+    assert job_named(world.table, "a1").held
+    world.desk.stop("a2", ROOT)
+    assert not world.desk.release("a1", ADA).job.held
+
+
+def test_a_submission_that_is_repeated_is_answered_though_it_took_the_last_place(world: World) -> None:
+    submit(world, "a1", ADA)
+    world.desk.submit(request("a2"), ADA, "key")
+    assert world.desk.submit(request("a2"), ADA, "key")[1] is True
+    assert world.desk.submit(request("a2"), ADA)[1] is False
+
+
+def test_a_dry_run_tells_that_there_is_no_room(world: World) -> None:
+    for name in ("a1", "a2"):
+        submit(world, name, ADA)
+    with pytest.raises(QueueFull):
+        world.foresight.dry_run(request("a3"), ADA)
+
+
+def test_a_preempted_job_returns_to_its_place_though_the_line_is_full(world: World) -> None:
+    submit(world, "low", ADA, ResourceConfig=on(4))
+    world.tick()
+    for name in ("a1", "a2"):
+        submit(world, name, ADA, ResourceConfig=on(4))
+    world.desk.submit(request("high", 9, ResourceConfig=on(4)), BOB)
+    world.tick()
+    world.pass_time(180)
+    states = {name: job_named(world.table, name).job_state for name in ("high", "low", "a1", "a2")}
+    assert states == {"high": "running", "low": "preempted", "a1": "pending", "a2": "pending"}
+    assert "3 of your jobs wait" in refused(world, "a3", ADA)
+
+
+def test_entries_of_a_time_before_owners_were_kept_count_for_the_line_alone(world: World) -> None:
+    for i, owner in enumerate((ADA, ADA, BOB)):
+        submit(world, f"old{i}", owner)
+        entry = LineEntry.parse(world.table.query(LineEntry.partition(P5), limit=10)[i])
+        item = {name: value for name, value in entry.put().item.items() if name != "ownedBy"}
+        world.table.write([type(entry.put())(item=item)])
+    submit(world, "new", ADA)
+    assert "4 jobs wait" in refused(world, "late", ADA)

@@ -1,0 +1,73 @@
+"""When the alarms ring: their settings played on figures, minute by minute, by CloudWatch's rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway_sandbox.alarm_evaluation import ALARM, INSUFFICIENT_DATA, OK, AlarmSettings, evaluate, sample
+from tests.template.test_alarms import ALARMS, HEARTBEATS
+
+NOW_S = 1_800_000_000.0
+
+#: Figures of the minutes up to now, and whether the alarm rings then; None is a minute without any.
+STORIES = [
+    # A moment in which a job could start is usual, ten minutes of it are not. What is in order is not published.
+    ("LineStandsAlarm", [3] * 9, False),
+    ("LineStandsAlarm", [3] * 10, True),
+    ("LineStandsAlarm", [3] * 10 + [None] * 3, False),
+    ("LineStandsAlarm", [3, None] * 15, False),
+    # The reconciler may leave a minute out while the line stands.
+    ("LineStandsAlarm", [3] * 6 + [None] + [3] * 6, True),
+    ("StuckAttemptsAlarm", [1] * 4, False),
+    ("StuckAttemptsAlarm", [1] * 5, True),
+    ("StuckAttemptsAlarm", [1] * 5 + [None] * 3, False),
+    ("CapacityDriftAlarm", [2] * 9, False),
+    ("CapacityDriftAlarm", [2] * 10, True),
+    ("CapacityDriftAlarm", [2] * 10 + [None] * 3, False),
+    ("TickFailedAlarm", [1, 1], False),
+    ("TickFailedAlarm", [1, 1, 1], True),
+    ("TickFailedAlarm", [1, 1, 1, None, None, None], False),
+    # One event that was lost is the reconciler's everyday work.
+    ("EventsLostAlarm", [None] * 100 + [2] + [None] * 100, False),
+    ("EventsLostAlarm", [1] * 180, True),
+    ("ApiServerErrorsAlarm", [0, 1, 1, 1, 1], False),
+    ("ApiServerErrorsAlarm", [1, 1, 1, 1, 1], True),
+    ("ReconcileMissingAlarm", [1] * 5 + [None] * 4, False),
+    ("ReconcileMissingAlarm", [1] * 5 + [None] * 8, True),
+    ("PatrolMissingAlarm", [None] * 30 + [1], False),
+    ("WatchMissingAlarm", [1] * 10, False),
+    ("WakeQueueAgeAlarm", [0, 45, 90], False),
+    ("WakeQueueAgeAlarm", [301, 361], True),
+    ("WakeDeadLettersAlarm", [0, 1], True),
+    ("WakeDeadLettersAlarm", [1, 0], False),
+]
+
+
+def settings_of(alarm) -> AlarmSettings:
+    """The settings, what the template refers to left out."""
+    settings = AlarmSettings.of({**alarm, "Dimensions": []})
+    assert settings is not None
+    return settings
+
+
+def state_after(alarm, figures, state: str = OK) -> str:
+    first_s = NOW_S - 60 * len(figures) + 30
+    samples = [sample(first_s + 60 * minute, value) for minute, value in enumerate(figures) if value is not None]
+    return evaluate(settings_of(alarm), samples, now_s=NOW_S, state=state).state
+
+
+@pytest.mark.parametrize(("name", "figures", "rings"), STORIES)
+def test_an_alarm_rings_when_it_should_and_no_sooner(of_type, name, figures, rings):
+    assert state_after(of_type("AWS::CloudWatch::Alarm")[name], figures) == (ALARM if rings else OK)
+
+
+@pytest.mark.parametrize("name", sorted(ALARMS.keys() - HEARTBEATS - {"ApiSlowAlarm"}))
+def test_an_idle_stack_rings_nothing_whether_it_publishes_noughts_or_nothing(of_type, name):
+    alarm = of_type("AWS::CloudWatch::Alarm")[name]
+    for figures in ([], [0] * 240):
+        assert {state_after(alarm, figures, state) for state in (OK, ALARM, INSUFFICIENT_DATA)} == {OK}
+
+
+@pytest.mark.parametrize("name", sorted(HEARTBEATS))
+def test_a_function_that_never_ran_is_missed(of_type, name):
+    assert state_after(of_type("AWS::CloudWatch::Alarm")[name], [], INSUFFICIENT_DATA) == ALARM

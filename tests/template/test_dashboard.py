@@ -1,0 +1,97 @@
+"""The dashboard shows metrics that exist."""
+
+import json
+import re
+
+import pytest
+
+from headway_service import figures
+from headway_service.figures import NAMESPACE, Metric
+
+OWN = {(each.name, each.by) for each in vars(figures).values() if isinstance(each, Metric)}
+SEARCHED = re.compile(
+    r"""SEARCH\('\{Headway,service,(?P<by>\w+)\} MetricName="(?P<name>\w+)" service="AWS::StackName"', """
+    r"""'(Sum|Average|Maximum|p\d\d)', (60|300|3600)\)( / 60)?"""
+)
+#: What AWS publishes, and by which dimensions: the guides of Lambda, SQS, API Gateway and DynamoDB.
+OTHERS = {
+    "AWS/Lambda": ({"Errors", "Throttles", "Invocations"}, ["FunctionName"]),
+    "AWS/SQS": ({"ApproximateAgeOfOldestMessage", "ApproximateNumberOfMessagesVisible"}, ["QueueName"]),
+    "AWS/ApiGateway": ({"Count", "4XXError", "5XXError", "Latency"}, ["ApiName", "Stage"]),
+    "AWS/DynamoDB": ({"ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits"}, ["TableName"]),
+}
+
+
+@pytest.fixture(scope="session")
+def text(of_type):
+    """The body, what it refers to by its name in the template."""
+    return re.sub(
+        r"\$\{([\w:.]+)\}", r"\1", of_type("AWS::CloudWatch::Dashboard")["Dashboard"]["DashboardBody"]["Fn::Sub"]
+    )
+
+
+@pytest.fixture(scope="session")
+def widgets(text):
+    return json.loads(text)["widgets"]
+
+
+def lines(widgets):
+    return [line for widget in widgets if widget["type"] == "metric" for line in widget["properties"]["metrics"]]
+
+
+def test_every_metric_that_it_names_exists(widgets):
+    named = [line for line in lines(widgets) if isinstance(line[0], str)]
+    assert named
+    for namespace, name, *rest in named:
+        dimensions = [each for each in rest if isinstance(each, str)][::2]
+        if namespace == NAMESPACE:
+            assert (name, "") in OWN
+            assert dimensions == ["service"]
+        else:
+            names, expected = OTHERS[namespace]
+            assert name in names
+            assert dimensions == expected
+
+
+def test_every_metric_that_it_searches_for_is_published_by_that_dimension(widgets):
+    expressions = [line[0]["expression"] for line in lines(widgets) if isinstance(line[0], dict)]
+    searches = [each for each in expressions if "SEARCH" in each]
+    assert searches
+    for each in searches:
+        found = SEARCHED.fullmatch(each)
+        assert found is not None, each
+        assert (found["name"], found["by"]) in OWN
+    assert [each for each in expressions if "SEARCH" not in each] == ["lost / 3600"]
+
+
+def test_every_metric_of_our_own_is_shown(widgets):
+    shown = {(line[1], "") for line in lines(widgets) if line[0] == NAMESPACE}
+    searched = [
+        SEARCHED.fullmatch(line[0].get("expression", "")) for line in lines(widgets) if isinstance(line[0], dict)
+    ]
+    assert shown | {(each["name"], each["by"]) for each in searched if each} == OWN
+
+
+def test_it_shows_the_state_of_every_alarm(widgets, of_type):
+    (alarms,) = [widget["properties"]["alarms"] for widget in widgets if widget["type"] == "alarm"]
+    assert sorted(alarms) == sorted(f"{name}.Arn" for name in of_type("AWS::CloudWatch::Alarm"))
+
+
+def test_all_that_it_refers_to_is_in_the_template(of_type, resources, template):
+    body = of_type("AWS::CloudWatch::Dashboard")["Dashboard"]["DashboardBody"]["Fn::Sub"]
+    referred = {name.partition(".")[0] for name in re.findall(r"\$\{([\w:.]+)\}", body)}
+    assert referred - {"AWS::StackName", "AWS::Region"} <= set(resources) | set(template["Parameters"])
+
+
+def test_each_row_asks_a_question_and_no_two_widgets_lie_on_each_other(widgets):
+    questions = [widget["properties"]["markdown"] for widget in widgets if widget["type"] == "text"]
+    assert questions
+    assert all(re.fullmatch(r"## .+\?", each) for each in questions)
+    taken = [
+        (x, y)
+        for each in widgets
+        for x in range(each["x"], each["x"] + each["width"])
+        for y in range(each["y"], each["y"] + each["height"])
+    ]
+    assert len(taken) == len(set(taken))
+    assert max(x for x, _ in taken) < 24

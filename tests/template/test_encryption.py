@@ -1,0 +1,77 @@
+"""With which key what is kept is encrypted. The sandbox encrypts nothing."""
+
+import json
+
+import pytest
+
+from tests.template.conditions import resolved
+
+KEY = {"Ref": "KmsKeyArn"}
+ROLES = [f"{name}FunctionRole" for name in ("Api", "Schedule", "Observe", "Reconcile", "Patrol", "Tell", "Watch")]
+
+
+def test_the_key_is_used_if_one_is_given(template):
+    assert template["Conditions"]["HasKey"] == {"Fn::Not": [{"Fn::Equals": [KEY, ""]}]}
+    assert template["Conditions"]["HasNoKey"] == {"Fn::Not": [{"Condition": "HasKey"}]}
+    assert template["Parameters"]["KmsKeyArn"]["Default"] == ""
+
+
+@pytest.mark.parametrize(("holds", "key"), [([], {}), (["HasKey"], {"KMSMasterKeyId": KEY})])
+def test_the_table_is_encrypted(of_type, holds, key):
+    (table,) = of_type("AWS::DynamoDB::Table").values()
+    assert resolved(table["SSESpecification"], *holds) == {"SSEEnabled": True, "SSEType": "KMS", **key}
+
+
+@pytest.mark.parametrize(("holds", "key"), [([], (True, None)), (["HasKey"], (None, KEY))])
+def test_every_queue_is_encrypted(of_type, holds, key):
+    for queue in resolved(of_type("AWS::SQS::Queue"), *holds).values():
+        assert (queue.get("SqsManagedSseEnabled"), queue.get("KmsMasterKeyId")) == key
+
+
+@pytest.mark.parametrize(("holds", "key"), [([], {"Ref": "TopicKey"}), (["HasKey"], KEY)])
+def test_every_topic_is_encrypted_with_a_key_that_alarms_may_use(of_type, holds, key):
+    assert [resolved(t["KmsMasterKeyId"], *holds) for t in of_type("AWS::SNS::Topic").values()] == [key] * 2
+
+
+def test_the_topics_key_is_made_only_if_there_is_no_other(resources):
+    assert resources["TopicKey"]["Condition"] == "HasNoKey"
+
+
+@pytest.mark.parametrize("kind", ["AWS::Logs::LogGroup", "AWS::Lambda::Function"])
+def test_every_log_group_and_environment_is_encrypted_with_the_key_if_one_is_given(of_type, kind):
+    name = "KmsKeyId" if kind == "AWS::Logs::LogGroup" else "KmsKeyArn"
+    for properties in of_type(kind).values():
+        assert name not in resolved(properties)
+        assert resolved(properties, "HasKey")[name] == KEY
+
+
+@pytest.mark.parametrize("name", ROLES)
+def test_a_function_may_use_the_key_only_if_there_is_one_and_only_through_services_that_keep_something(of_type, name):
+    def uses(*holds):
+        (policy,) = of_type("AWS::IAM::Role")[name]["Policies"]
+        statements = resolved(policy["PolicyDocument"]["Statement"], *holds)
+        return [s for s in statements if s.get("Sid") == "UseTheKey"]
+
+    assert uses() == []
+    (statement,) = uses("HasKey")
+    assert statement["Action"] == ["kms:Decrypt", "kms:GenerateDataKey"]
+    assert statement["Resource"] == KEY
+    (services,) = statement["Condition"]["StringEquals"].values()
+    assert [s["Fn::Sub"].split(".")[0] for s in services] == ["dynamodb", "lambda", "sqs"]
+
+
+def test_no_part_of_the_template_needs_the_topics_key_once_there_is_another(resources, template):
+    others = {name: resource for name, resource in resources.items() if name != "TopicKey"}
+    assert "TopicKey" not in json.dumps(resolved([others, template["Outputs"]], "HasKey"))
+    assert "TopicKey" in json.dumps(resolved(others))
+
+
+def test_what_keeps_something_is_reached_over_tls_only(of_type):
+    (table,) = of_type("AWS::DynamoDB::Table").values()
+    queues, topics = of_type("AWS::SQS::QueuePolicy").values(), of_type("AWS::SNS::TopicPolicy").values()
+    assert sorted(q["Ref"] for p in queues for q in p["Queues"]) == sorted(of_type("AWS::SQS::Queue"))
+    assert sorted(t["Ref"] for p in topics for t in p["Topics"]) == sorted(of_type("AWS::SNS::Topic"))
+    for policy in (table["ResourcePolicy"], *queues, *topics):
+        (deny,) = [s for s in policy["PolicyDocument"]["Statement"] if s["Effect"] == "Deny"]
+        assert (deny["Principal"], deny["Condition"]) == ("*", {"Bool": {"aws:SecureTransport": "false"}})
+        assert deny["Action"] in {"dynamodb:*", "sqs:*", "sns:Publish"}

@@ -1,0 +1,107 @@
+"""Which calls the managed policies let people make: exactly these. A new route needs a line here and a statement."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Any
+
+import pytest
+
+USER = {"UserPolicy", "LeadPolicy", "AdminPolicy"}
+LEAD = {"LeadPolicy", "AdminPolicy"}
+ADMIN = {"AdminPolicy"}
+WHO = {
+    ("post", "/jobs"): USER,
+    ("post", "/add-job"): USER,
+    ("post", "/job-batches"): USER,
+    ("get", "/jobs"): USER,
+    ("get", "/jobs/{name}"): USER,
+    ("get", "/jobs/{name}/explanation"): USER,
+    ("get", "/forecast"): USER,
+    ("post", "/what-if"): USER,
+    ("get", "/capacity"): USER,
+    ("get", "/rogue-jobs"): USER,
+    ("get", "/config"): USER,
+    ("get", "/version"): USER,
+    ("get", "/openapi.json"): USER,
+    ("delete", "/jobs/{name}"): USER,
+    ("post", "/jobs/{name}/hold"): USER,
+    ("post", "/jobs/{name}/release"): USER,
+    ("patch", "/jobs/{name}"): LEAD,
+    ("put", "/config"): ADMIN,
+    ("get", "/dead-letters"): ADMIN,
+    ("post", "/dead-letters/redrive"): ADMIN,
+    ("post", "/pools/{pool}/pause"): ADMIN,
+    ("post", "/pools/{pool}/drain"): ADMIN,
+    ("post", "/pools/{pool}/resume"): ADMIN,
+    ("patch", "/pools/{pool}"): ADMIN,
+    ("post", "/pause"): ADMIN,
+    ("post", "/resume"): ADMIN,
+}
+API = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${Api}/${StageName}/"
+
+
+@pytest.fixture
+def policies(of_type) -> dict[str, list[dict[str, Any]]]:
+    return {
+        name: properties["PolicyDocument"]["Statement"]
+        for name, properties in of_type("AWS::IAM::ManagedPolicy").items()
+    }
+
+
+def calls(statement: dict[str, Any]) -> list[str]:
+    """The resources of a statement: patterns of methods and paths."""
+    listed = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
+    return [each["Fn::Sub"].removeprefix(API) for each in listed]
+
+
+def granting(policies: dict[str, list[dict[str, Any]]], method: str, path: str) -> dict[str, list[str]]:
+    """The statements that let somebody call a route, by policy."""
+    wanted = f"{method.upper()}{path.replace('{name}', 'a-job').replace('{pool}', 'ml.g5.xlarge')}"
+    found = {
+        name: [each["Sid"] for each in statements if any(fnmatchcase(wanted, call) for call in calls(each))]
+        for name, statements in policies.items()
+    }
+    return {name: sids for name, sids in found.items() if sids}
+
+
+def test_each_route_of_the_api_has_a_line_here(of_type):
+    (api,) = of_type("AWS::ApiGateway::RestApi").values()
+    assert {(method, path) for path, methods in api["Body"]["paths"].items() for method in methods} == WHO.keys()
+
+
+@pytest.mark.parametrize(("method", "path"), sorted(WHO))
+def test_a_route_is_in_exactly_these_policies_and_in_one_statement_of_each(policies, method, path):
+    found = granting(policies, method, path)
+    assert found.keys() == WHO[method, path]
+    assert all(len(sids) == 1 for sids in found.values())
+
+
+def test_a_call_that_nobody_has_thought_of_is_in_no_policy(policies):
+    for method, path in (
+        ("put", "/jobs"),
+        ("post", "/jobs/a"),
+        ("delete", "/config"),
+        ("get", "/pools/a"),
+        ("get", "/"),
+    ):
+        assert granting(policies, method, path) == {}
+
+
+def test_the_policies_allow_calls_of_this_stage_of_this_api_and_nothing_else(policies):
+    for statements in policies.values():
+        for statement in statements:
+            assert (statement["Effect"], statement["Action"]) == ("Allow", "execute-api:Invoke")
+            listed = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
+            assert all(each["Fn::Sub"].startswith(API) for each in listed)
+
+
+def test_the_policies_have_no_names_and_are_attached_to_nobody(of_type):
+    # A name would need CAPABILITY_NAMED_IAM, and be in the way of a second stack.
+    for properties in of_type("AWS::IAM::ManagedPolicy").values():
+        assert properties.keys() == {"Description", "PolicyDocument"}
+
+
+def test_the_outputs_name_the_policies(template, of_type):
+    arns = {name: output["Value"] for name, output in template["Outputs"].items() if name.endswith("PolicyArn")}
+    assert arns == {f"{name}Arn": {"Ref": name} for name in of_type("AWS::IAM::ManagedPolicy")}
