@@ -258,6 +258,17 @@ def test_a_topic_invokes_a_function_that_lets_it_and_tries_again(sb):
     assert message["Trigger"]["Dimensions"] == [{"name": "Host", "value": "nobody/algo-1"}]
     assert events == [events[0]] * 3  # and none of the function that does not let it
 
+    def measured(metric: str, function: str) -> float:
+        points = sb.client("cloudwatch").get_metric_statistics(
+            Namespace="AWS/Lambda", MetricName=metric, Dimensions=[{"Name": "FunctionName", "Value": function}],
+            StartTime=time.time() - 600, EndTime=time.time() + 60, Period=3600, Statistics=["Sum"],
+        )["Datapoints"]  # fmt: skip
+        return sum(float(point["Sum"]) for point in points)
+
+    # Whoever invokes a function, it is measured.
+    until(lambda: measured("Invocations", "told") == 3)
+    assert (measured("Errors", "told"), measured("Invocations", "closed")) == (3, 0)
+
 
 # ------------------------------------------------------------------------------------------------------- what fires
 

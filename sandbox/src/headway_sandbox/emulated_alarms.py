@@ -45,6 +45,7 @@ def prepare() -> None:
     cloudwatch._evaluate_all_alarms = lambda: None
     # It goes over all that was ever measured, at each call; `forget` does so now and then.
     cloudwatch._evict_old_metrics = lambda: None
+    _count_every_invocation()
     _refuse_bad_requests()
     _authorise_by_name()
     _tell_as_cloudwatch()
@@ -75,6 +76,34 @@ def record(
         # The points of a metric share their dimensions: there are many.
         shared = points[0]["Dimensions"] if points else dict(dimensions)
         points.append({"Timestamp": time_s, "Value": value, "Unit": unit, "Dimensions": shared})
+
+
+def _count_every_invocation() -> None:
+    """Measure functions whoever invokes them; ministack measures those that Invoke is called for, and no rule's.
+
+    One that is throttled is no invocation. Source: Lambda developer guide, "Types of metrics for Lambda functions".
+    """
+    cloudwatch, functions = module("services.cloudwatch"), module("services.lambda_svc")
+    dispatch = functions._execute_function_dispatch
+
+    def record_one(name: str, metric: str, value: float, unit: str = "Count") -> None:
+        cloudwatch.record_metric("AWS/Lambda", metric, value, unit, {"FunctionName": name})
+
+    def measure(function: Any, config: Mapping[str, Any], event: Any, request_id: str, started_s: float) -> Any:
+        result = dispatch(function, config, event, request_id, started_s)
+        name = config["FunctionName"]
+        record_one(name, "Invocations", 1)
+        record_one(name, "Errors", 1 if result.get("error") else 0)
+        record_one(name, "Duration", (time.time() - started_s) * 1000, "Milliseconds")
+        return result
+
+    def throttled(name: str, duration_ms: float, *, throttle: bool, **_: Any) -> None:
+        # Told again, with a duration, where Invoke was called.
+        if throttle and not duration_ms:
+            record_one(name, "Throttles", 1)
+
+    functions._execute_function_dispatch = measure
+    functions._emit_lambda_metrics = throttled
 
 
 def drop(namespace: str) -> None:
