@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +12,7 @@ from botocore.exceptions import ClientError
 
 from headway_sandbox.sandbox import Sandbox
 from tests.sandbox.fleets import on, request
+from tests.sandbox.functions import make_function
 
 pytestmark = pytest.mark.e2e
 
@@ -218,22 +217,11 @@ def test_a_topic_of_a_stack_is_encrypted_too(sb):
 
 def test_a_topic_invokes_a_function_that_lets_it_and_tries_again(sb):
     url, _arn = make_queue(sb, "handed-on")
-    trust = allow({"Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"})
-    role = sb.client("iam").create_role(RoleName="told", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
-    may = allow({"Action": "sqs:SendMessage", "Resource": "*"})
-    sb.client("iam").put_role_policy(RoleName="told", PolicyName="p", PolicyDocument=may)
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as package:
-        package.writestr("app.py", TOLD)
     topic = sb.client("sns").create_topic(Name="functions")["TopicArn"]
-    functions = sb.client("lambda")
     for name in ("closed", "told"):
-        arn = functions.create_function(
-            FunctionName=name, Runtime="python3.13", Handler="app.handler", Role=role, Timeout=20,
-            Code={"ZipFile": content.getvalue()}, Environment={"Variables": {"TOLD": url}},
-        )["FunctionArn"]  # fmt: skip
+        arn = make_function(sb, name, TOLD, actions=["sqs:SendMessage"], TOLD=url)
         sb.client("sns").subscribe(TopicArn=topic, Protocol="lambda", Endpoint=arn)
-    functions.add_permission(
+    sb.client("lambda").add_permission(
         FunctionName="told", StatementId="s", Action="lambda:InvokeFunction", Principal="sns.amazonaws.com",
         SourceArn=topic,
     )  # fmt: skip

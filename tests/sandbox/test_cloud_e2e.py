@@ -9,8 +9,8 @@ import os
 import signal
 import time
 import urllib.request
-import zipfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from headway_sandbox import manager
 from headway_sandbox.errors import SandboxError
 from headway_sandbox.sandbox import Sandbox
 from tests.sandbox.fleets import request
+from tests.sandbox.functions import make_function
 
 pytestmark = pytest.mark.e2e
 
@@ -217,21 +218,11 @@ def test_a_wrong_secret_and_an_unknown_key_are_refused(sb, key, code):
 def seen(sb) -> str:
     """A queue that a function fills with what events it gets; the queue's URL."""
     queue: str = sb.client("sqs").create_queue(QueueName="seen")["QueueUrl"]
-    trust = json.dumps(allow({"Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}))
-    role = sb.client("iam").create_role(RoleName="observer", AssumeRolePolicyDocument=trust)["Role"]["Arn"]
-    may = json.dumps(allow({"Action": ["sqs:SendMessage", "sagemaker:StopTrainingJob"], "Resource": "*"}))
-    sb.client("iam").put_role_policy(RoleName="observer", PolicyName="p", PolicyDocument=may)
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as package:
-        package.writestr("app.py", OBSERVER)
-    function = sb.client("lambda").create_function(
-        FunctionName="observer", Runtime="python3.13", Handler="app.handler", Role=role, Timeout=20,
-        Code={"ZipFile": content.getvalue()}, Environment={"Variables": {"SEEN": queue}},
-    )  # fmt: skip
+    arn = make_function(sb, "observer", OBSERVER, actions=["sqs:SendMessage", "sagemaker:StopTrainingJob"], SEEN=queue)
     pattern = json.dumps({"source": ["aws.sagemaker"], "detail-type": ["SageMaker Training Job State Change"]})
     events = sb.client("events")
     events.put_rule(Name="changes", EventPattern=pattern)
-    events.put_targets(Rule="changes", Targets=[{"Id": "f", "Arn": function["FunctionArn"]}])
+    events.put_targets(Rule="changes", Targets=[{"Id": "f", "Arn": arn}])
     return queue
 
 
@@ -258,6 +249,36 @@ def test_an_event_is_handled_again_after_its_function_was_killed(sb, seen):
     assert {entry["function"] for entry in killed} == {"observer"}
     found: list[str] = []
     until(lambda: set(received(sb, seen, "killed", found)) >= {"Starting", "Completed"})
+
+
+# Starts once only, and is at its first invocation until it is let go.
+ONCE = """
+import os, time
+os.mkdir(os.environ["MARK"])
+
+def handler(event, context):
+    while os.path.exists(os.environ["MARK"]):
+        time.sleep(0.1)
+    return "done"
+"""
+
+
+def test_an_environment_that_cannot_start_fails_its_own_invocation_only(sb, tmp_path):
+    mark = tmp_path / "mark"
+    make_function(sb, "once", ONCE, actions=[], MARK=str(mark))
+
+    def invoke() -> dict[str, Any]:
+        answer = sb.client("lambda").invoke(FunctionName="once")
+        return {"body": json.loads(answer["Payload"].read()), "error": answer.get("FunctionError")}
+
+    with ThreadPoolExecutor(1) as executor:
+        first = executor.submit(invoke)
+        until(mark.is_dir)
+        second = invoke()
+        mark.rmdir()
+        assert first.result() == {"body": "done", "error": None}
+    assert second["error"] is not None
+    assert "File exists" in second["body"]["errorMessage"]
 
 
 def test_aws_events_from_outside_are_refused_as_on_aws(sb):
