@@ -2,7 +2,6 @@
 
 ministack makes change sets, rolls back and retains as CloudFormation does. Put right here is what a release depends on:
 
-- A function that is updated ends what it is at with its old code, while new invocations get the new code.
 - The functions of a stack are updated one after the other, and meanwhile the rest of the account goes on.
 - A table whose name is taken is not made anew over the one that is there.
 - An update that the stack's policy denies fails and is rolled back. Not covered: policies that deny Update:Delete.
@@ -15,8 +14,6 @@ Written against the ministack that `emulator` asks for.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Any
 
 from headway_sandbox import stack_policy
@@ -26,78 +23,13 @@ UPDATE_S = 0.5
 """How long the update of a function takes. On AWS it is seconds."""
 
 _FUNCTION = "AWS::Lambda::Function"
-_RETIRED = ":retired"
-_updating: ContextVar[bool] = ContextVar("updating", default=False)
 
 
 def prepare() -> None:
     """Fill ministack's gaps that matter here. Called once, after `emulator.prepare`."""
-    _end_with_the_old_code()
-    _note_the_code()
     _go_on_meanwhile()
     _refuse_taken_tables()
     _obey_stack_policies()
-
-
-def _end_with_the_old_code() -> None:
-    """Let busy processes end their invocation when their function is updated, where ministack kills them.
-
-    Source: Lambda developer guide, "Understanding the Lambda execution environment lifecycle": an update makes new
-    environments, and those that are there are ended once they are idle.
-    """
-    functions, runtime = module("services.lambda_svc"), module("core.lambda_runtime")
-    invalidate, release = functions.invalidate_worker, functions.release_worker
-
-    def updating(operation: Callable[..., Any]) -> Callable[..., Any]:
-        def marked(*arguments: Any, **named: Any) -> Any:
-            token = _updating.set(True)
-            try:
-                return operation(*arguments, **named)
-            finally:
-                _updating.reset(token)
-
-        return marked
-
-    def retire(name: str, **scope: Any) -> None:
-        if not _updating.get():
-            invalidate(name, **scope)
-            return
-        with runtime._lock:
-            keys = [key for key in runtime._workers if key.split(":")[2:] == [name, "$LATEST"]]
-            replaced = {key: runtime._workers.pop(key) for key in keys}
-            for key, workers in replaced.items():
-                # Under a name that no invocation asks for, but that is known when all processes are ended.
-                busy = [worker for worker in workers if worker.in_use]
-                runtime._workers.setdefault(key + _RETIRED, []).extend(busy)
-        idle = [worker for workers in replaced.values() for worker in workers if not worker.in_use]
-        runtime.kill_workers(idle)
-
-    def end_if_retired(worker: Any) -> None:
-        release(worker)
-        with runtime._lock:
-            pools = [pool for key, pool in runtime._workers.items() if key.endswith(_RETIRED) and worker in pool]
-            for pool in pools:
-                pool.remove(worker)
-        if pools:
-            runtime.kill_workers([worker])
-
-    functions._update_code = updating(functions._update_code)
-    functions._update_config = updating(functions._update_config)
-    functions.invalidate_worker = retire
-    functions.release_worker = end_if_retired
-
-
-def _note_the_code() -> None:
-    """Note with each process which code it runs: its function's may be another one soon."""
-    runtime = module("core.lambda_runtime")
-    spawn = runtime.Worker._spawn
-
-    def note(worker: Any) -> Any:
-        layers = [layer if isinstance(layer, str) else layer["Arn"] for layer in worker.config.get("Layers") or []]
-        worker.headway_code = " ".join([worker.config.get("CodeSha256", ""), *layers])
-        return spawn(worker)
-
-    runtime.Worker._spawn = note
 
 
 def _go_on_meanwhile() -> None:

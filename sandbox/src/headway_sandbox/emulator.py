@@ -105,7 +105,6 @@ def prepare() -> AsgiApp:
     _import_any_methods()
     _import_resource_policies()
     _retry_events()
-    _fail_alone()
     _retry_stream_records()
     _keep_stream_records()
     _publish_batches()
@@ -170,25 +169,6 @@ def _retry_events() -> None:
             functions.invoke_async_with_retry(record, json.loads(payload))
 
     eventbridge._dispatch_to_lambda = dispatch
-
-
-def _fail_alone() -> None:
-    """An environment that cannot start fails its own invocation; ministack then ends all others of its function.
-
-    Source: Lambda developer guide, "Understanding the Lambda execution environment lifecycle", "Failures during the
-    Init phase".
-    """
-    runtime = module("core.lambda_runtime")
-    original = runtime.Worker.invoke
-
-    def invoke(worker: Any, *arguments: Any, **named: Any) -> Any:
-        try:
-            return original(worker, *arguments, **named)
-        except Exception as error:  # noqa: BLE001  whatever it is, it is this invocation's
-            runtime.kill_workers([worker])
-            return {"status": "error", "error": str(error)}
-
-    runtime.Worker.invoke = invoke
 
 
 def _retry_stream_records() -> None:

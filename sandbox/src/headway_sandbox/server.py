@@ -27,6 +27,7 @@ from typing import Any
 from headway_sandbox import (
     container_output,
     emulated_alarms,
+    emulated_environments,
     emulated_logs,
     emulated_policies,
     emulated_updates,
@@ -127,6 +128,7 @@ async def _serve(*, port: int, state: Path, settings: FleetSettings, seed: int, 
     behind = emulator.prepare()
     emulated_alarms.prepare()
     emulated_logs.prepare()
+    emulated_environments.prepare()
     emulated_updates.prepare()
     emulated_policies.prepare(record.calls.note)
     saved = state / "fleet.json"

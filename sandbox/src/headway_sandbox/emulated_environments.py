@@ -1,0 +1,163 @@
+"""With its siblings `emulated_…` and `emulator` the one place that touches ministack: where functions run.
+
+An execution environment is a process that runs one invocation of a function at a time. Put right here is how it starts
+and ends:
+
+- So many start at once as the machine can start. ministack starts one for each invocation that finds none idle, so on
+  a small machine a burst of events, or an update, starts dozens, of which none is ready in time.
+- One that cannot start fails its own invocation only.
+- A function that is updated ends what it is at with its old code, while new invocations get the new code.
+
+Written against the ministack that `emulator` asks for.
+"""
+
+# ruff: noqa: SLF001  private names are what this module is for
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from headway_sandbox.emulator import module
+
+_RETIRED = ":retired"
+_PAUSE_S = 0.05
+#: How often each function has been updated.
+_updates: Counter[str] = Counter()
+_updating: ContextVar[bool] = ContextVar("updating", default=False)
+
+
+def prepare() -> None:
+    """Fill ministack's gaps that matter here. Called once, after `emulator.prepare`."""
+    _start_few_at_once(os.cpu_count() or 1)
+    _note_the_code()
+    _fail_alone()
+    _end_with_the_old_code()
+
+
+def _start_few_at_once(most: int) -> None:
+    """Have an invocation wait while so many environments start, and take one that becomes idle meanwhile.
+
+    On Lambda too an invocation goes to the first environment that is ready for it, be it new or used.
+    """
+    functions, runtime = module("services.lambda_svc"), module("core.lambda_runtime")
+    lease, spawn, give_back = functions.acquire_worker, runtime.Worker._spawn, functions.release_worker
+    starting: set[Any] = set()
+    changed = threading.Condition()
+
+    def acquire(name: str, config: Mapping[str, Any], *rest: Any, qualifier: str = "$LATEST", **named: Any) -> Any:
+        key, updates = runtime._worker_key(name, config, qualifier), _updates[name]
+        with changed:
+            while len(starting) >= most and not any(not worker.in_use for worker in runtime._workers.get(key, ())):
+                changed.wait(_PAUSE_S)
+            worker, how = lease(name, config, *rest, qualifier=qualifier, **named)
+            if how == "spawn":
+                starting.add(worker)
+                if _updates[name] != updates:
+                    # It was asked for before the update, so it runs the old code, and for one invocation only.
+                    with runtime._lock:
+                        runtime._workers[key].remove(worker)
+                        runtime._workers.setdefault(key + _RETIRED, []).append(worker)
+            return worker, how
+
+    def started(worker: Any) -> None:
+        with changed:
+            starting.discard(worker)
+            changed.notify_all()
+
+    def start(worker: Any) -> None:
+        try:
+            spawn(worker)
+        finally:
+            started(worker)
+
+    def release(worker: Any) -> None:
+        give_back(worker)
+        started(worker)
+
+    functions.acquire_worker, runtime.Worker._spawn, functions.release_worker = acquire, start, release
+
+
+def _note_the_code() -> None:
+    """Note with each process which code it runs: its function's may be another one soon."""
+    runtime = module("core.lambda_runtime")
+    spawn = runtime.Worker._spawn
+
+    def note(worker: Any) -> Any:
+        layers = [layer if isinstance(layer, str) else layer["Arn"] for layer in worker.config.get("Layers") or []]
+        worker.headway_code = " ".join([worker.config.get("CodeSha256", ""), *layers])
+        return spawn(worker)
+
+    runtime.Worker._spawn = note
+
+
+def _fail_alone() -> None:
+    """An environment that cannot start fails its own invocation; ministack then ends all others of its function.
+
+    Source: Lambda developer guide, "Understanding the Lambda execution environment lifecycle", "Failures during the
+    Init phase".
+    """
+    runtime = module("core.lambda_runtime")
+    original = runtime.Worker.invoke
+
+    def invoke(worker: Any, *arguments: Any, **named: Any) -> Any:
+        try:
+            return original(worker, *arguments, **named)
+        except Exception as error:  # noqa: BLE001  whatever it is, it is this invocation's
+            runtime.kill_workers([worker])
+            return {"status": "error", "error": str(error)}
+
+    runtime.Worker.invoke = invoke
+
+
+def _end_with_the_old_code() -> None:
+    """Let busy processes end their invocation when their function is updated, where ministack kills them.
+
+    Source: Lambda developer guide, "Understanding the Lambda execution environment lifecycle": an update makes new
+    environments, and those that are there are ended once they are idle.
+    """
+    functions, runtime = module("services.lambda_svc"), module("core.lambda_runtime")
+    invalidate, release = functions.invalidate_worker, functions.release_worker
+
+    def updating(operation: Callable[..., Any]) -> Callable[..., Any]:
+        def marked(*arguments: Any, **named: Any) -> Any:
+            token = _updating.set(True)
+            try:
+                return operation(*arguments, **named)
+            finally:
+                _updating.reset(token)
+
+        return marked
+
+    def retire(name: str, **scope: Any) -> None:
+        if not _updating.get():
+            invalidate(name, **scope)
+            return
+        with runtime._lock:
+            _updates[name] += 1
+            keys = [key for key in runtime._workers if key.split(":")[2:] == [name, "$LATEST"]]
+            replaced = {key: runtime._workers.pop(key) for key in keys}
+            for key, workers in replaced.items():
+                # Under a name that no invocation asks for, but that is known when all processes are ended.
+                busy = [worker for worker in workers if worker.in_use]
+                runtime._workers.setdefault(key + _RETIRED, []).extend(busy)
+        idle = [worker for workers in replaced.values() for worker in workers if not worker.in_use]
+        runtime.kill_workers(idle)
+
+    def end_if_retired(worker: Any) -> None:
+        release(worker)
+        with runtime._lock:
+            pools = [pool for key, pool in runtime._workers.items() if key.endswith(_RETIRED) and worker in pool]
+            for pool in pools:
+                pool.remove(worker)
+        if pools:
+            runtime.kill_workers([worker])
+
+    functions._update_code = updating(functions._update_code)
+    functions._update_config = updating(functions._update_config)
+    functions.invalidate_worker = retire
+    functions.release_worker = end_if_retired
