@@ -1,6 +1,9 @@
 """What holds for all tests, in every environment that they run in."""
 
 import signal
+from contextlib import suppress
+from functools import cache, partial
+from typing import Any
 
 from hypothesis import settings
 
@@ -13,3 +16,12 @@ settings.load_profile("headway")
 # that press it would wait in vain.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Each session of botocore reads its service models anew, and there is one in nearly every test: it took longer than all
+# else. The environment of the core has no botocore.
+with suppress(ImportError):
+    from botocore import loaders
+
+    _loader: Any = loaders.JSONFileLoader
+    _read = cache(partial(_loader._load_file, _loader()))
+    _loader._load_file = lambda _self, path, opener: _read(path, opener)

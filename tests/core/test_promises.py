@@ -308,9 +308,9 @@ def only_who_may_be_preempted_is(snapshot: Snapshot) -> None:
             mine = [a for a in snapshot.allocations if a.team == job.team and not a.stopping]
             gone = {other.attempt for other in stopped}
             holds = total(a.demand for a in mine if a.attempt not in gone)
-            assert all(
-                holds.get(pool, 0) + count <= entitled.get(pool, 0) for pool, count in job.demand.items()
-            ), f"{job.name} reclaims more than is guaranteed"
+            assert all(holds.get(pool, 0) + count <= entitled.get(pool, 0) for pool, count in job.demand.items()), (
+                f"{job.name} reclaims more than is guaranteed"
+            )
             assert any(entitled.get(pool, 0) for pool in victim.demand)
         if any(waiting[other.for_job].team == victim.team for other in stopped):
             continue

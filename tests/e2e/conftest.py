@@ -50,6 +50,7 @@ def queue(sb: Sandbox, cli: CommandLine) -> Iterator[QueueView]:
     sb.release_messages("wake")
     if view.api.get_config().settings["pools"] != DOCUMENT["pools"]:
         view.api.put_config(DOCUMENT)
+    view.resume()
     view.empty()
 
 

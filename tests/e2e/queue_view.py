@@ -60,6 +60,13 @@ class QueueView:
         found = [job for job in self.sandbox.jobs() if job["TrainingJobName"] == live]
         return live if live and found and found[0]["TrainingJobStatus"] == "InProgress" else ""
 
+    def resume(self) -> None:
+        """Have nothing paused, neither everything nor single pools."""
+        self.api.resume()
+        for pool in self.api.capacity().pools:
+            if pool.pause is not None:
+                self.api.resume(pool.pool)
+
     def empty(self) -> None:
         """Have all jobs end, whosever they are, and wait until they have."""
         stopped: set[str] = set()

@@ -23,7 +23,7 @@ from headway_sandbox.soak.situations import SITUATIONS
 from headway_sandbox.soak.trials import crash, duel
 from headway_service.log import logger
 
-SEEDS = 80
+SEEDS = 30
 PROCESSES = 2
 
 NOTICED = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, cast
 
 import boto3
@@ -25,13 +26,7 @@ def stub_client(service: str, call: Callable[[str, Mapping[str, Any]], Mapping[s
         service: as boto3 names it.
         call: takes the operation and the request, and gives the answer; may raise :class:`AwsError`.
     """
-    # The name of a service is a literal type in boto3's stubs, one per service.
-    session: Any = boto3.Session(
-        aws_access_key_id="test",
-        aws_secret_access_key="test",  # noqa: S106 - no real credentials: nothing leaves this process
-        region_name="eu-west-1",
-    )
-    client = session.client(service, config=Config(retries={"total_max_attempts": 1}))
+    client = _session().client(service, config=Config(retries={"total_max_attempts": 1}))
     serializer, parser = create_serializer("json"), create_parser("json")
 
     def remember(params: Mapping[str, Any], context: dict[str, Any], **_: Any) -> None:
@@ -52,3 +47,16 @@ def stub_client(service: str, call: Callable[[str, Mapping[str, Any]], Mapping[s
     # botocore types handlers as returning nothing, yet takes what a before-call handler returns as the answer.
     client.meta.events.register(f"before-call.{name}", cast("Callable[..., None]", answer))
     return client
+
+
+@cache
+def _session() -> Any:
+    """One for all: a session reads the service models that its clients share, and that takes longest.
+
+    Untyped, as the name of a service is a literal type in boto3's stubs, one per service.
+    """
+    return boto3.Session(
+        aws_access_key_id="test",
+        aws_secret_access_key="test",  # noqa: S106 - no real credentials: nothing leaves this process
+        region_name="eu-west-1",
+    )

@@ -33,8 +33,9 @@ def _sdk_settings(endpoint_set: str, aws: AwsStub, monkeypatch: pytest.MonkeyPat
     # A bucket has to be named: making up the account's own would ask STS for the account.
     modules = f"{{TelemetryOptOut: true, Session: {{DefaultS3Bucket: {BUCKET}}}}}"
     defaults.write_text(f"SchemaVersion: '1.0'\nSageMaker: {{PythonSDK: {{Modules: {modules}}}}}\n")
-    # The SDK checks this file again, at a third of a second, for each of some twenty settings of an estimator.
-    monkeypatch.setattr("sagemaker.utils.validate_sagemaker_config", lambda _: None)
+    # The SDK checks this file, at half a second, for each session, and again for some twenty settings of an estimator.
+    for module in ("sagemaker.utils", "sagemaker.config.config"):
+        monkeypatch.setattr(f"{module}.validate_sagemaker_config", lambda _: None)
     monkeypatch.setenv("SAGEMAKER_USER_CONFIG_OVERRIDE", str(defaults))
     monkeypatch.setenv("SAGEMAKER_ADMIN_CONFIG_OVERRIDE", str(defaults))
     monkeypatch.setenv("AWS_ENDPOINT_URL", aws.url)
