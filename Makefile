@@ -67,11 +67,11 @@ test: test-core test-unit test-sdk-unit test-e2e test-sdk test-security ## run a
 
 .PHONY: test-core
 test-core: .envs/core/.made ## test the decisions with nothing but them installed
-	PYTHONPATH=$(CORE_PATH) .envs/core/bin/python -m pytest -n $(WORKERS) tests/core $(PYTEST)
+	PYTHONPATH=$(CORE_PATH) .envs/core/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/core $(PYTEST)
 
 .PHONY: test-unit
 test-unit: .venv/.made .envs/sandbox/.made .envs/template/.made ## test all else that is quick: service, functions, client, template
-	$(VENV)/python -m pytest -n $(WORKERS) -m "not e2e" --ignore tests/core $(WITHOUT_SDKS) $(PYTEST)
+	$(VENV)/python -m pytest -n $(WORKERS) --dist worksteal -m "not e2e" --ignore tests/core $(WITHOUT_SDKS) $(PYTEST)
 
 .PHONY: test-sdk-unit
 test-sdk-unit: ## test the client with each SageMaker Python SDK: the first 2.x, the last, and 3.x
