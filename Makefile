@@ -29,8 +29,8 @@ VENV := .venv/bin
 # The environments with the SageMaker Python SDKs that the client is tested with.
 SDKS := sdk2-first sdk2 sdk3
 WITHOUT_SDKS := --ignore tests/client/sdk2 --ignore tests/client/sdk3
-# Played by itself.
-RELEASE := tests/sandbox/test_release_e2e.py
+LONG := tests/sandbox/test_release_e2e.py tests/e2e/test_sdk.py tests/e2e/test_chaos.py tests/e2e/test_story.py
+OTHERS := tests/docs tests/service tests/e2e tests/sandbox tests/security
 SAM := .envs/sam/bin
 # For each source folder to see no more than it may. An inherited PYTHONPATH would let it see more.
 CORE_PATH := layers/core/src
@@ -63,7 +63,7 @@ setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/fu
 ##@ Test and check
 
 .PHONY: test
-test: test-core test-unit test-sdk-unit test-e2e test-sdk test-security ## run all tests
+test: test-core test-unit test-sdk-unit test-e2e ## run all tests
 
 .PHONY: test-core
 test-core: .envs/core/.made ## test the decisions with nothing but them installed
@@ -80,22 +80,22 @@ test-sdk-unit: ## test the client with each SageMaker Python SDK: the first 2.x,
 $(SDKS:%=test-%-unit): test-%-unit: .envs/%/.made
 	PYTHONPATH=$(CLIENT_PATH) .envs/$*/bin/python -m pytest tests/client/$(firstword $(subst -, ,$*)) $(PYTEST)
 
+# The files that take longest come first, so that no worker is left alone with one.
 .PHONY: test-e2e
-test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made ## test end to end, on sandboxes of its own
-	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile -m e2e --ignore tests/core --ignore tests/e2e/test_sdk.py --ignore $(RELEASE) --ignore tests/security $(WITHOUT_SDKS) $(PYTEST)
-
-# With nothing beside it: functions that start while they are replaced want the machine for themselves.
-.PHONY: test-release
-test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## play a release in short: update under load, roll back, delete
-	$(VENV)/python -m pytest -m e2e $(RELEASE) $(PYTEST)
+test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made $(SDKS:%=.envs/%/.made) ## test end to end, on sandboxes of its own, and prove the functions' policies
+	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder -m e2e $(LONG) $(OTHERS) $(PYTEST)
+	$(MAKE) iam-proof
 
 .PHONY: test-sdk
-test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made) ## test real scripts of boto3 and the SDKs end to end
+test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made) ## of these, real scripts of boto3 and the SDKs
 	$(VENV)/python -m pytest tests/e2e/test_sdk.py $(PYTEST)
 
-# The last of all tests, as it proves by what the others have left too.
+.PHONY: test-release
+test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## of these, a release in short: update under load, roll back, delete
+	$(VENV)/python -m pytest -m e2e tests/sandbox/test_release_e2e.py $(PYTEST)
+
 .PHONY: test-security
-test-security: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made ## test permissions, limits and secrets on a sandbox, and prove the functions' policies
+test-security: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made ## of these, permissions, limits and secrets, and prove the functions' policies
 	$(VENV)/python -m pytest -m e2e tests/security $(PYTEST)
 	$(MAKE) iam-proof
 
