@@ -253,12 +253,13 @@ define begin_env
 endef
 # uv takes a tenth of pip's time. pip comes after it for machines on which only pip has been told where packages are.
 # --no-deps: the pins are complete (`uv pip check` confirms it), and pip's resolver trips over hashed pins of packages
-# that others ask for with extras. Compiled at once, as pip does it: the sandbox writes no bytecode when it starts.
+# that others ask for with extras. Only the sandbox's are compiled at once, as it writes no bytecode when it starts: of
+# the others little is ever imported, and to compile all of the SDKs takes minutes.
 PINNED = --quiet --no-deps --require-hashes --only-binary :all: --requirement $<
 PIP = $(@D)/bin/python -m pip install --disable-pip-version-check --no-input
 define make_env
 	$(begin_env)
-	@$(UV) install --python $(@D) --compile-bytecode $(PINNED) || { echo "uv cannot install that; pip tries it" >&2; $(PIP) $(PINNED); }
+	@$(UV) install --python $(@D) $(if $(findstring sandbox,$@),--compile-bytecode) $(PINNED) || { echo "uv cannot install that; pip tries it" >&2; $(PIP) $(PINNED); }
 	@problems="$$($(UV) check --quiet --python $(@D) 2>&1)" || { echo "$$problems" >&2; exit 1; }
 endef
 
