@@ -281,6 +281,29 @@ def test_an_environment_that_cannot_start_fails_its_own_invocation_only(sb, tmp_
     assert "File exists" in second["body"]["errorMessage"]
 
 
+def test_an_api_keeps_its_address_when_an_update_of_its_stack_changes_its_paths(sb):
+    formation, gateway = sb.client("cloudformation"), sb.client("apigateway")
+
+    def template(*paths: str) -> str:
+        answer = {"get": {"x-amazon-apigateway-integration": {"type": "mock"}}}
+        body = {"openapi": "3.0.1", "info": {"title": "doors", "version": "1"}, "paths": dict.fromkeys(paths, answer)}
+        return json.dumps({"Resources": {"Doors": {"Type": "AWS::ApiGateway::RestApi", "Properties": {"Body": body}}}})
+
+    def api() -> str:
+        resource = formation.describe_stack_resource(StackName="doors", LogicalResourceId="Doors")
+        return str(resource["StackResourceDetail"]["PhysicalResourceId"])
+
+    formation.create_stack(StackName="doors", TemplateBody=template("/front"))
+    formation.get_waiter("stack_create_complete").wait(StackName="doors", WaiterConfig={"Delay": 1})
+    before = api()
+    formation.update_stack(StackName="doors", TemplateBody=template("/front", "/back"))
+    formation.get_waiter("stack_update_complete").wait(StackName="doors", WaiterConfig={"Delay": 1})
+    assert api() == before
+    paths = {item["path"] for item in gateway.get_resources(restApiId=before)["items"]}
+    assert paths == {"/", "/front", "/back"}
+    assert [item["id"] for item in gateway.get_rest_apis()["items"] if item["name"] == "doors"] == [before]
+
+
 def test_aws_events_from_outside_are_refused_as_on_aws(sb):
     entry = {"Source": "aws.sagemaker", "DetailType": "SageMaker Training Job State Change", "Detail": "{}"}
     (result,) = sb.client("events").put_events(Entries=[entry])["Entries"]

@@ -3,6 +3,7 @@
 ministack makes change sets, rolls back and retains as CloudFormation does. Put right here is what a release depends on:
 
 - The functions of a stack are updated one after the other, and meanwhile the rest of the account goes on.
+- An API keeps its id, and so its address, when its paths change.
 - A table whose name is taken is not made anew over the one that is there.
 - An update that the stack's policy denies fails and is rolled back. Not covered: policies that deny Update:Delete.
 
@@ -28,6 +29,7 @@ _FUNCTION = "AWS::Lambda::Function"
 def prepare() -> None:
     """Fill ministack's gaps that matter here. Called once, after `emulator.prepare`."""
     _go_on_meanwhile()
+    _keep_addresses()
     _refuse_taken_tables()
     _obey_stack_policies()
 
@@ -41,6 +43,28 @@ def _go_on_meanwhile() -> None:
         return resource_type == _FUNCTION or bool(original(resource_type))
 
     stacks._runs_on_worker_thread = beside
+
+
+def _keep_addresses() -> None:
+    """Change the paths of an API in its place, where ministack makes another API, which nobody calls.
+
+    Source: CloudFormation reference, AWS::ApiGateway::RestApi, "Body": update requires no interruption.
+    """
+    provisioners, gateway = module("services.cloudformation.provisioners"), module("services.apigateway_v1")
+    handlers = provisioners._RESOURCE_HANDLERS["AWS::ApiGateway::RestApi"]
+    create, update = handlers["create"], handlers["update"]
+    apis, parts = gateway._rest_apis, (gateway._resources, gateway._authorizers_v1, gateway._models)
+
+    def update_in_place(api_id: str, old: Any, new: Any, stack_name: str, logical_id: str) -> Any:
+        if new.get("Body") == old.get("Body"):
+            return update(api_id, old, new, stack_name, logical_id)
+        draft, _attributes = create(logical_id, new, stack_name)
+        apis[api_id] = {**apis.pop(draft), "id": api_id, "createdDate": apis[api_id]["createdDate"]}
+        for part in parts:
+            part[api_id] = part.pop(draft, {})
+        return api_id, provisioners._apigw_rest_api_attrs(api_id)
+
+    handlers["update"] = update_in_place
 
 
 def _refuse_taken_tables() -> None:
