@@ -7,13 +7,13 @@ import json
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from random import Random
 from typing import Any, cast
 
-from bench.units import MeteredTable
+from bench.units import Count, MeteredTable
 from headway_sandbox.fleet import Fleet
 from headway_sandbox.handlers import event, http_event
 from headway_sandbox.memory_cloudwatch import MemoryCloudWatch
@@ -42,26 +42,31 @@ class CostWorld:
 
     Args:
         instances: of the one pool.
+        meter: makes the table that counts, of the table and what takes the counts.
+        settings: what else the configuration document says.
 
     Attributes:
-        used: what was used, by function and kind.
+        used: what was used, by function and kind; calls of DynamoDB and SageMaker by name too.
         metrics: the custom metrics that were published: name and dimensions.
         handler_ms: how long handlers ran on this machine, ms, by function.
     """
 
-    def __init__(self, instances: int) -> None:
+    def __init__(
+        self, instances: int, *, meter: Callable[[StreamedTable, Count], MeteredTable] = MeteredTable, **settings: Any
+    ) -> None:
         self.now_s = START_S
         self.used: dict[tuple[str, str], float] = defaultdict(float)
         self.metrics: set[tuple[str, ...]] = set()
         self.handler_ms: dict[str, float] = defaultdict(float)
         self.table = StreamedTable()
+        self._meter = meter(self.table, lambda kind, number: self._use(f"DynamoDB {kind}", number))
         self.fleet = Fleet(rng=Random(7))
         self._cloudwatch = MemoryCloudWatch(self.fleet)
-        self._document = json.dumps({"pools": {POOL: {"size": instances}}})
+        self._document = json.dumps({"pools": {POOL: {"size": instances}}, **settings})
         self._running = ""
         self._wakes = self._told = 0
         self._services = SoakServices(
-            table=MeteredTable(self.table, lambda kind, number: self._use(f"DynamoDB {kind}", number)),
+            table=self._meter,
             training_jobs=SageMakerTrainingJobs(stub_client("sagemaker", self._sagemaker)),
             alarms=CloudWatchAlarms(stub_client("cloudwatch", self._alarms), "headway-watch/", WATCH_TOPIC),
             store=self,
@@ -78,21 +83,11 @@ class CostWorld:
     # ---------------------------------------------------------------------------------------------------- what happens
 
     def submit(self, name: str, *, priority: int = 1, run_s: int = 600) -> None:
-        """Somebody submits a job of one instance that trains so long, with what a usual request has."""
-        request = {
-            "TrainingJobName": name,
-            "RoleArn": ROLE,
-            "AlgorithmSpecification": {
-                "TrainingImage": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/training:latest",
-                "TrainingInputMode": "File",
-            },
-            "OutputDataConfig": {"S3OutputPath": "s3://bucket/output"},
-            "ResourceConfig": {"InstanceType": POOL, "InstanceCount": 1, "VolumeSizeInGB": 100},
-            "StoppingCondition": {"MaxRuntimeInSeconds": 86_400},
-            "HyperParameters": {f"parameter-{number}": "0.001" for number in range(10)},
-            "Environment": {"SANDBOX_RUN_SECONDS": str(run_s)},
-            "Tags": [{"Key": "headway:priority", "Value": str(priority)}],
-        }
+        """Somebody submits a usual job, and what follows of it happens."""
+        self.submit_request(usual_request(name, priority=priority, run_s=run_s))
+
+    def submit_request(self, request: Mapping[str, Any]) -> None:
+        """Somebody submits this, and what follows of it happens."""
         answer = self.invoke("api", http_event("POST", "/jobs", json.dumps(request)))
         if answer["statusCode"] != 201:
             raise RuntimeError(f"a submission was answered by {answer['statusCode']}: {answer['body']}")
@@ -146,14 +141,19 @@ class CostWorld:
         self._use("Lambda requests", 1)
         printed = io.StringIO()
         stream = _log.setStream(printed)
-        begun_ns = time.perf_counter_ns()
+        # Counting takes time too, but not the handler's.
+        begun_ns = self.now_ns() - self._meter.metering_ns
         try:
             with redirect_stdout(printed):
                 return _functions.invoke(function, payload, self._services, 25_000)
         finally:
-            self.handler_ms[function] += (time.perf_counter_ns() - begun_ns) / 1e6
+            self.handler_ms[function] += (self.now_ns() - self._meter.metering_ns - begun_ns) / 1e6
             _log.setStream(stream)
             self._printed(printed.getvalue())
+
+    def now_ns(self) -> int:
+        """The time by which handlers are timed, ns."""
+        return time.perf_counter_ns()
 
     def _printed(self, text: str) -> None:
         # Times and durations in a log vary in length from run to run; whole hundreds of bytes hardly do.
@@ -172,6 +172,7 @@ class CostWorld:
 
     def _sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         self._use("SageMaker calls", 1)
+        self._use(f"SageMaker {operation}", 1)
         return self.fleet.call(operation, request, now=self.now_s)
 
     def _alarms(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -205,6 +206,24 @@ class CostWorld:
         """SNS: each message is billed."""
         self._use("SNS messages", len(PublishBatchRequestEntries))
         return {"Failed": []}
+
+
+def usual_request(name: str, *, priority: int = 1, run_s: int = 600) -> dict[str, Any]:
+    """A request with what a usual one has, of one instance that trains so long."""
+    return {
+        "TrainingJobName": name,
+        "RoleArn": ROLE,
+        "AlgorithmSpecification": {
+            "TrainingImage": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/training:latest",
+            "TrainingInputMode": "File",
+        },
+        "OutputDataConfig": {"S3OutputPath": "s3://bucket/output"},
+        "ResourceConfig": {"InstanceType": POOL, "InstanceCount": 1, "VolumeSizeInGB": 100},
+        "StoppingCondition": {"MaxRuntimeInSeconds": 86_400},
+        "HyperParameters": {f"parameter-{number}": "0.001" for number in range(10)},
+        "Environment": {"SANDBOX_RUN_SECONDS": str(run_s)},
+        "Tags": [{"Key": "headway:priority", "Value": str(priority)}],
+    }
 
 
 def _failed(error: Exception) -> None:

@@ -6,12 +6,15 @@ sizes and formats", "Managing capacity for transactions", and "Using global seco
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from headway_service.errors import Conflict
 from headway_service.ports import (
     LISTED,
+    Change,
     Check,
     Condition,
     Delete,
@@ -19,14 +22,20 @@ from headway_service.ports import (
     Item,
     Key,
     ListingPage,
+    Put,
     Table,
     Tally,
     Write,
 )
 
 READ_BYTES, WRITE_BYTES = 4096, 1024
+EVENTUALLY = 0.5
+"""What a read that need not be strongly consistent consumes of one that is."""
 _ALL = 1_000_000
 _IN_INDEX = {"pk", "sk", "listing", "listingKey", *LISTED}
+
+_ALONE: Mapping[type[Write], str] = {Put: "PutItem", Change: "UpdateItem", Delete: "DeleteItem"}
+"""The calls of writes that need no transaction."""
 
 Count = Callable[[str, float], None]
 
@@ -36,33 +45,43 @@ class MeteredTable:
 
     Args:
         table: what is called.
-        count: takes `write units`, `read units` or `calls`, and how many.
+        count: takes `write units`, `read units`, `calls` or the name of a call, and how many.
+
+    Attributes:
+        metering_ns: how long the counting itself took, which whoever times the callers has to take off.
+        clock_ns: the clock by which that is taken, ns; it is to be the one that times the callers.
     """
 
     def __init__(self, table: Table, count: Count) -> None:
         self._table = table
         self._count = count
+        self.metering_ns = 0
+        self.clock_ns: Callable[[], int] = time.perf_counter_ns
 
     def get(self, key: Key) -> Item | None:
         """See :class:`headway_service.ports.Table`."""
         item = self._table.get(key)
-        self._read([item] if item else [])
+        self._read("GetItem", [item] if item else [])
         return item
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.Table`."""
         items = self._table.query(pk, prefix=prefix, after=after, limit=limit)
-        self._read(items)
+        self._read("Query", items)
         return items
 
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """See :class:`headway_service.ports.Table`."""
-        self._read([item for item in self._table.query(pk, limit=_ALL) if item["sk"] < sk][:limit])
+        with self._metering():
+            counted = [item for item in self._table.query(pk, limit=_ALL) if item["sk"] < sk][:limit]
+        self._read("Query", counted)
         return self._table.count_before(pk, sk, limit=limit)
 
     def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
         """See :class:`headway_service.ports.Table`."""
-        self._read(self._table.query(pk, limit=limit))
+        with self._metering():
+            counted = self._table.query(pk, limit=limit)
+        self._read("Query", counted)
         return self._table.tally(pk, where, limit=limit)
 
     def listing(
@@ -76,27 +95,41 @@ class MeteredTable:
     ) -> ListingPage:
         """See :class:`headway_service.ports.Table`. What a filter leaves out is consumed too, yet not seen here."""
         page = self._table.listing(name, where=where, after=after, limit=limit, descending=descending)
-        self._read(page.items, each=0.5)
+        self._read("Query", page.items, each=EVENTUALLY)
         return page
 
     def write(self, writes: Sequence[Write]) -> None:
         """See :class:`headway_service.ports.Table`. A write whose condition fails consumes units too."""
-        before = [self._table.get(write.key) for write in writes]
+        with self._metering():
+            before = [self._table.get(write.key) for write in writes]
         try:
             self._table.write(writes)
         except Conflict:
-            self._written(writes, before, before)
+            with self._metering():
+                self._written(writes, before, before)
             raise
-        self._written(writes, before, [self._table.get(write.key) for write in writes])
+        with self._metering():
+            self._written(writes, before, [self._table.get(write.key) for write in writes])
 
-    def _read(self, items: Sequence[Item], *, each: float = 1.0) -> None:
+    def _read(self, call: str, items: Sequence[Item], *, each: float = 1.0) -> None:
+        with self._metering():
+            self._called(call)
+            self._count("read units", each * _blocks(sum(map(item_bytes, items)), READ_BYTES))
+
+    def _called(self, call: str) -> None:
         self._count("calls", 1)
-        self._count("read units", each * _blocks(sum(map(item_bytes, items)), READ_BYTES))
+        self._count(call, 1)
+
+    @contextmanager
+    def _metering(self) -> Iterator[None]:
+        began_ns = self.clock_ns()
+        yield
+        self.metering_ns += self.clock_ns() - began_ns
 
     def _written(self, writes: Sequence[Write], before: Sequence[Item | None], after: Sequence[Item | None]) -> None:
         # A write alone needs no transaction, but for a check.
         transaction = len(writes) > 1 or isinstance(writes[0], Check)
-        self._count("calls", 1)
+        self._called("TransactWriteItems" if transaction else _ALONE[type(writes[0])])
         for write, was, is_now in zip(writes, before, after, strict=True):
             size = max(item_bytes(was or {}), 0 if isinstance(write, Delete) else item_bytes(is_now or {}))
             self._count("write units", (2 if transaction else 1) * _blocks(size, WRITE_BYTES))

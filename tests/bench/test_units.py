@@ -110,3 +110,28 @@ def test_a_read_of_nothing_consumes_a_unit() -> None:
     assert table.get(KEY) is None
     assert table.query("p", limit=1) == ()
     assert counted["read units"] == 2
+
+
+@pytest.mark.parametrize(
+    ("writes", "call"),
+    [
+        ([Put(item=item())], "PutItem"),
+        ([Change(key=KEY, sets={"t": ""})], "UpdateItem"),
+        ([Delete(key=KEY)], "DeleteItem"),
+        ([Check(key=KEY, requires=Equals("t", ""))], "TransactWriteItems"),
+        ([Put(item=item()), Put(item={"pk": "q", "sk": "s"})], "TransactWriteItems"),
+    ],
+)
+def test_calls_are_told_by_name(writes: list[Write], call: str) -> None:
+    counted = used(writes, before=item())
+    assert counted[call] == counted["calls"] == 1
+
+
+def test_the_counting_is_timed_apart() -> None:
+    table = MeteredTable(MemoryTable(), lambda _kind, _number: None)
+    ticks = iter(range(0, 1000, 10))
+    table.clock_ns = lambda: next(ticks)
+    table.get(KEY)
+    table.write([Put(item=item())])
+    # A read is counted at one go, a write before and after it.
+    assert table.metering_ns == 30

@@ -26,7 +26,7 @@ def stub_client(service: str, call: Callable[[str, Mapping[str, Any]], Mapping[s
         service: as boto3 names it.
         call: takes the operation and the request, and gives the answer; may raise :class:`AwsError`.
     """
-    client = _session().client(service, config=Config(retries={"total_max_attempts": 1}))
+    client = offline_session().client(service, config=Config(retries={"total_max_attempts": 1}))
     serializer, parser = create_serializer("json"), create_parser("json")
 
     def remember(params: Mapping[str, Any], context: dict[str, Any], **_: Any) -> None:
@@ -50,7 +50,7 @@ def stub_client(service: str, call: Callable[[str, Mapping[str, Any]], Mapping[s
 
 
 @cache
-def _session() -> Any:
+def offline_session() -> Any:
     """One for all: a session reads the service models that its clients share, and that takes longest.
 
     Untyped, as the name of a service is a literal type in boto3's stubs, one per service.

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from aws_lambda_powertools.utilities.data_classes.dynamo_db_stream_event import DynamoDBRecord
-
 from headway_service.changes import Change, job_change, rogue_change
 from headway_service.errors import Busy
 from headway_service.log import logger
@@ -110,6 +108,9 @@ def change_of(raw: Mapping[str, Any]) -> Change | None:
     Raises:
         Exception: it is no record of an item that this code knows.
     """
+    # It brings classes of all events there are with it, and of the functions that import this only one needs them.
+    from aws_lambda_powertools.utilities.data_classes.dynamo_db_stream_event import DynamoDBRecord
+
     stored = DynamoDBRecord(dict(raw)).dynamodb
     if stored is None:
         raise ValueError("no stream record")

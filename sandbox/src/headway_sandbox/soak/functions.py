@@ -17,7 +17,7 @@ from headway_service.wiring import Services
 TIMEOUT_S = {"api": 25, "schedule": 30, "observe": 30, "reconcile": 50, "patrol": 50, "watch": 50, "tell": 60}
 """The functions with their timeouts (template.yaml)."""
 
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "HEADWAY_TABLE": "queue",
     "HEADWAY_CONFIG_PARAMETER": "/headway/config",
     "HEADWAY_RETENTION_DAYS": "30",
@@ -25,6 +25,7 @@ _ENVIRONMENT = {
     "HEADWAY_RECONCILE_AFTER_S": "120",
     "POWERTOOLS_SERVICE_NAME": "headway",
 }
+"""What template.yaml would set."""
 
 
 class SoakServices(Services):
@@ -53,7 +54,7 @@ class SoakServices(Services):
         pause: Callable[[float], None],
         failed: Callable[[Exception], None],
     ) -> None:
-        super().__init__(Settings.of(_ENVIRONMENT), clock=clock, random=random)
+        super().__init__(Settings.of(ENVIRONMENT), clock=clock, random=random)
         # What is made when it is first needed is there already.
         vars(self).update(table=table, training_jobs=training_jobs, alarms=alarms, store=store, _sqs=sqs)
         vars(self).update(_event_bridge=events, _sns=sns)
@@ -85,7 +86,7 @@ class Functions:
     def invoke(self, function: str, payload: Mapping[str, Any], services: Services, remaining_ms: int) -> Any:
         """Run a handler. An instance that is killed in it is not used again."""
         idle = self._idle[function]
-        module = idle.pop() if idle else load_handler(function, _ENVIRONMENT)
+        module = idle.pop() if idle else load_handler(function, ENVIRONMENT)
         module.__dict__["services"] = services
         try:
             answer = module.handler(payload, Context(get_remaining_time_in_millis=lambda: remaining_ms))

@@ -1,0 +1,275 @@
+"""Headway beside the founding article's scheduler: what a pass and a job use with 10 to 100,000 jobs waiting.
+
+    python -m bench.article            measures, prints, writes bench/results/article.json
+    python -m bench.article --quick    up to 1,000 waiting, three rounds; writes nothing unless told where
+
+A pass is one run of what decides: Headway's function ``schedule``, the article's ``manage_queue``. Both run on tables
+in memory and the sandbox's SageMaker (bench/full_queues.py), and both are counted by the same meter (bench/units.py),
+so units and calls are the same in each run. Times are this machine's processor time, without any network; the second
+column of them adds what the calls would wait for AWS, one after the other, at assumed times (bench/cost.py), which a
+Scan's page of 1 MB would exceed.
+
+In each round a job comes, one that runs completes and the next is started, and all settles; a job is what a round uses,
+whichever function uses it. Headway's other functions that run every minute are left out of rounds, as the article has
+none; what they ask SageMaker about one job is counted apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from bench.cost import ASSUMED_CALL_MS
+from bench.cost_world import CostWorld
+from bench.full_queues import INSTANCES, TEAMS, ArticleQueue, FullQueue, HeadwayQueue
+from bench.machine import describe_machine
+
+RESULT = Path(__file__).parent / "results" / "article.json"
+SIZES, ROUNDS = (10, 100, 1_000, 10_000, 100_000), 15
+QUICK_SIZES, QUICK_ROUNDS = SIZES[:3], 3
+QUEUES: Mapping[str, Callable[[], FullQueue]] = {"headway": HeadwayQueue, "article": ArticleQueue}
+
+COMES, ENDS, JOB = "a job comes", "a job ends", "a job"
+PASSES = {COMES: "a pass when a job comes and has to wait", ENDS: "a pass when a job ends and the next one starts"}
+READS, MS, WITH_ANSWERS_MS = "DynamoDB read units", "ms", "ms with answers"
+
+BASE, MOST_GROWTH, MOST_CALLS = 100, 1.2, 6
+"""From so many waiting on, a pass may grow by this at most; a job may take so many calls of SageMaker's API."""
+
+HOT_PATH = ("api", "schedule", "observe")
+"""The functions that take a job in, start it, and notice its end."""
+
+LONE_S = (600, 3_600)
+"""How long jobs train that are looked at one by one, s."""
+
+SLACK_S = 600
+"""So long after its training a job has ended, launch and upload included, s."""
+
+Use = dict[str, float]
+Scenes = dict[str, Use]
+Calls = dict[str, dict[str, float]]
+"""How often a function called an operation of SageMaker's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """A goal, and whether it is kept."""
+
+    goal: str
+    found: str
+    kept: bool
+
+
+def main() -> int:
+    """Measure, print, and write what was found. Missed goals are told in words."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help=f"up to {QUICK_SIZES[-1]} waiting, {QUICK_ROUNDS} rounds")
+    parser.add_argument("--rounds", type=int, help=f"{ROUNDS} unless said; the median of their passes counts")
+    parser.add_argument("--json", type=Path, help="where the figures go, if not to bench/results/article.json")
+    arguments = parser.parse_args()
+    sizes = QUICK_SIZES if arguments.quick else SIZES
+    rounds = arguments.rounds or (QUICK_ROUNDS if arguments.quick else ROUNDS)
+    figures: dict[str, dict[int, Scenes]] = {name: {} for name in QUEUES}
+    first_pages: dict[int, int] = {}
+    for waiting in sizes:
+        for name, make in QUEUES.items():
+            queue = make()
+            figures[name][waiting] = watched(queue, waiting, rounds)
+            if isinstance(queue, ArticleQueue):
+                first_pages[waiting] = queue.meter.first_page
+    calls = {run_s: calls_of_a_job(run_s) for run_s in LONE_S}
+    goals = goals_of(figures["headway"], calls)
+    machine = describe_machine()
+    print(f"machine: {machine}; {INSTANCES} instances in use; {rounds} rounds\n")
+    print("\n\n".join(_table(title, scene, figures) for scene, title in {**PASSES, JOB: "a job, all in all"}.items()))
+    seen = ", ".join(f"{items:,} of {waiting + INSTANCES:,}" for waiting, items in first_pages.items())
+    print(f"\nThe article as printed reads a Scan's first page only, so of its jobs it would see {seen}.\n")
+    for run_s, asked in calls.items():
+        print(f"Headway calls SageMaker's API for a job that trains {run_s} s: {_told(asked)}")
+    for goal in goals:
+        print(f"{'kept' if goal.kept else 'MISSED'}: {goal.goal}: {goal.found}")
+    result = {
+        "machine": machine,
+        "versions": {name: version(name) for name in ("headway", "boto3")},
+        "runs": rounds,
+        "instances": INSTANCES,
+        "teams": len(TEAMS),
+        "figures": figures,
+        "jobs in a Scan's first page": first_pages,
+        "SageMaker calls of a job": calls,
+        "goals": [asdict(goal) for goal in goals],
+    }
+    path = arguments.json or (None if arguments.quick else RESULT)
+    if path:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def watched(queue: FullQueue, waiting: int, rounds: int) -> Scenes:
+    """What passes and jobs use.
+
+    Args:
+        queue: a new one.
+        waiting: how many jobs wait at the beginning; there are as many after each round.
+        rounds: how many.
+    """
+    queue.fill(waiting)
+    # The table is no part of the process that decides: its objects are not to be looked through in there.
+    gc.collect()
+    gc.freeze()
+    passes: dict[str, list[Use]] = {COMES: [], ENDS: []}
+    total: Use = defaultdict(float)
+    try:
+        for _ in range(rounds):
+            for scene, step in ((COMES, queue.submit_one), (ENDS, queue.end_one), ("", queue.settle_down)):
+                queue.forget()
+                step()
+                _add_up(total, _use_of(queue, None))
+                if scene:
+                    passes[scene].append(_use_of(queue, queue.DECIDES))
+    finally:
+        gc.unfreeze()
+    job = {kind: round(number / rounds, 2) for kind, number in total.items()}
+    return {scene: _middle(uses) for scene, uses in passes.items()} | {JOB: job}
+
+
+def calls_of_a_job(run_s: int) -> Calls:
+    """What Headway calls of SageMaker's API for one job from submission to end.
+
+    All functions run that run every minute. They watch the account as long as the queue is there, job or no job, so
+    what they call in as many minutes without one is taken off.
+
+    Args:
+        run_s: how long it trains, s.
+    """
+    busy, idle = CostWorld(INSTANCES), CostWorld(INSTANCES)
+    for world in (busy, idle):
+        world.minute()
+        world.forget()
+    busy.submit("job", run_s=run_s)
+    for world in (busy, idle):
+        for _ in range((run_s + SLACK_S) // 60):
+            world.pass_time(60)
+            world.minute()
+    calls: Calls = {}
+    for (function, kind), number in sorted(busy.used.items()):
+        service, _, operation = kind.partition(" ")
+        own = number - idle.used.get((function, kind), 0)
+        if service == "SageMaker" and operation != "calls" and own:
+            calls.setdefault(function, {})[operation] = own
+    return calls
+
+
+def goals_of(headway: Mapping[int, Scenes], calls: Mapping[int, Calls]) -> list[Goal]:
+    """The goals of Headway, and what was found.
+
+    Args:
+        headway: what was watched, by how many waited.
+        calls: of one job, by how long it trains, s.
+    """
+    most = max(headway)
+    goals = []
+    for kind, noun in ((READS, "read units"), (MS, "ms")):
+        for scene, title in PASSES.items():
+            grown = growth(headway, scene, kind)
+            numbers = " to ".join(f"{headway[waiting][scene][kind]:.4g}" for waiting in (BASE, most))
+            goals.append(
+                Goal(
+                    goal=f"{title} grows at most {MOST_GROWTH} times from {BASE} to {most} waiting",
+                    found=f"{grown:.2f} times, {numbers} {noun}",
+                    kept=grown <= MOST_GROWTH,
+                )
+            )
+    for run_s, asked in calls.items():
+        number = in_all(asked)
+        goal = f"a job that trains {run_s} s takes at most {MOST_CALLS} calls of SageMaker's API"
+        goals.append(Goal(goal=goal, found=f"{number:g}", kept=number <= MOST_CALLS))
+    listed = sum(map(lists, calls.values()))
+    return [*goals, Goal(goal="no List call on the hot path", found=f"{listed:g}", kept=not listed)]
+
+
+def growth(figures: Mapping[int, Scenes], scene: str, kind: str, *, since: int = BASE) -> float:
+    """How many times as much a pass uses with the longest line as with a line of ``since``."""
+    return figures[max(figures)][scene][kind] / figures[since][scene][kind]
+
+
+def in_all(calls: Calls) -> float:
+    """How many calls these are together."""
+    return sum(number for operations in calls.values() for number in operations.values())
+
+
+def lists(calls: Calls) -> float:
+    """How many of SageMaker's List operations the hot path called."""
+    return sum(
+        number
+        for function in HOT_PATH
+        for operation, number in calls.get(function, {}).items()
+        if operation.startswith("List")
+    )
+
+
+def _use_of(queue: FullQueue, function: str | None) -> Use:
+    """What one function used, or all of them (None) together."""
+    use: Use = defaultdict(float)
+    for (name, kind), number in queue.used.items():
+        if function in (None, name):
+            if kind.startswith(("DynamoDB", "SageMaker")):
+                use[kind] += number
+            use[WITH_ANSWERS_MS] += number * ASSUMED_CALL_MS.get(kind, 0)
+    use[MS] = sum(ms for name, ms in queue.handler_ms.items() if function in (None, name))
+    use[WITH_ANSWERS_MS] += use[MS]
+    return use
+
+
+def _add_up(total: Use, use: Use) -> None:
+    for kind, number in use.items():
+        total[kind] += number
+
+
+def _middle(uses: Sequence[Use]) -> Use:
+    """The medians; of the time, which is not the same each time, the ends too."""
+    kinds = dict.fromkeys(kind for use in uses for kind in use)
+    times = [use[MS] for use in uses]
+    medians = {kind: statistics.median(use.get(kind, 0) for use in uses) for kind in kinds}
+    rounded = {kind: round(number, 2) for kind, number in medians.items()}
+    return {**rounded, "ms from": round(min(times), 2), "ms to": round(max(times), 2)}
+
+
+COLUMNS = {
+    "reads": READS,
+    "writes": "DynamoDB write units",
+    "calls": "DynamoDB calls",
+    "SageMaker": "SageMaker calls",
+    "of it List": "SageMaker ListTrainingJobs",
+    "ms": MS,
+    "with AWS": WITH_ANSWERS_MS,
+}
+
+
+def _table(title: str, scene: str, figures: Mapping[str, Mapping[int, Scenes]]) -> str:
+    lines = [f"{title:<32}" + "".join(f"{column:>11}" for column in COLUMNS)]
+    for name, sizes in figures.items():
+        for waiting, scenes in sizes.items():
+            numbers = "".join(f"{scenes[scene].get(kind, 0):>11,.1f}" for kind in COLUMNS.values())
+            lines.append(f"  {name:<12}{waiting:>10,} waiting{numbers}")
+    return "\n".join(lines)
+
+
+def _told(calls: Calls) -> str:
+    return ", ".join(
+        f"{function} {operation} {number:g}"
+        for function, operations in calls.items()
+        for operation, number in operations.items()
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,238 @@
+"""Headway as a side: its HTTP API, called by its own client, on a sandbox with the whole system deployed."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from types import TracebackType
+from typing import Any
+
+from botocore.credentials import Credentials
+from botocore.exceptions import ClientError
+
+from bench.raw_table import RawTable
+from bench.sides import PREEMPTION_LOOK_S, seconds, until
+from headway_client.api import HeadwayApi
+from headway_client.documents import Job
+from headway_client.transport import Transport
+from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.script import STOP_SECONDS
+from headway_sandbox.training_job import Durations
+from headway_sandbox.training_request import P5, training_request
+from headway_service.configuration import MAX_WAITING
+
+AT_ONCE = Durations(provisioning_s=0, download_s=0, upload_s=0, release_s=0)
+"""Nodes of Slurm's are there already, so SageMaker's instances are too: what is left is the queue's own time."""
+NO_THROTTLE = {"ApiRateLimit": "10000", "ApiBurstLimit": "5000"}
+"""The highest that the template takes."""
+ENDLESS_S = 10_000_000
+LOW, HIGH = 1, 9
+_HOLDING = ("running", "stopping")
+_STOPPERS = 4
+_PATIENCE_S = 1800.0
+_WARM_UPS = 4
+_QUIET_LOOKS, _LOOK_S = 5, 0.2
+
+
+class Headway:
+    """A queue that lives as long as its `with` block.
+
+    Args:
+        instances: how many its one pool has.
+        grace_s: how long a job takes to stop, s.
+    """
+
+    def __init__(self, instances: int, *, grace_s: int) -> None:
+        self._instances = instances
+        self._grace_s = grace_s
+        parameters = {**NO_THROTTLE, "PoolInstanceType": P5, "PoolSize": str(instances)}
+        self.sandbox = Sandbox(durations=AT_ONCE, parameters=parameters)
+        self._numbers = itertools.count()
+
+    def __enter__(self) -> Headway:
+        self.sandbox.__enter__()
+        try:
+            self._api = self.client()
+            self._api.put_config(configuration(self._instances))
+            self._table = RawTable(self.sandbox.client("dynamodb"))
+        except BaseException as error:
+            self.sandbox.__exit__(type(error), error, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.sandbox.__exit__(kind, error, trace)
+
+    @property
+    def version(self) -> str:
+        """The server's."""
+        return f"headway {self._api.version().version}"
+
+    def client(self) -> HeadwayApi:
+        """A client with connections of its own, as each user has."""
+        return HeadwayApi(self.sandbox.endpoint, region=self.sandbox.info.region, credentials=self._credentials)
+
+    def transport(self, endpoint: str) -> Transport:
+        """What such a client sends its requests with, to another endpoint of the sandbox."""
+        return Transport(endpoint, region=self.sandbox.info.region, credentials=self._credentials)
+
+    def request(self, *, priority: int = LOW, run_s: int = ENDLESS_S) -> dict[str, Any]:
+        """A request of a new job."""
+        return job_request(f"job-{next(self._numbers):06}", priority=priority, run_s=run_s, grace_s=self._grace_s)
+
+    def clear(self) -> None:
+        """See :class:`bench.sides.Side`."""
+        # Else each that is stopped would let another one start.
+        self._api.pause("the measurement begins anew")
+        with ThreadPoolExecutor(_STOPPERS) as pool:
+            list(pool.map(self._stop, list(self._api.list_jobs(states=_HOLDING))))
+        until(self._holds_nothing, "no instance is in use", timeout_s=_PATIENCE_S)
+        self._table.forget_jobs()
+        self._api.resume()
+        self.settle()
+
+    def fill(self) -> None:
+        """See :class:`bench.sides.Side`."""
+        self._together([self.request() for _ in range(self._instances)])
+        until(self._is_full, "all instances are taken", timeout_s=_PATIENCE_S)
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until no function has anything to do."""
+        quiet = 0
+        while quiet < _QUIET_LOOKS:
+            quiet = 0 if any(function["busy"] for function in self.sandbox.functions()) else quiet + 1
+            time.sleep(_LOOK_S)
+
+    def submit(self, jobs: int, clients: int) -> float:
+        """See :class:`bench.sides.Side`. Each client keeps its connection, as a program does that submits many."""
+        requests = [self.request() for _ in range(jobs)]
+        users = [self.client() for _ in range(clients)]
+        # All at once, so that there are as many warm environments of the function as clients.
+        shared([partial(_warm_up, user) for user in users], range(_WARM_UPS * clients))
+        return shared([user.submit for user in users], requests)
+
+    def submit_together(self, jobs: int) -> float:
+        """See :class:`bench.sides.Side`. The client's batches."""
+        requests = [self.request() for _ in range(jobs)]
+        return seconds(lambda: self._together(requests))
+
+    def lengthen(self, waiting: int) -> None:
+        """See :class:`bench.sides.Side`. Put into the table: to submit ten thousand would take half an hour."""
+        request = self.request()
+        self._api.submit(request)
+        more = waiting - self._table.count_waiting()
+        self._table.add_like(request, [self.request()["TrainingJobName"] for _ in range(more)])
+        self.settle()
+
+    def list_jobs(self, first: int | None) -> float:
+        """See :class:`bench.sides.Side`. All come in pages of a hundred, one call each."""
+        return seconds(lambda: list(self._api.list_jobs(limit=first)))
+
+    def preempt(self) -> float:
+        """See :class:`bench.sides.Side`. It runs once SageMaker trains it."""
+        request = self.request(priority=HIGH)
+        sagemaker = self.sandbox.client("sagemaker")
+
+        def trains() -> bool:
+            try:
+                described = sagemaker.describe_training_job(TrainingJobName=request["TrainingJobName"])
+            except ClientError:
+                return False  # not launched yet
+            return str(described["SecondaryStatus"]) == "Training"
+
+        def start() -> None:
+            self._api.submit(request)
+            until(trains, "a job preempts", timeout_s=_PATIENCE_S, every_s=PREEMPTION_LOOK_S)
+
+        return seconds(start)
+
+    def drain(self, jobs: int) -> float:
+        """See :class:`bench.sides.Side`."""
+        requests = [self.request(run_s=0) for _ in range(jobs)]
+
+        def run_all() -> None:
+            self._together(requests)
+            until(self._is_empty, "all jobs have ended", timeout_s=_PATIENCE_S, every_s=0.5)
+
+        return seconds(run_all)
+
+    def cycle_ms(self, churn_s: int) -> float:
+        """See :class:`bench.sides.Side`. Of its whole invocations: they launch what starts, through the emulator."""
+        began = datetime.now(UTC)
+        for _ in range(churn_s):
+            running = next(iter(self._api.list_jobs(states=["running"], limit=1)))
+            self.sandbox.finish(str(running.live_attempt))
+            time.sleep(1)
+        self.settle()
+        return self.mean_duration_ms("ScheduleFunction", began)
+
+    def mean_duration_ms(self, function: str, since: datetime) -> float:
+        """How long the invocations of the function took on average that ended since then, ms."""
+        pages = self.sandbox.client("lambda").get_paginator("list_functions").paginate()
+        names = [each["FunctionName"] for page in pages for each in page["Functions"]]
+        (name,) = [each for each in names if function in each]
+        points = self.sandbox.client("cloudwatch").get_metric_statistics(
+            Namespace="AWS/Lambda", MetricName="Duration", Dimensions=[{"Name": "FunctionName", "Value": name}],
+            StartTime=since, EndTime=datetime.now(UTC) + timedelta(seconds=1), Period=3600,
+            Statistics=["Average", "SampleCount"],
+        )["Datapoints"]  # fmt: skip
+        number = sum(point["SampleCount"] for point in points)
+        return float(sum(point["Average"] * point["SampleCount"] for point in points) / number)
+
+    @property
+    def _credentials(self) -> Credentials:
+        return Credentials(self.sandbox.info.access_key, self.sandbox.info.secret_key)
+
+    def _together(self, requests: Sequence[Mapping[str, Any]]) -> None:
+        for result in self._api.submit_many(requests):
+            if result.error is not None:
+                raise result.error
+
+    def _stop(self, job: Job) -> None:
+        self._api.stop_job(job.name)
+
+    def _holds_nothing(self) -> bool:
+        return next(iter(self._api.list_jobs(states=_HOLDING, limit=1)), None) is None
+
+    def _is_empty(self) -> bool:
+        return next(iter(self._api.list_jobs(limit=1)), None) is None
+
+    def _is_full(self) -> bool:
+        return self.sandbox.in_use().get(P5, 0) == self._instances
+
+
+def _warm_up(user: HeadwayApi, _: int) -> None:
+    user.version()
+
+
+def shared(acts: Sequence[Callable[[Any], object]], items: Sequence[Any]) -> float:
+    """How long it takes to do all items when each act takes the next one as soon as it is free, s."""
+    waiting = iter(items)
+
+    def work(act: Callable[[Any], object]) -> None:
+        # Taking the next one of a list's iterator is one step to other threads.
+        for item in waiting:
+            act(item)
+
+    with ThreadPoolExecutor(len(acts)) as pool:
+        return seconds(lambda: list(pool.map(work, acts)))
+
+
+def job_request(name: str, *, priority: int, run_s: int, grace_s: int) -> dict[str, Any]:
+    """A job on one instance that takes all of its grace when it is asked to stop."""
+    request = training_request(name, [(P5, 1)], run_s=run_s, tags={"headway:priority": str(priority)})
+    request["Environment"][STOP_SECONDS] = str(grace_s)
+    return request
+
+
+def configuration(instances: int) -> dict[str, Any]:
+    """A document with one pool, in whose line as many jobs may wait as ever may."""
+    limits = {"waitingPerTeam": MAX_WAITING, "waitingPerOwner": MAX_WAITING}
+    return {"pools": {P5: {"size": instances}}, "limits": limits}

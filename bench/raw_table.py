@@ -1,0 +1,71 @@
+"""The queue's table on a sandbox, filled and emptied past the queue: long lines are set up so, not what is measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from boto3.dynamodb.types import TypeSerializer
+
+from headway_service import transitions
+from headway_service.dynamodb import DynamoDBTable
+from headway_service.memory import MemoryTable
+from headway_service.ports import Item
+from headway_service.records import JobRecord
+
+TABLE = "sagemaker-queue"
+"""The default of TableName (template.yaml)."""
+_AT_ONCE = 25
+"""Writes of one BatchWriteItem at most (its API reference)."""
+_serialize = TypeSerializer().serialize
+
+
+class RawTable:
+    """The table.
+
+    Args:
+        client: boto3's, for DynamoDB.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def count_waiting(self) -> int:
+        """How many jobs wait, each in one line."""
+        return sum(1 for item in self._keys() if item["pk"]["S"].startswith("line#"))
+
+    def add_like(self, request: Mapping[str, Any], names: Sequence[str]) -> None:
+        """Add jobs that wait as the one of this request does, which is in the queue and waits."""
+        item = DynamoDBTable(self._client, TABLE).get(JobRecord.key(request["TrainingJobName"]))
+        first = JobRecord.parse(item or {})
+        made = MemoryTable()
+        for name in names:
+            text = json.dumps({**request, "TrainingJobName": name})
+            made.write(transitions.accept(first.model_copy(update={"job_name": name}), text))
+        self.put(made.items())
+
+    def put(self, items: Iterable[Item]) -> None:
+        """Put items, whatever is there under their keys."""
+        self._write({"PutRequest": {"Item": _attributes(item)}} for item in items)
+
+    def forget_jobs(self) -> None:
+        """Remove all jobs and empty all lines; none may hold instances."""
+        keys = [key for key in self._keys() if key["pk"]["S"].startswith(("job#", "line#"))]
+        self._write({"DeleteRequest": {"Key": key}} for key in keys)
+
+    def _keys(self) -> Iterator[dict[str, Any]]:
+        pages = self._client.get_paginator("scan").paginate(TableName=TABLE, ProjectionExpression="pk, sk")
+        for page in pages:
+            yield from page["Items"]
+
+    def _write(self, writes: Iterable[Mapping[str, Any]]) -> None:
+        left = iter(writes)
+        while some := list(islice(left, _AT_ONCE)):
+            if self._client.batch_write_item(RequestItems={TABLE: some})["UnprocessedItems"]:
+                raise RuntimeError("the emulator did not take all writes")
+
+
+def _attributes(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _serialize(value) for name, value in item.items()}

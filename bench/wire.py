@@ -1,0 +1,164 @@
+"""boto3 without a network: its clients do all of their own work, and what they would send is answered here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from time import process_time_ns
+from typing import Any
+
+from boto3.dynamodb.types import TypeSerializer
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
+
+from headway_sandbox.stub_client import offline_session
+from headway_service.dynamodb import DynamoDBTable
+from headway_service.ports import Condition, Equals, Item, Key, ListingPage, Table, Tally, Write
+from headway_service.wiring import CALL_LIMITS
+
+Answer = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+"""Takes an operation and its request, and gives the answer: documents, as AWS's JSON protocols have them."""
+
+_serialize = TypeSerializer().serialize
+
+
+class Wire:
+    """Makes clients that check, serialise, sign and parse as ever, and send nothing.
+
+    What stands for AWS works in this process too. :meth:`now_ns` leaves its time out, so that what is left is the
+    caller's own. It is the processor's time: nobody here waits for anything, but for other processes of the machine.
+    """
+
+    def __init__(self) -> None:
+        self._elsewhere_ns = 0
+        self._boto3_ns = 0
+        self._called_ns: int | None = None
+
+    def now_ns(self) -> int:
+        """A clock that stands still while somebody else works, ns."""
+        return process_time_ns() - self._elsewhere_ns
+
+    def boto3_ns(self) -> int:
+        """How much of that boto3 has worked, a call that is not over yet included, ns."""
+        return self._boto3_ns + (0 if self._called_ns is None else self.now_ns() - self._called_ns)
+
+    @contextmanager
+    def elsewhere(self) -> Iterator[None]:
+        """Do somebody else's work. Not to be nested."""
+        began_ns = process_time_ns()
+        try:
+            yield
+        finally:
+            self._elsewhere_ns += process_time_ns() - began_ns
+
+    def client(self, service: str, answer: Answer) -> Any:
+        """A client of a service that speaks JSON.
+
+        Args:
+            service: as boto3 names it.
+            answer: what the service does.
+        """
+        client = offline_session().client(service, config=CALL_LIMITS)
+
+        def send(request: Any, event_name: str, **_: Any) -> AWSResponse:
+            with self.elsewhere():
+                operation = event_name.rpartition(".")[2]
+                body = json.dumps(answer(operation, json.loads(request.body)))
+                return AWSResponse(request.url, 200, HTTPHeaders(), _Body(body.encode()))
+
+        def begin(**_: Any) -> None:
+            self._called_ns = self.now_ns()
+
+        def end(**_: Any) -> None:
+            self._boto3_ns, self._called_ns = self.boto3_ns(), None
+
+        events, name = client.meta.events, client.meta.service_model.service_id.hyphenize()
+        # The first and the last event of a call that succeeds (botocore.client, BaseClient._make_api_call).
+        events.register_first(f"provide-client-params.{name}", begin)
+        events.register_last(f"after-call.{name}", end)
+        # botocore sends nothing if a handler of this event has the answer (botocore.endpoint, Endpoint._get_response).
+        events.register(f"before-send.{name}", send)
+        return client
+
+
+class WiredTable:
+    """A table behind the adapter to DynamoDB and boto3's client: their work is the caller's, the table's own is not.
+
+    Args:
+        table: what stands for DynamoDB. That it refuses a write comes straight from it.
+        wire: how it is reached.
+    """
+
+    def __init__(self, table: Table, wire: Wire) -> None:
+        self._table = table
+        self._wire = wire
+        self._answer: Mapping[str, Any] = {}
+        self._adapter = DynamoDBTable(wire.client("dynamodb", lambda *_: self._answer), "queue")
+
+    def get(self, key: Key) -> Item | None:
+        """See :class:`headway_service.ports.Table`."""
+        with self._wire.elsewhere():
+            item = self._table.get(key)
+            self._answer = {"Item": _attributes(item)} if item else {}
+        return self._adapter.get(key)
+
+    def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
+        """See :class:`headway_service.ports.Table`."""
+        with self._wire.elsewhere():
+            self._answer = _page(self._table.query(pk, prefix=prefix, after=after, limit=limit))
+        return self._adapter.query(pk, prefix=prefix, after=after, limit=limit)
+
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
+        """See :class:`headway_service.ports.Table`."""
+        with self._wire.elsewhere():
+            self._answer = {"Count": self._table.count_before(pk, sk, limit=limit)}
+        return self._adapter.count_before(pk, sk, limit=limit)
+
+    def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
+        """See :class:`headway_service.ports.Table`."""
+        with self._wire.elsewhere():
+            tally = self._table.tally(pk, where, limit=limit)
+            self._answer = {"Count": tally.matching, "ScannedCount": tally.items}
+        return self._adapter.tally(pk, where, limit=limit)
+
+    def listing(
+        self,
+        name: str,
+        *,
+        where: Sequence[Condition],
+        after: Mapping[str, str] | None,
+        limit: int,
+        descending: bool = False,
+    ) -> ListingPage:
+        """See :class:`headway_service.ports.Table`."""
+        with self._wire.elsewhere():
+            page = self._table.listing(name, where=where, after=after, limit=limit, descending=descending)
+            last = {"LastEvaluatedKey": _attributes(page.after)} if page.after else {}
+            self._answer = {**_page(page.items), **last}
+        return self._adapter.listing(name, where=where, after=after, limit=limit, descending=descending)
+
+    def write(self, writes: Sequence[Write]) -> None:
+        """See :class:`headway_service.ports.Table`."""
+        with self._wire.elsewhere():
+            self._table.write(writes)
+            self._answer = {}
+        self._adapter.write(writes)
+
+
+class _Body:
+    """The body of an answer, as urllib3 hands it over."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def stream(self) -> Iterator[bytes]:
+        yield self._content
+
+
+def _page(items: Sequence[Item]) -> dict[str, Any]:
+    return {"Items": [_attributes(item) for item in items], "Count": len(items), "ScannedCount": len(items)}
+
+
+def _attributes(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _serialize(value) for name, value in item.items()}

@@ -1,0 +1,74 @@
+"""The performance gate, by what is counted: a pass costs the same however many wait, a job takes few calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from bench.article import (
+    COMES,
+    ENDS,
+    MOST_CALLS,
+    MOST_GROWTH,
+    PASSES,
+    READS,
+    Scenes,
+    calls_of_a_job,
+    growth,
+    in_all,
+    lists,
+)
+from bench.article import watched as watched_for
+from bench.full_queues import ArticleQueue, HeadwayQueue
+from bench.scans import ScannedTable
+from bench.units import MeteredTable
+from headway_service.ports import Item
+
+WINDOW = 20
+"""Where an instance is free, a pass reads the window of backfill too. It is 1,000 jobs unless changed, and flat is a
+pass with lines that are longer than the window."""
+
+SHORT, LONG = 100, 500
+
+
+def watched(sizes: Sequence[int], meter: Callable[..., MeteredTable] = MeteredTable) -> dict[int, Scenes]:
+    return {waiting: watched_for(HeadwayQueue(meter, backfill={"window": WINDOW}), waiting, 1) for waiting in sizes}
+
+
+def grown(figures: dict[int, Scenes]) -> list[str]:
+    """The gate: passes that read too much more with the longest line than with the shortest."""
+    return [scene for scene in PASSES if growth(figures, scene, READS, since=min(figures)) > MOST_GROWTH]
+
+
+class ScannedLines(ScannedTable):
+    """What must not come back: a line is read by looking through the whole table."""
+
+    def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
+        if not pk.startswith("line#"):
+            return super().query(pk, prefix=prefix, after=after, limit=limit)
+        self.scan()
+        return self._table.query(pk, prefix=prefix, after=after, limit=limit)
+
+
+def test_a_pass_reads_as_much_however_many_wait() -> None:
+    assert grown(watched([SHORT, LONG])) == []
+
+
+def test_the_gate_fails_when_a_scan_is_put_back() -> None:
+    assert grown(watched([30, 60], ScannedLines)) == [COMES, ENDS]
+
+
+def test_a_job_takes_few_calls_of_sagemaker_and_none_that_lists() -> None:
+    calls = calls_of_a_job(600)
+    assert calls["schedule"] == {"CreateTrainingJob": 1}
+    assert in_all(calls) <= MOST_CALLS
+    assert lists(calls) == 0
+
+
+def test_a_list_call_counts_only_where_jobs_wait_for_it() -> None:
+    assert lists({"schedule": {"ListTrainingJobs": 2, "CreateTrainingJob": 1}, "patrol": {"ListTrainingJobs": 60}}) == 2
+
+
+def test_the_articles_pass_would_fail_the_gate() -> None:
+    figures = {waiting: watched_for(ArticleQueue(), waiting, 1) for waiting in (SHORT, 3 * SHORT)}
+    assert grown(figures) == [COMES, ENDS]
+    assert figures[SHORT][COMES]["SageMaker ListTrainingJobs"] == 2
