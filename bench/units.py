@@ -70,12 +70,12 @@ class MeteredTable:
         self._read("Query", items)
         return items
 
-    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
+    def count_before(self, pk: str, sk: str, *, since: str = "", limit: int) -> int:
         """See :class:`headway_service.ports.Table`."""
         with self._metering():
-            counted = [item for item in self._table.query(pk, limit=_ALL) if item["sk"] < sk][:limit]
+            counted = [item for item in self._table.query(pk, limit=_ALL) if since <= item["sk"] < sk][:limit]
         self._read("Query", counted)
-        return self._table.count_before(pk, sk, limit=limit)
+        return self._table.count_before(pk, sk, since=since, limit=limit)
 
     def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
         """See :class:`headway_service.ports.Table`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -90,11 +91,17 @@ class DynamoDBTable:
                 break
         return tuple(found[:limit])
 
-    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
+    def count_before(self, pk: str, sk: str, *, since: str = "", limit: int) -> int:
         """See :class:`headway_service.ports.Table`."""
-        values = {":pk": _serialize(pk), ":sk": _serialize(sk)}
+        if since >= sk:
+            return 0
+        values, keys = {":pk": _serialize(pk), ":sk": _serialize(sk)}, "pk = :pk AND sk < :sk"
+        if since:
+            # BETWEEN takes in both of its bounds, and is all there is for two.
+            values |= {":since": _serialize(since), ":sk": _serialize(_last_before(sk))}
+            keys = "pk = :pk AND sk BETWEEN :since AND :sk"
         counted = 0
-        for page in self._pages("pk = :pk AND sk < :sk", values, limit, {"Select": "COUNT"}):
+        for page in self._pages(keys, values, limit, {"Select": "COUNT"}):
             counted += page["Count"]
             if counted >= limit:
                 break
@@ -263,6 +270,11 @@ class _Aliases:
         alias = f":v{len(self.values)}"
         self.values[alias] = _serialize(content)
         return alias
+
+
+def _last_before(sort_key: str) -> str:
+    """A sort key behind all that are lesser than this one: DynamoDB orders by UTF-8, that is by code points."""
+    return f"{sort_key[:-1]}{chr(ord(sort_key[-1]) - 1)}{chr(sys.maxunicode)}"
 
 
 def _condition(condition: Condition, aliases: _Aliases) -> str:

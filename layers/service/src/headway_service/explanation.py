@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from headway import reasons
 from headway.model import Snapshot
@@ -62,13 +63,16 @@ class Explainer:
         )
         told = told_by(schedule(snapshot))
         lines = _Lines(self._table, ledger.lines, snapshot)
+        # By rank, so that each count goes on where the one before has ended.
+        further_back = sorted((job for job in waiting if job.job_name not in told), key=JobRecord.rank)
+        told |= {job.job_name: _further_back(lines.place(job)) for job in further_back}
         seen = []
         for job in jobs:
             place: int | None = None
             reason = job.reason
             if job.in_line:
                 # A job that the decision did not look at (or that has just been started) is told its place only.
-                place, reason = told.get(job.job_name) or _further_back(lines.place(job))
+                place, reason = told[job.job_name]
             seen.append(Seen(job=job, place=place, reason=reason))
         return seen
 
@@ -80,9 +84,9 @@ class Explainer:
         return _Lines(self._table, read_lines(self._table)).place(job)
 
 
-def told_by(plan: Plan) -> dict[str, tuple[int, ReasonRecord]]:
+def told_by(plan: Plan) -> dict[str, tuple[int | None, ReasonRecord]]:
     """Place and reason of the jobs that are among the heads of their lines, as a decision tells them."""
-    told: dict[str, tuple[int, ReasonRecord]] = {}
+    told: dict[str, tuple[int | None, ReasonRecord]] = {}
     ahead: dict[str, int] = {}
     for action in plan.actions:
         if isinstance(action, Start):
@@ -116,6 +120,8 @@ class _Lines:
         self._table = table
         self._teams = teams
         self._read: dict[tuple[str, str], list[str]] | None = None
+        #: Of each line the ranks up to which it was counted, ascending, and how many stand before them.
+        self._counted: dict[tuple[str, str], list[tuple[str, int]]] = {}
         if snapshot is not None:
             self._read = {(pool, team): [] for pool in snapshot.pools for team in teams}
             for job in snapshot.waiting:
@@ -142,4 +148,13 @@ class _Lines:
         if read is not None and len(read) < MAX_EXPLAINED:
             # So few heads were found because the line has no more.
             return min(limit, bisect_left(read, rank))
-        return self._table.count_before(LineEntry.partition(pool, team), rank, limit=limit)
+        counted = self._counted.setdefault((pool, team), [])
+        at = bisect_left(counted, rank, key=itemgetter(0))
+        since, before = counted[at - 1] if at else ("", 0)
+        if before >= limit:
+            return limit
+        line = LineEntry.partition(pool, team)
+        found = before + self._table.count_before(line, rank, since=since, limit=limit - before)
+        if found < limit:
+            counted.insert(at, (rank, found))
+        return found

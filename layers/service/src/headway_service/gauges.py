@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterable, Iterator
 from headway.capacity import total
 from headway.lifecycle import AttemptState
 from headway.plan import Start
-from headway.schedule import schedule
 from headway_service import figures
 from headway_service.backlog import Backlog, backlogs
+from headway_service.deciding import decide
 from headway_service.errors import Busy
 from headway_service.figures import Figure
-from headway_service.ledger import Ledger, read_snapshot
+from headway_service.ledger import Ledger
 from headway_service.log import logger
 from headway_service.pools import applied
 from headway_service.ports import Table
@@ -118,7 +118,7 @@ def startable_jobs(table: Table, ledger: Ledger, lines: Collection[Backlog], now
     force = applied(table) if any(each.pool in usable for each in lines) else None
     if force is None:
         return []
-    plan = schedule(read_snapshot(table, ledger, now_ms, policy=force.configuration.policy()), explain=False)
+    _snapshot, plan = decide(table, ledger, now_ms, policy=force.configuration.policy())
     return [action.job for action in plan.actions if isinstance(action, Start)]
 
 

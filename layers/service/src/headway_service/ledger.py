@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -127,6 +127,7 @@ def read_snapshot(
     policy: Policy = DEFAULT_POLICY,
     also: Iterable[JobRecord] = (),
     heads: int = 0,
+    passing: Collection[str] | None = None,
 ) -> Snapshot:
     """The snapshot that a decision is made from.
 
@@ -143,6 +144,8 @@ def read_snapshot(
         policy: the rules to decide under.
         also: jobs to include if they stand in line, however far back.
         heads: how many heads of each line to read at least.
+        passing: pools in which jobs may pass those ahead of them, so that the window is read; None for all that are
+            not full.
     """
     sizes = {pool.pool: pool.size for pool in ledger.pools}
     waiting: dict[str, WaitingJob] = {}
@@ -157,7 +160,8 @@ def read_snapshot(
     for pool, size in sizes.items():
         within_reach = _WithinReach(pool, size, allocations, policy)
         held = sum(each.demand.get(pool, 0) for each in allocations)
-        behind = share if held < size else policy.reserved_heads - 1
+        passed = held < size and (passing is None or pool in passing)
+        behind = share if passed else policy.reserved_heads - 1
         for team in ledger.lines:
             for job in _heads(table, pool, team, startable, now_ms, policy, within_reach, share=behind, heads=heads):
                 waiting[job.name] = job
@@ -258,7 +262,7 @@ def _heads(
     fitting = filled = beyond = 0
     reach = sizes[pool]
     # Mostly one query is enough, and a line of large jobs is not read to its end.
-    page = max(share + 1, heads, min(reach + 1 + share, _PAGE), (within_reach.of(0, team) + 1 + share) // 4)
+    page = max(heads, share + min(reach + 1, _PAGE), (within_reach.of(0, team) + 1 + share) // 4)
     line = _Line(table, pool, team, now_ms, policy, page=page)
     if not reach:
         # Nobody can start, so no more is read than is to be told.

@@ -169,8 +169,15 @@ class Table(Protocol):
             limit: at most so many items; the call reads as many pages as that takes.
         """
 
-    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
-        """How many items of a partition have a lesser sort key, counted to ``limit``."""
+    def count_before(self, pk: str, sk: str, *, since: str = "", limit: int) -> int:
+        """How many items of a partition have a lesser sort key, counted to ``limit``.
+
+        Args:
+            pk: the partition.
+            sk: only lesser sort keys count.
+            since: of these only those from this on (inclusive).
+            limit: at most so many are counted.
+        """
 
     def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
         """Count the items of a partition, and those of them of which something holds.

@@ -13,12 +13,12 @@ from headway.model import Demand, Snapshot, WaitingJob
 from headway.ordering import work_lost_ms
 from headway.plan import Action, Plan, Preempt, Release, Start
 from headway.policy import DEFAULT_POLICY
-from headway.schedule import schedule
 from headway.verify import verify
 from headway_service import figures, transitions
+from headway_service.deciding import decide
 from headway_service.errors import Conflict, Unclear
 from headway_service.launching import Launcher
-from headway_service.ledger import Ledger, read_ledger, read_snapshot
+from headway_service.ledger import Ledger, read_ledger
 from headway_service.log import logger
 from headway_service.meter import record
 from headway_service.naming import attempt_name
@@ -84,7 +84,7 @@ class Ticker:
     def run(self) -> TickReport:
         """Run rounds until there is nothing left to do now."""
         report = TickReport()
-        self._policy = policy = apply_configuration(self._table, self._store, self._clock).configuration.policy()
+        self._policy = apply_configuration(self._table, self._store, self._clock).configuration.policy()
         #: Attempts that SageMaker gave no clear answer about: the next tick asks again, this one does not insist.
         given_up: set[str] = set()
         while report.rounds < MAX_ROUNDS and self._has_time():
@@ -104,12 +104,11 @@ class Ticker:
                 for attempt, pause in drained:
                     self._drain(attempt, pause, report)
                 continue
-            snapshot = read_snapshot(self._table, ledger, self._clock(), policy=policy)
+            snapshot, plan = decide(self._table, ledger, self._clock(), policy=self._policy)
             _check_ledger(ledger, snapshot)
+            verify(snapshot, plan)
             report.waiting = len(snapshot.waiting)
             self._waiting = {job.name: job for job in snapshot.waiting}
-            plan = schedule(snapshot, explain=False)
-            verify(snapshot, plan)
             if self._apply(plan, ledger, given_up, report):
                 # Carried out to the letter: a decision at the same moment would find nothing more to do.
                 break

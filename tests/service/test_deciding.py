@@ -1,0 +1,67 @@
+"""A decision reads behind the heads of the lines only where somebody may pass them, and is the same for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway.plan import Plan, Start
+from headway.policy import Policy, Team
+from headway.schedule import schedule
+from headway_service.deciding import decide
+from headway_service.ledger import read_ledger, read_snapshot
+from tests.service.test_ledger import G5, table_of, waits
+from tests.service.world import P5
+
+SIZES = {P5: 4, G5: 3}
+DEEP = Policy(backfill_window=200)
+
+jobs = st.lists(
+    st.tuples(
+        st.sampled_from(["", "red", "blue"]),
+        st.integers(0, 2),
+        st.sampled_from([{"p5": 1}, {"p5": 1}, {"p5": 2}, {"p5": 4}, {"g5": 1}, {"g5": 3}, {"p5": 2, "g5": 2}]),
+    ),
+    max_size=60,
+)
+teams = st.sampled_from([{}, {"red": Team(guaranteed={P5: 2})}, {"blue": Team(limit={P5: 2, G5: 1})}])
+
+
+def starts(plan: Plan) -> list[str]:
+    return [action.job for action in plan.actions if isinstance(action, Start)]
+
+
+@settings(max_examples=80)
+@given(jobs, teams, st.integers(0, 4))
+def test_the_same_jobs_start_as_when_the_whole_window_is_read(
+    line: list[tuple[str, int, dict[str, int]]], rules: dict[str, Team], room: int
+) -> None:
+    table = table_of("red", "blue", sizes=SIZES)
+    for number, (team, priority, demand) in enumerate(line):
+        waits(table, f"j{number:02d}", priority, team=team, entered=number, **demand)
+    policy = replace(DEEP, teams=rules)
+    ledger = read_ledger(table)
+    _snapshot, plan = decide(table, ledger, 0, policy=policy)
+    assert starts(plan) == starts(schedule(read_snapshot(table, ledger, 0, policy=policy)))
+
+
+def test_where_the_heads_take_all_that_is_free_nobody_behind_them_is_read() -> None:
+    short, long = table_of(sizes=SIZES), table_of(sizes=SIZES)
+    for table, backlog in ((short, 10), (long, 300)):
+        for number in range(backlog):
+            waits(table, f"j{number:03d}", entered=number)
+        _snapshot, plan = decide(table, read_ledger(table), 0, policy=DEEP)
+        assert starts(plan) == [f"j{number:03d}" for number in range(SIZES[P5])]
+    assert long.entries == short.entries
+
+
+def test_who_fits_far_behind_a_blocked_head_starts() -> None:
+    table = table_of(sizes=SIZES)
+    waits(table, "takes-all-g5", 9, g5=3)
+    for number in range(40):
+        waits(table, f"both{number:02d}", entered=number, p5=2, g5=2)
+    waits(table, "narrow", entered=100, p5=1)
+    _snapshot, plan = decide(table, read_ledger(table), 0, policy=DEEP)
+    assert starts(plan) == ["takes-all-g5", "narrow"]
