@@ -169,6 +169,18 @@ bench-help: .venv/.made ## time headway --help beside an interpreter that does n
 bench-cost: .venv/.made ## count what an idle queue and 1,000 jobs use, and price it; writes docs/cost.md; BENCH=--print writes nothing
 	$(VENV)/python -m bench.cost $(BENCH)
 
+.PHONY: bench-article
+bench-article: .venv/.made ## count what a pass and a job use, beside the founding article's scheduler; BENCH=--quick
+	$(VENV)/python -m bench.article $(BENCH)
+
+.PHONY: bench-reaction
+bench-reaction: .venv/.made build ## time warm handlers and cold starts, weigh the layers; BENCH=--quick
+	$(VENV)/python -m bench.reaction $(BENCH)
+
+.PHONY: bench-slurm
+bench-slurm: .venv/.made .envs/sandbox/.made .envs/sam/.made ## measure beside Slurm, as root, which it installs if need be; BENCH=--quick
+	$(VENV)/python -m bench.slurm $(BENCH)
+
 ##@ Build and deploy
 
 .PHONY: build
