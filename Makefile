@@ -29,9 +29,8 @@ VENV := .venv/bin
 # The environments with the SageMaker Python SDKs that the client is tested with.
 SDKS := sdk2-first sdk2 sdk3
 WITHOUT_SDKS := --ignore tests/client/sdk2 --ignore tests/client/sdk3
-# By itself it takes more than is left of the half hour that all tests have.
 RELEASE := tests/sandbox/test_release_e2e.py
-LONG := tests/e2e/test_sdk.py tests/e2e/test_chaos.py tests/e2e/test_story.py
+LONG := $(RELEASE) tests/e2e/test_sdk.py tests/e2e/test_chaos.py tests/e2e/test_story.py
 OTHERS := tests/docs tests/service tests/e2e tests/sandbox tests/security
 SAM := .envs/sam/bin
 # For each source folder to see no more than it may. An inherited PYTHONPATH would let it see more.
@@ -85,7 +84,7 @@ $(SDKS:%=test-%-unit): test-%-unit: .envs/%/.made
 # The files that take longest come first, so that no worker is left alone with one.
 .PHONY: test-e2e
 test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made $(SDKS:%=.envs/%/.made) ## test end to end, on sandboxes of its own, and prove the functions' policies
-	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder -m e2e --ignore $(RELEASE) $(LONG) $(OTHERS) $(PYTEST)
+	$(VENV)/python -m pytest -n $(E2E_WORKERS) --dist loadfile --no-loadscope-reorder -m e2e $(LONG) $(OTHERS) $(PYTEST)
 	$(MAKE) iam-proof
 
 .PHONY: test-sdk
@@ -93,7 +92,7 @@ test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made
 	$(VENV)/python -m pytest tests/e2e/test_sdk.py $(PYTEST)
 
 .PHONY: test-release
-test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## a release in short, which test leaves out: update under load, roll back, delete
+test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## of these, a release in short: deploy, update under load, delete
 	$(VENV)/python -m pytest -m e2e $(RELEASE) $(PYTEST)
 
 .PHONY: test-security
