@@ -29,7 +29,8 @@ VENV := .venv/bin
 # The environments with the SageMaker Python SDKs that the client is tested with.
 SDKS := sdk2-first sdk2 sdk3
 WITHOUT_SDKS := --ignore tests/client/sdk2 --ignore tests/client/sdk3
-LONG := tests/sandbox/test_release_e2e.py tests/e2e/test_sdk.py tests/e2e/test_chaos.py tests/e2e/test_story.py
+RELEASE := tests/sandbox/test_release_e2e.py
+LONG := $(RELEASE) tests/e2e/test_sdk.py tests/e2e/test_chaos.py tests/e2e/test_story.py
 OTHERS := tests/docs tests/service tests/e2e tests/sandbox tests/security
 SAM := .envs/sam/bin
 # For each source folder to see no more than it may. An inherited PYTHONPATH would let it see more.
@@ -91,8 +92,8 @@ test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made
 	$(VENV)/python -m pytest tests/e2e/test_sdk.py $(PYTEST)
 
 .PHONY: test-release
-test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## of these, a release in short: update under load, roll back, delete
-	$(VENV)/python -m pytest -m e2e tests/sandbox/test_release_e2e.py $(PYTEST)
+test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## of these, a release in short: deploy, update under load, delete
+	$(VENV)/python -m pytest -m e2e $(RELEASE) $(PYTEST)
 
 .PHONY: test-security
 test-security: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made ## of these, permissions, limits and secrets, and prove the functions' policies

@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Deploy, update under load, roll back and delete, on this machine.")
     parser.add_argument("--old", metavar="COMMIT", help="update from the sources of this commit (default: the present)")
     parser.add_argument("--seed", type=int, help="of what is submitted; a new one by default")
-    parser.add_argument("--short", action="store_true", help="leave out what takes minutes: the alarm, the next stack")
+    parser.add_argument("--short", action="store_true", help="leave out the ways back and the next stack")
     args = parser.parse_args(argv)
     before = signal.signal(signal.SIGTERM, _end)
     seed = SystemRandom().randrange(10**6) if args.seed is None else args.seed
@@ -57,7 +57,7 @@ def play(*, old: str | None = None, seed: int = 0, short: bool = False, tell: Te
     Args:
         old: the commit to update from; None for the present sources.
         seed: of what is submitted.
-        short: leaves out what takes a minute, and what other tests show as well.
+        short: leaves out the ways back, the stack's policy and the next stack.
         tell: told what happens, a line at a time.
     """
     checkout = Checkout.here()

@@ -39,7 +39,7 @@ class Plan:
     folder: Path
     seed: int
     short: bool
-    """Leaves out what takes a minute, and what the guard's own tests show as well."""
+    """Leaves out the ways back, the stack's policy and the next stack: what takes minutes."""
 
 
 class Story:
@@ -102,8 +102,9 @@ class Story:
             self._title(f"People work: {_listed(work)}")
             traffic.answers()
             self._update(traffic)
-            self._refused_half_way(traffic)
-            self._bad_version(traffic)
+            if not self._plan.short:
+                self._refused_half_way(traffic)
+                self._bad_version(traffic)
         except BaseException:
             traffic.stop()
             raise
@@ -145,8 +146,7 @@ class Story:
         self._say("CloudFormation says UPDATE_COMPLETE: it runs no function. The API answers 502.")
         down_since = time.monotonic()
         running = len(traffic.look().running)
-        if not self._plan.short:
-            self._wait_for_alarm("ApiFunctionErrors")
+        self._wait_for_alarm("ApiFunctionErrors")
         self._say(f"meanwhile {running} training jobs run on in SageMaker")
         self._workplace.install(self._plan.new)
         self._expect_success(self._workplace.deploy(), "UPDATE_COMPLETE")
@@ -168,9 +168,10 @@ class Story:
             self._workplace.set_parameter("TableName", OTHER_TABLE)
             self._expect_refusal(self._workplace.deploy(), "would replace JobsTable")
         self._say("make deploy refuses another TableName before anything is touched")
-        past = self._workplace.deploy_without_make()
-        self._expect_rolled_back(past, "Action denied by stack policy")
-        self._say("sam deploy past it: CloudFormation refuses by the stack's policy, and rolls back")
+        if not self._plan.short:
+            past = self._workplace.deploy_without_make()
+            self._expect_rolled_back(past, "Action denied by stack policy")
+            self._say("sam deploy past it: CloudFormation refuses by the stack's policy, and rolls back")
         self._workplace.set_parameter("TableName", TABLE)
         if not self._plan.short:
             self._rekey()
