@@ -281,6 +281,30 @@ def test_an_environment_that_cannot_start_fails_its_own_invocation_only(sb, tmp_
     assert "File exists" in second["body"]["errorMessage"]
 
 
+# Takes long to start, and no time to answer.
+SLOW_START = """
+import time
+time.sleep(1)
+
+def handler(event, context):
+    return "done"
+"""
+
+
+def test_a_burst_is_answered_by_the_environments_that_start_first(sb):
+    make_function(sb, "slow-start", SLOW_START, actions=[])
+    cores = os.cpu_count() or 1
+    burst = 5 * cores
+
+    def invoke(_: int) -> Any:
+        return json.loads(sb.client("lambda").invoke(FunctionName="slow-start")["Payload"].read())
+
+    with ThreadPoolExecutor(burst) as executor:
+        assert list(executor.map(invoke, range(burst))) == ["done"] * burst
+    # Others may have begun to start before the first had answered.
+    assert len([each for each in sb.functions() if each["function"] == "slow-start"]) <= 3 * cores
+
+
 def test_an_api_keeps_its_address_when_an_update_of_its_stack_changes_its_paths(sb):
     formation, gateway = sb.client("cloudformation"), sb.client("apigateway")
 
