@@ -89,9 +89,9 @@ class CommandLine:
         return Running(process=process, stdin=stdin if isinstance(stdin, str) else json.dumps(stdin))
 
     def close(self) -> None:
-        """End what still runs: a test that failed has not waited for it."""
+        """End what nobody waited for, as a test failed: it may still run, or have ended since."""
         for process in self._started:
-            if process.poll() is None:
+            if process.stdout and not process.stdout.closed:
                 process.kill()
                 process.communicate()
 

@@ -305,6 +305,41 @@ def test_a_burst_is_answered_by_the_environments_that_start_first(sb):
     assert len([each for each in sb.functions() if each["function"] == "slow-start"]) <= 3 * cores
 
 
+# Tells when it starts and is ready; takes as long to answer as it is asked to.
+TELLING_START = """
+import os, time
+mark = os.path.join(os.environ["MARKS"], str(os.getpid()))
+open(mark + ".starts", "w").close()
+time.sleep(0.2)
+open(mark + ".ready", "w").close()
+
+def handler(event, context):
+    time.sleep(event)
+    return os.getpid()
+"""
+
+
+def test_environments_that_died_idle_start_again_as_few_at_once_as_any(sb, tmp_path):
+    make_function(sb, "telling", TELLING_START, actions=[], MARKS=str(tmp_path))
+    cores = os.cpu_count() or 1
+    burst = 4 * cores
+
+    def invoke(wait_s: float) -> Any:
+        answer = sb.client("lambda").invoke(FunctionName="telling", Payload=json.dumps(wait_s))
+        return json.loads(answer["Payload"].read())
+
+    with ThreadPoolExecutor(burst) as executor:
+        before = set(executor.map(invoke, [4] * burst))
+        assert len(before) == burst
+        until(lambda: len(sb.kill_functions("telling")) == 0)
+        after = set(executor.map(invoke, [4] * burst))
+    assert len(after - before) == burst
+    started = {each: (tmp_path / f"{each}.starts").stat().st_mtime_ns for each in after}
+    ready = {each: (tmp_path / f"{each}.ready").stat().st_mtime_ns for each in after}
+    at_once = [sum(started[other] <= started[each] < ready[other] for other in after) for each in after]
+    assert max(at_once) <= cores, at_once
+
+
 def test_an_api_keeps_its_address_when_an_update_of_its_stack_changes_its_paths(sb):
     formation, gateway = sb.client("cloudformation"), sb.client("apigateway")
 

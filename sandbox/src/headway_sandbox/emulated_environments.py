@@ -4,7 +4,9 @@ An execution environment is a process that runs one invocation of a function at 
 and ends:
 
 - So many start at once as the machine can start. ministack starts one for each invocation that finds none idle, so on
-  a small machine a burst of events, or an update, starts dozens, of which none is ready in time.
+  a small machine a burst of events, or an update, starts dozens, of which none is ready in time. One that died while
+  it was idle is gone; ministack would start it again, and beside this limit.
+- All share what layers contain.
 - One that cannot start fails its own invocation only.
 - A function that is updated ends what it is at with its old code, while new invocations get the new code.
 
@@ -23,6 +25,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from headway_sandbox.emulator import module
+from headway_sandbox.unpacking import with_mounted_layers
 
 _RETIRED = ":retired"
 _PAUSE_S = 0.05
@@ -34,7 +37,7 @@ _updating: ContextVar[bool] = ContextVar("updating", default=False)
 def prepare() -> None:
     """Fill ministack's gaps that matter here. Called once, after `emulator.prepare`."""
     _start_few_at_once(os.cpu_count() or 1)
-    _note_the_code()
+    _note_the_code_and_mount_layers()
     _fail_alone()
     _end_with_the_old_code()
 
@@ -52,7 +55,7 @@ def _start_few_at_once(most: int) -> None:
     def acquire(name: str, config: Mapping[str, Any], *rest: Any, qualifier: str = "$LATEST", **named: Any) -> Any:
         key, updates = runtime._worker_key(name, config, qualifier), _updates[name]
         with changed:
-            while len(starting) >= most and not any(not worker.in_use for worker in runtime._workers.get(key, ())):
+            while not _has_idle(runtime, key) and len(starting) >= most:
                 changed.wait(_PAUSE_S)
             worker, how = lease(name, config, *rest, qualifier=qualifier, **named)
             if how == "spawn":
@@ -82,17 +85,31 @@ def _start_few_at_once(most: int) -> None:
     functions.acquire_worker, runtime.Worker._spawn, functions.release_worker = acquire, start, release
 
 
-def _note_the_code() -> None:
-    """Note with each process which code it runs: its function's may be another one soon."""
+def _has_idle(runtime: Any, key: str) -> bool:
+    """Whether an environment is idle, after those that died idle are forgotten."""
+    with runtime._lock:
+        idle = [worker for worker in runtime._workers.get(key, ()) if not worker.in_use]
+        dead = [worker for worker in idle if worker._proc is None or worker._proc.poll() is not None]
+        for worker in dead:
+            runtime._workers[key].remove(worker)
+    runtime.kill_workers(dead)
+    return len(idle) > len(dead)
+
+
+def _note_the_code_and_mount_layers() -> None:
+    """Note with each process which code it runs, as its function's may be another one soon, and share the layers'."""
     runtime = module("core.lambda_runtime")
     spawn = runtime.Worker._spawn
 
-    def note(worker: Any) -> Any:
-        layers = [layer if isinstance(layer, str) else layer["Arn"] for layer in worker.config.get("Layers") or []]
-        worker.headway_code = " ".join([worker.config.get("CodeSha256", ""), *layers])
+    def start(worker: Any) -> Any:
+        # Once only: a process that died between two invocations is started again with what it had.
+        if not hasattr(worker, "headway_code"):
+            layers = [layer if isinstance(layer, str) else layer["Arn"] for layer in worker.config.get("Layers") or []]
+            worker.headway_code = " ".join([worker.config.get("CodeSha256", ""), *layers])
+            worker.config = with_mounted_layers(worker.config)
         return spawn(worker)
 
-    runtime.Worker._spawn = note
+    runtime.Worker._spawn = start
 
 
 def _fail_alone() -> None:

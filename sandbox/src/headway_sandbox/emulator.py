@@ -22,7 +22,6 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from headway_sandbox import unpacking
 from headway_sandbox.dummies import VPC_ENDPOINT
 
 VERSION = "1.5.33"
@@ -100,7 +99,6 @@ def prepare() -> AsgiApp:
         raise RuntimeError(f"The sandbox is written for ministack {VERSION}, found {found}: run `make setup`.")
     runtime = module("core.lambda_runtime")
     runtime._PYTHON_WORKER_SCRIPT = _WATCH_PARENT + runtime._PYTHON_WORKER_SCRIPT
-    runtime.zipfile = unpacking.zipfile_with_shared_layers()
     _come_through_vpc_endpoint()
     _import_any_methods()
     _import_resource_policies()

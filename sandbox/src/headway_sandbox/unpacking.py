@@ -1,42 +1,47 @@
-"""Layers unpacked once, not once per process.
+"""Layers unpacked once for all environments, as Lambda mounts one copy into each.
 
-ministack unpacks every layer anew for every process that it starts for a function. The dependencies take most of a
-second, several times over when a burst of events starts several processes; so here they share what was unpacked.
+ministack writes and unpacks every layer anew for every process that it starts for a function: of the dependencies
+17 MB and most of a second each time, while a burst of events starts several.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
+import os
 import tempfile
 import threading
-import types
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from headway_sandbox.emulator import module
 
 _lock = threading.Lock()
 
 
-class _SharingZipFile(zipfile.ZipFile):
-    def extractall(self, path: Any = None, members: Any = None, pwd: bytes | None = None) -> None:
-        target = Path(path or ".")
-        # ministack's name for the folder of a function's nth layer; a function's own code is not shared.
-        if not target.name.startswith("layer_") or self.filename is None:
-            super().extractall(path, members, pwd)
-            return
-        digest = hashlib.sha256(Path(self.filename).read_bytes()).hexdigest()
-        shared = Path(tempfile.gettempdir()) / "layers" / digest
-        with _lock:
-            if not shared.is_dir():
-                draft = shared.with_suffix(".draft")
-                super().extractall(draft, members, pwd)
-                draft.rename(shared)
-        target.rmdir()
-        target.symlink_to(shared, target_is_directory=True)
+def with_mounted_layers(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration of a function whose layers its process finds unpacked, so that ministack unpacks none.
+
+    Args:
+        config: as ministack keeps it: Layers are ARNs, or objects with one.
+    """
+    resolve = module("services.lambda_svc")._resolve_layer_zip  # noqa: SLF001  the content of a layer version
+    folders = [_unpacked(resolve(layer)) for layer in config.get("Layers") or []]
+    variables = {**(config.get("Environment") or {}).get("Variables", {})}
+    if folders:
+        # Where ministack's program for a process looks for layers.
+        variables["_LAMBDA_LAYERS_DIRS"] = os.pathsep.join(map(str, folders))
+    return {**config, "Layers": [], "Environment": {"Variables": variables}}
 
 
-def zipfile_with_shared_layers() -> types.SimpleNamespace:
-    """What `lambda_runtime` uses of the module zipfile (LargeFileError by a name it misspells), with layers shared."""
-    return types.SimpleNamespace(
-        ZipFile=_SharingZipFile, BadZipFile=zipfile.BadZipFile, LargeFileError=zipfile.LargeZipFile
-    )
+def _unpacked(content: bytes) -> Path:
+    folder = Path(tempfile.gettempdir()) / "layers" / hashlib.sha256(content).hexdigest()
+    with _lock:
+        if not folder.is_dir():
+            draft = folder.with_suffix(".draft")
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                archive.extractall(draft)
+            draft.rename(folder)
+    return folder
