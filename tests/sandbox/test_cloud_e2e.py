@@ -305,16 +305,17 @@ def test_a_burst_is_answered_by_the_environments_that_start_first(sb):
     assert len([each for each in sb.functions() if each["function"] == "slow-start"]) <= 3 * cores
 
 
-# Tells when it starts and is ready; takes as long to answer as it is asked to.
+# Tells when it starts and is ready, and answers when all may.
 TELLING_START = """
 import os, time
-mark = os.path.join(os.environ["MARKS"], str(os.getpid()))
-open(mark + ".starts", "w").close()
+marks = os.environ["MARKS"]
+open(f"{marks}/{os.getpid()}.starts", "w").close()
 time.sleep(0.2)
-open(mark + ".ready", "w").close()
+open(f"{marks}/{os.getpid()}.ready", "w").close()
 
 def handler(event, context):
-    time.sleep(event)
+    while not os.path.exists(f"{marks}/{event}"):
+        time.sleep(0.05)
     return os.getpid()
 """
 
@@ -322,21 +323,33 @@ def handler(event, context):
 def test_environments_that_died_idle_start_again_as_few_at_once_as_any(sb, tmp_path):
     make_function(sb, "telling", TELLING_START, actions=[], MARKS=str(tmp_path))
     cores = os.cpu_count() or 1
-    burst = 4 * cores
+    burst = 3 * cores
 
-    def invoke(wait_s: float) -> Any:
-        answer = sb.client("lambda").invoke(FunctionName="telling", Payload=json.dumps(wait_s))
-        return json.loads(answer["Payload"].read())
+    def started_by(mark: str) -> set[int]:
+        """What answers when as many are invoked at once."""
 
-    with ThreadPoolExecutor(burst) as executor:
-        before = set(executor.map(invoke, [4] * burst))
-        assert len(before) == burst
-        until(lambda: len(sb.kill_functions("telling")) == 0)
-        after = set(executor.map(invoke, [4] * burst))
-    assert len(after - before) == burst
-    started = {each: (tmp_path / f"{each}.starts").stat().st_mtime_ns for each in after}
-    ready = {each: (tmp_path / f"{each}.ready").stat().st_mtime_ns for each in after}
-    at_once = [sum(started[other] <= started[each] < ready[other] for other in after) for each in after]
+        def invoke(_: int) -> int:
+            answer = sb.client("lambda").invoke(FunctionName="telling", Payload=json.dumps(mark))
+            return int(answer["Payload"].read())
+
+        there = len(list(tmp_path.glob("*.ready")))
+        with ThreadPoolExecutor(burst) as executor:
+            answers = executor.map(invoke, range(burst))
+            until(lambda: len(list(tmp_path.glob("*.ready"))) == there + burst)
+            (tmp_path / mark).touch()
+            return set(answers)
+
+    before = started_by("first")
+    assert len(sb.kill_functions("telling")) == burst
+    after = started_by("second")
+    assert not after & before
+
+    def told(each: int, what: str) -> int:
+        return (tmp_path / f"{each}.{what}").stat().st_mtime_ns
+
+    at_once = [
+        sum(told(other, "starts") <= told(each, "starts") < told(other, "ready") for other in after) for each in after
+    ]
     assert max(at_once) <= cores, at_once
 
 

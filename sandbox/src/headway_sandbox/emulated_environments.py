@@ -73,6 +73,11 @@ def _start_few_at_once(most: int) -> None:
             changed.notify_all()
 
     def start(worker: Any) -> None:
+        with changed:
+            # One that was idle when it was taken, and has died since.
+            while worker not in starting and len(starting) >= most:
+                changed.wait(_PAUSE_S)
+            starting.add(worker)
         try:
             spawn(worker)
         finally:
