@@ -74,6 +74,8 @@ class Settings:
     deploys: bool = True
     """False: the services without the queue."""
     checkout: Checkout
+    sources: str | None = None
+    """What is deployed, as the record of the functions' calls names it; by default the checkout's present sources."""
     report: Callable[[str], None] = lambda _line: None
     """Told what is going on, a line at a time."""
 
@@ -191,7 +193,7 @@ def _start_server(python: Path, settings: Settings, port: int) -> int:
         str(python), "-m", "headway_sandbox", "serve", "--port", str(port), "--state-dir", str(state),
         "--speed", str(settings.speed), "--region", REGION, "--account", ACCOUNT,
         "--durations", json.dumps(durations), "--calls-folder", str(settings.checkout.calls_folder()),
-        "--sources", settings.checkout.code_hash(),
+        "--sources", settings.sources or settings.checkout.code_hash(),
     ]  # fmt: skip
     log = state / "server.log"
     with log.open("wb") as output:

@@ -29,6 +29,8 @@ class Sandbox:
         deploy: False leaves the queue out: the services alone, up in two seconds.
         durations: how long the stages of a training job take.
         parameters: of the template, over what the sandbox sets.
+        checkout: whose sources are deployed; this one's by default.
+        sources: what is deployed, as the record of the functions' calls names it; by default the checkout's.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class Sandbox:
         durations: Durations | None = None,
         parameters: Mapping[str, str] | None = None,
         checkout: Checkout | None = None,
+        sources: str | None = None,
     ) -> None:
         self._temporary = state_dir is None
         folder = state_dir or Path(tempfile.mkdtemp(prefix="headway-sandbox-"))
@@ -51,6 +54,7 @@ class Sandbox:
             parameters=parameters,
             deploys=deploy,
             checkout=checkout or Checkout.here(),
+            sources=sources,
         )
         self._info: SandboxInfo | None = None
 

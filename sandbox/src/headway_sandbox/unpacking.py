@@ -30,6 +30,9 @@ def with_mounted_layers(config: Mapping[str, Any]) -> dict[str, Any]:
     resolve = module("services.lambda_svc")._resolve_layer_zip  # noqa: SLF001  the content of a layer version
     folders = [_unpacked(resolve(layer)) for layer in config.get("Layers") or []]
     variables = {**(config.get("Environment") or {}).get("Variables", {})}
+    # The server writes no bytecode into the sources that it is run from. What is compiled here is gone with the
+    # sandbox, and half of an environment's start is compiling.
+    variables.setdefault("PYTHONDONTWRITEBYTECODE", "")
     if folders:
         # Where ministack's program for a process looks for layers.
         variables["_LAMBDA_LAYERS_DIRS"] = os.pathsep.join(map(str, folders))

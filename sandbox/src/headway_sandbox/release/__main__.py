@@ -65,7 +65,9 @@ def play(*, old: str | None = None, seed: int = 0, short: bool = False, tell: Te
         folder = Path(name)
         before, after = _builds(checkout, folder, old)
         plan = Plan(old=before, new=after, folder=folder, seed=seed, short=short)
-        with Sandbox(deploy=False, speed=SPEED, durations=DURATIONS) as sandbox:
+        # What another version's functions may is no proof of what the present ones need.
+        sources = f"from {old}" if old else None
+        with Sandbox(deploy=False, speed=SPEED, durations=DURATIONS, sources=sources) as sandbox:
             workplace = Workplace(_made(folder / "workplace"), checkout=checkout, info=sandbox.info)
             story = Story(sandbox, workplace, plan, tell=tell)
             try:
