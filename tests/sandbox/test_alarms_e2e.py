@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from botocore.exceptions import ClientError
 from headway_sandbox.sandbox import Sandbox
 from tests.sandbox.fleets import on, request
 from tests.sandbox.functions import make_function
+from tests.sandbox.waiting import until
 
 pytestmark = pytest.mark.e2e
 
@@ -31,16 +32,6 @@ def handler(event, context):
 def sb() -> Iterator[Sandbox]:
     with Sandbox(speed=60, deploy=False) as sandbox:
         yield sandbox
-
-
-def until(check: Callable[[], Any], *, timeout_s: float = 15.0) -> Any:
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        found = check()
-        if found:
-            return found
-        time.sleep(0.2)
-    raise AssertionError("It did not come about in time.")
 
 
 def allow(*statements: dict[str, Any]) -> str:

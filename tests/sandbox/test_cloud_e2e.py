@@ -23,6 +23,7 @@ from headway_sandbox.errors import SandboxError
 from headway_sandbox.sandbox import Sandbox
 from tests.sandbox.fleets import request
 from tests.sandbox.functions import make_function
+from tests.sandbox.waiting import until
 
 pytestmark = pytest.mark.e2e
 
@@ -58,16 +59,6 @@ def code_of(call: Callable[[], Any]) -> str:
         call()
     code: str = caught.value.response["Error"]["Code"]
     return code
-
-
-def until(check: Callable[[], Any], *, timeout_s: float = 15.0) -> Any:
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        found = check()
-        if found:
-            return found
-        time.sleep(0.1)
-    raise AssertionError("It did not come about in time.")
 
 
 def allow(*statements: dict[str, Any]) -> dict[str, Any]:

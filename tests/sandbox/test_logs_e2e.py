@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError
 from headway_sandbox import account
 from headway_sandbox.sandbox import Sandbox
 from tests.sandbox.fleets import request
+from tests.sandbox.waiting import until
 
 pytestmark = pytest.mark.e2e
 
@@ -27,16 +28,6 @@ CHECKPOINTS = {"CheckpointConfig": {"S3Uri": "s3://jobs/checkpoints/resumed"}}
 def sb() -> Iterator[Sandbox]:
     with Sandbox(speed=600, deploy=False) as sandbox:
         yield sandbox
-
-
-def until(check: Callable[[], Any], *, timeout_s: float = 15.0) -> Any:
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        found = check()
-        if found:
-            return found
-        time.sleep(0.1)
-    raise AssertionError("It did not come about in time.")
 
 
 def streams(sb: Sandbox, job: str) -> list[str]:

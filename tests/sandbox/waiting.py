@@ -1,0 +1,21 @@
+"""Waiting for what a sandbox does in its own time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+_PAUSE_S = 0.1
+
+
+def until(check: Callable[[], T], *, timeout_s: float = 30.0) -> T:
+    """The first true answer of a check that is asked again and again."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        found = check()
+        if found:
+            return found
+        time.sleep(_PAUSE_S)
+    raise AssertionError("It did not come about in time.")
