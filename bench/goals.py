@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from bench.article import ENDS, PASSES
 from bench.article import Goal as Counted
 from bench.help_speed import GOAL_S as HELP_GOAL_S
 from bench.kueue import GOAL_S as KUEUE_GOAL_S
@@ -27,19 +28,23 @@ class Goal:
         found: the figure.
         kept: whether it keeps the goal.
         why: why it does not, as far as it was found out.
+        timed: whether the figure is a time, which depends on what else the machine does; else it was counted.
     """
 
     goal: str
     found: str
     kept: bool
     why: str = ""
+    timed: bool = True
 
 
 def goals_of(results: Mapping[str, Figures]) -> list[Goal]:
-    """All goals of what was measured; none of what was not."""
-    return [
+    """All goals of what was measured; none of what was not. A busy machine is a reason to miss one in time."""
+    busy = "; the machine was busy" if results.get("machine", {}).get("busy") else ""
+    found = [
         goal for name, (key, goals) in _GOALS.items() if key in results.get(name, {}) for goal in goals(results[name])
     ]
+    return [replace(goal, why=f"{goal.why}{busy}") if goal.timed and not goal.kept else goal for goal in found]
 
 
 def _of_slurm(slurm: Figures) -> Iterator[Goal]:
@@ -59,7 +64,8 @@ def _of_slurm(slurm: Figures) -> Iterator[Goal]:
 def _of_article(article: Figures) -> Iterator[Goal]:
     for counted in article["goals"]:
         goal = Counted(**counted)
-        yield Goal(goal=goal.goal, found=goal.found, kept=goal.kept, why=_why_counted(goal.goal, article))
+        why, timed = _why_counted(goal.goal, article), goal.found.endswith(" ms")
+        yield Goal(goal=goal.goal, found=goal.found, kept=goal.kept, why=why, timed=timed)
 
 
 def _why_counted(goal: str, article: Figures) -> str:
@@ -71,7 +77,9 @@ def _why_counted(goal: str, article: Figures) -> str:
                 for operation, number in operations.items()
             )
             return ", ".join(calls)
-    return "with an instance free a pass reads the window of backfill, so it grows until the line is as long"
+    if PASSES[ENDS] in goal:
+        return "with an instance free a pass reads the window of backfill, so it grows until the line is as long"
+    return "not taken apart"
 
 
 def _of_reaction(reaction: Figures) -> Iterator[Goal]:

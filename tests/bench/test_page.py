@@ -178,7 +178,11 @@ def test_small_sizes_and_a_busy_machine_are_told():
     found = tables_of(results() | {"machine": MACHINE | {"busy": True, "quick": True}}, {})
     assert "busy with other work" in found["run"]
     assert "--quick" in found["run"]
-    assert "busy" not in tables_of(results(), {})["run"]
+    assert "busy" not in tables_of(results(), {})["run"] + tables_of(results(), {})["goals"]
+    missed = [row for row in found["goals"].splitlines() if "**missed**" in row]
+    assert [row for row in missed if "; the machine was busy |" not in row] == [
+        "| a job that trains 3600 s takes few calls | 11 | **missed** | 11 DescribeTrainingJob by reconcile |"
+    ]
     quick = results()["help"] | {"run": run(quick=True)}
     assert "**small sizes**" in tables_of({"help": quick}, {})["help"]
     assert "full sizes" in tables_of(results(), {})["help"]
