@@ -125,6 +125,7 @@ def kueue_table(kueue: Figures) -> str:
         ("the longest tick, ms", _of_runs(runs, "tickMs", "max"), ""),
     ]
     told = "" if share == 1 else f"Only {runs[0]['jobs']:,} of 15,000 jobs, so the times are not to be compared.\n\n"
+    told += "".join(f"**Failed: {problem}.**\n\n" for problem in kueue.get("problems", []))
     return told + table((f"{runs[0]['jobs']:,} jobs, {runs_told(len(runs))}", "Headway", "Kueue"), rows)
 
 

@@ -80,7 +80,8 @@ def _stamp(figures: Figures) -> str:
     run, noise = figures["run"], figures["run"]["noise"]
     sizes = "**small sizes** (`--quick`)" if run["quick"] else "full sizes"
     before = f"before it a load of {noise['load']:g}, and {spread_cell(noise['loopMs'])} ms for the loop of the noise"
-    return f"{run['date']}, {sizes}, {run['tookSeconds']:.0f} s; {before}."
+    failed = f" **It failed with exit code {run['exitCode']}.**" if run["exitCode"] else ""
+    return f"{run['date']}, {sizes}, {run['tookSeconds']:.0f} s; {before}.{failed}"
 
 
 def _run(machine: Figures) -> str:

@@ -188,6 +188,14 @@ def test_small_sizes_and_a_busy_machine_are_told():
     assert "full sizes" in tables_of(results(), {})["help"]
 
 
+def test_a_part_that_failed_with_its_figures_says_so():
+    kueue = results()["kueue"] | {"problems": ["an instance was given out twice"], "run": run(exit_code=1)}
+    told = tables_of({"kueue": kueue}, {})["kueue"]
+    assert "**Failed: an instance was given out twice.**" in told
+    assert "**It failed with exit code 1.**" in told
+    assert "ailed" not in tables_of(results(), {})["kueue"]
+
+
 def test_the_parts_of_the_last_run_are_named():
     assert "| measured | 2026-01-02, 30 minutes: help, kueue |" in tables_of(results(), {})["run"]
 
