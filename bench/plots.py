@@ -47,7 +47,7 @@ def _reactions(reaction: Figures) -> str:
         for name in ("reaction", "submission")
         for percentile in ("p50", "p99")
     }
-    return line_plot("Warm handlers: from an end to the next start", series, x=BACKLOG, y="ms")
+    return line_plot("Warm handlers: reactions and submissions", series, x=BACKLOG, y="ms")
 
 
 def _beside_slurm(slurm: Figures) -> str:
