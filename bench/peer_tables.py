@@ -41,12 +41,13 @@ def _slurm_row(name: str, figure: Figures) -> tuple[str, ...]:
 
 
 def _why_behind(times: float, alone: float | None) -> str:
-    """Who is ahead, and whether it is the emulator's time or Headway's own that is behind."""
+    """Whether Slurm is ahead, and of what: Headway with the emulator, or its own processor time too."""
     if times > 1:
         return ""
     if alone is None:
         return "Slurm is ahead; not taken apart"
-    return "Slurm is ahead of the emulator, not of the handlers" if alone > 1 else "Slurm is ahead, of the handlers too"
+    of_handlers = "not of the handlers' own time" if alone > 1 else "of the handlers' own time too"
+    return f"Slurm is ahead, {of_handlers}"
 
 
 _ARTICLE_COLUMNS = {

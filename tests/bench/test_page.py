@@ -212,8 +212,8 @@ def test_long_lines_stand_beside_short_ones_and_what_is_lost_is_counted():
 def test_where_slurm_is_ahead_the_row_says_whose_time_it_is():
     rows = {row.split(" | ")[0].removeprefix("| "): row for row in tables_of(results(), {})["slurm"].splitlines()}
     assert rows["ahead, ms"].endswith("|  |  |  |")
-    assert "Slurm is ahead of the emulator, not of the handlers" in rows["emulated, ms"]
-    assert "Slurm is ahead, of the handlers too" in rows["behind, jobs/s"]
+    assert "Slurm is ahead, not of the handlers' own time" in rows["emulated, ms"]
+    assert "Slurm is ahead, of the handlers' own time too" in rows["behind, jobs/s"]
     assert "**0.2**" in rows["behind, jobs/s"]
     assert "not taken apart" in rows["unknown, s"]
 
