@@ -154,6 +154,18 @@ format: .venv/.made ## format the code and mend what lint can mend
 # What the scripts take, such as BENCH="--quick" or BENCH="--profile".
 BENCH ?=
 
+.PHONY: bench
+bench: .venv/.made .envs/sandbox/.made .envs/sam/.made build ## measure all of it, and write docs/performance.md; BENCH=--quick, BENCH="--only kueue"
+	$(VENV)/python -m bench.suite $(BENCH)
+
+.PHONY: bench-page
+bench-page: .venv/.made ## write docs/performance.md anew from bench/results, without measuring
+	$(VENV)/python -m bench.page
+
+.PHONY: bench-scale
+bench-scale: .venv/.made .envs/sandbox/.made .envs/sam/.made ## measure long lines and bursts on a sandbox; BENCH=--quick
+	$(VENV)/python -m bench.scale $(BENCH)
+
 .PHONY: bench-kueue
 bench-kueue: .venv/.made ## replay Kueue's own performance test in real time; BENCH=--quick for a tenth
 	$(VENV)/python bench/kueue.py $(BENCH)

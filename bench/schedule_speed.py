@@ -125,14 +125,17 @@ def timed_ms(snapshot: Snapshot, runs: int) -> list[float]:
     return times
 
 
-def measure(name: str, seed: int, sizes: tuple[int, ...], runs: int) -> tuple[dict[int, float], list[str]]:
-    """The median of each size, ms, and what misses the goals."""
+def measure(name: str, seed: int, sizes: tuple[int, ...], runs: int) -> tuple[dict[int, dict[str, float]], list[str]]:
+    """The median of each size, ms, with the least and the greatest, and what misses the goals."""
     medians: dict[int, float] = {}
+    found: dict[int, dict[str, float]] = {}
     for waiting in sizes:
         snapshot = SCENES[name](waiting, random.Random(seed))
         gc.collect()
         times = timed_ms(snapshot, runs)
         medians[waiting] = statistics.median(times)
+        ends = {"median": medians[waiting], "from": min(times), "to": max(times)}
+        found[waiting] = {which: round(ms, 2) for which, ms in ends.items()}
         plan = schedule(snapshot)
         looked = f"{len(plan.actions)} actions, {len(plan.holds)} holds, {plan.unseen} unseen"
         spread = f"{min(times):.1f} to {max(times):.1f}"
@@ -146,7 +149,7 @@ def measure(name: str, seed: int, sizes: tuple[int, ...], runs: int) -> tuple[di
         grown = medians[more] / medians[fewer]
         if grown > GROWTH * more / fewer:
             problems.append(f"{name}: from {fewer} to {more} waiting it takes {grown:.1f} times as long")
-    return medians, problems
+    return found, problems
 
 
 def main() -> int:
@@ -170,12 +173,12 @@ def main() -> int:
         return 0
     print(f"{'':<30}{'waiting':>9}{'median ms':>10}   from, to")
     sizes, runs = (WAITING[:-1], 3) if arguments.quick else (WAITING, arguments.runs)
-    results: dict[str, Any] = {"machine": machine, "seed": arguments.seed, "medianMs": {}}
+    results: dict[str, Any] = {"machine": machine, "seed": arguments.seed, "runs": runs, "ms": {}}
     problems = []
     for name in SCENES:
-        medians, missed = measure(name, arguments.seed, sizes, runs)
-        results["medianMs"][name] = {str(waiting): round(ms, 2) for waiting, ms in medians.items()}
+        results["ms"][name], missed = measure(name, arguments.seed, sizes, runs)
         problems += missed
+    results["problems"] = problems
     print(json.dumps(results))
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2) + "\n")

@@ -19,7 +19,7 @@ import statistics
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,9 @@ from bench.warm import Took
 from headway_sandbox.emulator import VERSION
 
 RESULT = Path(__file__).parent / "results" / "slurm.json"
-FULL = Sizes(nodes=64, jobs=1000, drained=1000, lengths=(1_000, 10_000))
+FULL = Sizes(nodes=16, jobs=100, drained=100, lengths=(1_000, 10_000), churn_s=15)
+"""A quarter of an hour. The emulator takes a few jobs a second, so that 1,000 jobs on 64 nodes take over an hour; only
+the line is as long. --nodes and --jobs take more."""
 QUICK = Sizes(nodes=4, jobs=16, drained=8, lengths=(50, 150), runs=1, listings=3, churn_s=4)
 GRACE_S = 2
 """How long a job takes to stop: Slurm's KillWait, and SANDBOX_STOP_SECONDS of the training job."""
@@ -47,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="small sizes and one run, about three minutes")
     parser.add_argument("--runs", type=int, help="repetitions (3; 1 with --quick)")
+    parser.add_argument("--nodes", type=int, help=f"nodes, or instances ({FULL.nodes})")
+    parser.add_argument("--jobs", type=int, help=f"jobs that are submitted, and drained ({FULL.jobs})")
     parser.add_argument("--slurm-parameters", default="", help="Slurm's SchedulerParameters; its defaults otherwise")
     parser.add_argument("--json", type=Path, help=f"where the figures go ({RESULT.name}; nowhere with --quick)")
     parser.add_argument(
@@ -56,20 +60,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.profile:
         print_profile()
         return 0
-    sizes = QUICK if options.quick else FULL
-    if options.runs:
-        sizes = Sizes(**{**asdict(sizes), "runs": options.runs})
+    target = options.json or (None if options.quick else RESULT)
     try:
-        result = measured(sizes, options.slurm_parameters)
+        result = measured(sizes_of(options), options.slurm_parameters)
     except SlurmMissing as error:
         print(error, file=sys.stderr)
+        # What the set-up printed stays here: it names this machine's folders.
+        _write(target, {"machine": describe_machine(), "skipped": str(error).partition("\n")[0].rstrip(":")})
         return 2
     print(table_of(result))
-    target = options.json or (None if options.quick else RESULT)
+    _write(target, result)
+    return 0
+
+
+def sizes_of(options: argparse.Namespace) -> Sizes:
+    """The sizes that were asked for."""
+    asked = {"nodes": options.nodes, "jobs": options.jobs, "drained": options.jobs, "runs": options.runs}
+    return replace(QUICK if options.quick else FULL, **{name: size for name, size in asked.items() if size})
+
+
+def _write(target: Path | None, result: Mapping[str, Any]) -> None:
     if target:
         target.parent.mkdir(exist_ok=True)
         target.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    return 0
 
 
 def measured(sizes: Sizes, slurm_parameters: str) -> dict[str, Any]:

@@ -50,6 +50,9 @@ class Slurm:
         }
 
     def __enter__(self) -> Slurm:
+        if os.geteuid():
+            self._folder.cleanup()
+            raise SlurmMissing("it takes root to run Slurm, and this was not root")
         try:
             self._setup("start", str(self._nodes))
         except BaseException:

@@ -1,0 +1,43 @@
+"""Tables of Markdown, and numbers as they are told in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+Figures = Mapping[str, Any]
+"""What a part has written; see bench/suite.py."""
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[int] = (0,)) -> str:
+    """A table whose columns are numbers, except for those in ``words``."""
+    rule = ["---" if column in words else "---:" for column in range(len(head))]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
+
+
+def spread_cell(spread: Figures) -> str:
+    """The median, and from where to where the values go if they differ."""
+    middle, least, greatest = (in_three_figures(spread[which]) for which in ("median", "from", "to"))
+    return middle if least == greatest else f"{middle} ({least} to {greatest})"
+
+
+def in_three_figures(number: float) -> str:
+    """In three figures; what is larger is whole."""
+    return f"{number:,.0f}" if abs(number) >= 100 else f"{float(f'{number:.3g}'):g}"
+
+
+def times_cell(number: float) -> str:
+    """How many times as good something is, bold where it is not better."""
+    told = in_three_figures(number)
+    return told if number > 1 else f"**{told}**"
+
+
+def runs_told(number: int) -> str:
+    """How many runs."""
+    return f"{number} run" if number == 1 else f"{number} runs"
+
+
+def values_cell(values: Sequence[float]) -> str:
+    """As :func:`spread_cell`, of the values themselves."""
+    return spread_cell({"median": median(values), "from": min(values), "to": max(values)})

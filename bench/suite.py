@@ -1,0 +1,220 @@
+"""All measurements, one after the other, each alone in a process of its own.
+
+    make bench                         full sizes: writes bench/results/*.json, docs/performance.md, docs/plots
+    make bench BENCH=--quick           small sizes: writes build/bench/*.json, and no page
+    make bench BENCH="--only kueue schedule"
+
+One that fails is told, and does not stop the others. What each prints is in build/bench/<name>.log. The noise of the
+machine is measured before each, so that figures which were made while it did something else can be told from others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bench import page
+from bench.machine import machine
+from bench.noise import is_busy, noise
+from bench.page import MACHINE, RESULTS, ROOT
+
+LOGS = QUICK_RESULTS = ROOT / "build" / "bench"
+SKIPPED_KEY = "skipped"
+"""Under which a part says why it can't be measured here."""
+STOPS_WITHIN_S = 60
+TOO_LONG = 124
+"""The exit code of what was broken off, as of `timeout`."""
+TOLD_LINES = 20
+"""So much of what a failed part printed is printed again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A measurement.
+
+    Attributes:
+        name: of its figures.
+        module: what is run.
+        full: options for the sizes that the page has.
+        quick: options for small sizes.
+        takes_path: whether it can be told where its figures go (``--json``). The cost can't: it writes a page of its
+            own too, which a quick run must not.
+        timeout_s: it is broken off after so long, so that all together keep their time.
+    """
+
+    name: str
+    module: str
+    full: tuple[str, ...] = ()
+    quick: tuple[str, ...] = ("--quick",)
+    takes_path: bool = True
+    timeout_s: float = 1200.0
+
+
+PARTS = (
+    Part(name="help", module="bench.help_speed", quick=("--runs", "5"), timeout_s=120),
+    Part(name="schedule", module="bench.schedule_speed", timeout_s=300),
+    # Three, so that one sees how they differ.
+    Part(name="kueue", module="bench.kueue", full=("--runs", "3"), timeout_s=600),
+    Part(name="reaction", module="bench.reaction", timeout_s=900),
+    # Counts are the same in each round; the times of five show their spread.
+    Part(name="article", module="bench.article", full=("--rounds", "5"), timeout_s=900),
+    Part(name="cost", module="bench.cost", quick=("--print",), takes_path=False, timeout_s=300),
+    Part(name="scale", module="bench.scale", timeout_s=900),
+    Part(name="slurm", module="bench.slurm", timeout_s=1500),
+)
+
+Run = Callable[[Sequence[str], float, Path], int]
+"""Runs a command for so many seconds at most, puts what it prints into a file, and says its exit code."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a part ended.
+
+    Attributes:
+        code: its exit code.
+        skipped: why it can't be measured here; empty if it can.
+        took_s: how long it took, s.
+    """
+
+    code: int
+    skipped: str = ""
+    took_s: float = 0.0
+
+    @property
+    def failed(self) -> bool:
+        """Whether something is wrong: with the part, or with a promise or a goal that it checks."""
+        return bool(self.code) and not self.skipped
+
+    def __str__(self) -> str:
+        if self.skipped:
+            return f"skipped: {self.skipped}"
+        if self.code == TOO_LONG:
+            return f"FAILED: broken off after {self.took_s:.0f} s"
+        return f"FAILED with exit code {self.code}" if self.code else f"done in {self.took_s:.0f} s"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and write; 1 if a part failed."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="small sizes; the page stays as it is")
+    parser.add_argument("--only", nargs="+", choices=[part.name for part in PARTS], metavar="NAME", help="only these")
+    parser.add_argument("--results", type=Path, help="the folder of the figures")
+    options = parser.parse_args(arguments)
+    results = options.results or (QUICK_RESULTS if options.quick else RESULTS)
+    parts = [part for part in PARTS if not options.only or part.name in options.only]
+    failed = measure(parts, results, quick=options.quick)
+    if not options.quick:
+        page.write(results)
+    return int(bool(failed))
+
+
+def measure(parts: Sequence[Part], results: Path, *, quick: bool, run: Run | None = None) -> list[str]:
+    """Run the parts, and write what they found and what they ran on.
+
+    Args:
+        parts: which.
+        results: the folder of the figures.
+        quick: whether sizes are small.
+        run: see :data:`Run`; a process unless said otherwise.
+
+    Returns:
+        The names of those that failed.
+    """
+    run = run or process
+    results.mkdir(parents=True, exist_ok=True)
+    began_s, before = time.monotonic(), noise()
+    if is_busy(before):
+        print(f"THE MACHINE IS BUSY: its load is {before['load']}. Times are not to be relied upon.", flush=True)
+    outcomes: dict[str, Outcome] = {}
+    for part in parts:
+        print(f"{part.name:<10}", end="", flush=True)
+        outcomes[part.name] = run_part(part, results, quick=quick, run=run)
+        print(outcomes[part.name], flush=True)
+        if outcomes[part.name].failed:
+            print(_last_lines(log_of(part)))
+    took_s = time.monotonic() - began_s
+    found = {
+        **machine(),
+        "date": _today(),
+        "quick": quick,
+        "busy": is_busy(before),
+        "before": before,
+        "after": noise(),
+        "tookSeconds": round(took_s),
+        "exitCodes": {name: outcome.code for name, outcome in outcomes.items()},
+    }
+    _write(results / f"{MACHINE}.json", found)
+    print(f"{took_s / 60:.1f} minutes in all")
+    return [name for name, outcome in outcomes.items() if outcome.failed]
+
+
+def run_part(part: Part, results: Path, *, quick: bool, run: Run) -> Outcome:
+    """Run one, and add to its figures when and among how much noise they were made.
+
+    One that leaves no figures must not leave those of an earlier run either: they would pass for today's.
+    """
+    path = results / f"{part.name}.json"
+    where: tuple[str, ...] = ()
+    if part.takes_path:
+        path.unlink(missing_ok=True)
+        where = ("--json", str(path))
+    log = log_of(part)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    before, began_s = noise(), time.monotonic()
+    options = part.quick if quick else part.full
+    code = run((sys.executable, "-m", part.module, *options, *where), part.timeout_s, log)
+    took_s = time.monotonic() - began_s
+    figures = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if part.takes_path:
+        stamp = {"date": _today(), "quick": quick, "exitCode": code, "tookSeconds": round(took_s, 1), "noise": before}
+        _write(path, {**figures, "run": stamp})
+    return Outcome(code=code, skipped=figures.get(SKIPPED_KEY, ""), took_s=took_s)
+
+
+def process(command: Sequence[str], timeout_s: float, log: Path) -> int:
+    """See :data:`Run`: in a process of its own, from the repository's root."""
+    with log.open("wb") as output:
+        running = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output)  # noqa: S603  the commands of PARTS
+        try:
+            return running.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            # As Ctrl-C, so that it stops what it has started: a sandbox, or Slurm.
+            running.send_signal(signal.SIGINT)
+            try:
+                running.wait(STOPS_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                running.kill()
+                running.wait()
+            return TOO_LONG
+
+
+def log_of(part: Part) -> Path:
+    """Where what it prints goes."""
+    return LOGS / f"{part.name}.log"
+
+
+def _last_lines(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+    return "\n".join(f"    {line}" for line in lines[-TOLD_LINES:])
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+def _write(path: Path, figures: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""What a part writes is what the page reads, and why something could not be measured is written too."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import help_speed, kueue, reaction, schedule_speed, slurm
+from bench.performance_tables import tables_of
+from bench.sides import Sizes
+from bench.slurm_side import Slurm, SlurmMissing
+
+
+def written(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def call(monkeypatch: pytest.MonkeyPatch, module: Any, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", [module.__name__, *arguments])
+    code: int = module.main()
+    return code
+
+
+def test_each_replay_of_kueues_test_is_written(monkeypatch, tmp_path):
+    few = kueue.submissions(10)[:3]
+    monkeypatch.setattr(kueue, "submissions", lambda _share: few)
+    path = tmp_path / "kueue.json"
+    assert call(monkeypatch, kueue, "--quick", "--runs", "2", "--json", str(path)) == 0
+    found = written(path)
+    assert [each["completed"] for each in found["runs"]] == [3, 3]
+    assert found["problems"] == []
+    assert "| 3 jobs, 2 runs | Headway | Kueue |" in tables_of({"kueue": found}, {})["kueue"]
+
+
+def test_a_broken_promise_is_written_and_fails(monkeypatch, tmp_path):
+    class Broken(kueue.Replay):
+        def run(self) -> None:
+            raise kueue.BrokenPromiseError("an instance was given out twice")
+
+    monkeypatch.setattr(kueue, "Replay", Broken)
+    path = tmp_path / "kueue.json"
+    assert call(monkeypatch, kueue, "--quick", "--json", str(path)) == 1
+    assert written(path)["problems"] == ["an instance was given out twice"]
+
+
+def test_decisions_are_written_with_their_spread(monkeypatch, tmp_path):
+    name = "one pool"
+    monkeypatch.setattr(schedule_speed, "RUNNING", 8)
+    monkeypatch.setattr(schedule_speed, "WAITING", (5, 50, 500))
+    monkeypatch.setattr(schedule_speed, "SCENES", {name: schedule_speed.SCENES[name]})
+    path = tmp_path / "schedule.json"
+    call(monkeypatch, schedule_speed, "--quick", "--json", str(path))
+    found = written(path)
+    assert found["ms"][name].keys() == {"5", "50"}
+    assert all(0 < each["from"] <= each["median"] <= each["to"] for each in found["ms"][name].values())
+    assert "| ms, 3 runs | 5 waiting | 50 waiting |" in tables_of({"schedule": found}, {})["one decision"]
+
+
+def test_each_start_of_the_command_line_is_written(monkeypatch, tmp_path):
+    monkeypatch.setattr(help_speed, "seconds", lambda _command: 0.25)
+    path = tmp_path / "help.json"
+    assert help_speed.main(["--runs", "3", "--json", str(path)]) == 0
+    found = written(path)
+    assert found["ms"] == {"python -c pass": [250.0] * 3, "headway --help": [250.0] * 3}
+    assert "| `headway --help` | 250 |" in tables_of({"help": found}, {})["help"]
+
+
+@pytest.mark.parametrize(
+    ("options", "places"), [(["--quick"], set()), ([], {"own"}), (["--quick", "--json"], {"asked"})]
+)
+def test_a_quick_look_at_reactions_is_written_only_where_somebody_asks_for_it(monkeypatch, tmp_path, options, places):
+    figures = {"figures": {"warm": [], "cold": {}, "sizes": {}}, "machine": "m", "runs": {}}
+    monkeypatch.setattr(reaction, "measured", lambda *, quick: figures)
+    monkeypatch.setattr(reaction, "RESULT", tmp_path / "own")
+    assert reaction.main([*options, *([str(tmp_path / "asked")] if "--json" in options else [])]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == places
+
+
+def test_without_root_slurm_is_not_started_and_the_reason_is_written(monkeypatch, tmp_path):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(SlurmMissing), Slurm(1, grace_s=1):
+        pass
+    path = tmp_path / "slurm.json"
+    assert slurm.main(["--json", str(path)]) == 2
+    assert "root" in tables_of({"slurm": written(path)}, {})["slurm"]
+
+
+def test_of_a_set_up_that_fails_only_the_first_line_is_written(monkeypatch, tmp_path):
+    def missing(*_: Any) -> dict[str, Any]:
+        raise SlurmMissing("setup.sh start ended with 3:\n/home/somebody: what apt said")
+
+    monkeypatch.setattr(slurm, "measured", missing)
+    path = tmp_path / "slurm.json"
+    assert slurm.main(["--json", str(path)]) == 2
+    assert written(path)["skipped"] == "setup.sh start ended with 3"
+
+
+def test_more_nodes_and_jobs_of_slurm_can_be_asked_for(monkeypatch):
+    asked: list[Sizes] = []
+
+    def measured(sizes: Sizes, _parameters: str) -> dict[str, Any]:
+        asked.append(sizes)
+        raise SlurmMissing("enough")
+
+    monkeypatch.setattr(slurm, "measured", measured)
+    slurm.main(["--quick", "--nodes", "9", "--jobs", "7", "--runs", "5"])
+    slurm.main(["--quick"])
+    (more, usual) = asked
+    assert (more.nodes, more.jobs, more.drained, more.runs) == (9, 7, 7, 5)
+    assert usual == slurm.QUICK
