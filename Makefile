@@ -18,6 +18,8 @@ endif
 ENV ?= dev
 # Where `make sim` finds the traces.
 TRACES ?= ../shared/traces
+# The Python whose bytecode `make build` ships, of the version that Lambda runs. Without one it ships sources only.
+BYTECODE_PYTHON ?= python3.13
 # What `make test…` passes on to pytest, such as PYTEST="-k preempt -x".
 PYTEST ?=
 # How many processes run the quick tests, and how many, with a sandbox each, those on sandboxes. 0 runs them in one that
@@ -200,6 +202,7 @@ bench-slurm: .venv/.made .envs/sandbox/.made .envs/sam/.made ## measure beside S
 build: .envs/sam/.made ## build what is deployed, for Lambda on arm64
 	HEADWAY_LAYER_PYTHON="$(abspath $(SAM))/python" $(WITH_REGION) $(SAM)/sam build
 	@$(SAM)/python -m deploy.contents .aws-sam/build
+	@$(SAM)/python -m deploy.bytecode .aws-sam/build "$(BYTECODE_PYTHON)"
 	@$(SAM)/python -m deploy.archives .aws-sam/build
 
 .PHONY: reproducible

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import compileall
 import json
 import os
 import re
@@ -16,9 +15,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from importlib.metadata import distribution
 from pathlib import Path
-from py_compile import PycInvalidationMode
 from typing import Any
 
+from deploy import bytecode
 from deploy.pins import LAYER_PINS, read_pins
 from headway_sandbox.soak.functions import ENVIRONMENT, TIMEOUT_S
 
@@ -44,8 +43,9 @@ class WrongVersion(Exception):
 def measure(runs: int, functions: Sequence[str] = FUNCTIONS) -> dict[str, dict[str, Any]]:
     """Each function's cold start with bytecode beside the sources and without: ms, of the processor's time too, and MB.
 
-    Without is how the layers are deployed: Lambda's interpreter compiles every module again and may not keep it.
-    An interpreter that does nothing is subtracted.
+    With is how `make build` ships layers where it finds Lambda's Python, and written by the same code; without is how
+    it ships them elsewhere: Lambda's interpreter compiles every module again and may not keep it. An interpreter that
+    does nothing is subtracted.
 
     Args:
         runs: of each, in turn, so that whatever else the machine does falls on all; one more before them is not
@@ -96,7 +96,7 @@ def lay_out(target: Path, *, compiled: bool) -> None:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(str(file.locate()), place)
     if compiled:
-        compileall.compile_dir(target, quiet=1, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
+        bytecode.compile_folder(target, sys.executable, at=bytecode.LAYER_AT)
 
 
 def versions() -> dict[str, str]:

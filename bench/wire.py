@@ -15,12 +15,13 @@ from botocore.compat import HTTPHeaders
 from headway_sandbox.stub_client import offline_session
 from headway_service.dynamodb import DynamoDBTable
 from headway_service.ports import Condition, Equals, Item, Key, ListingPage, Table, Tally, Write
-from headway_service.wiring import CALL_LIMITS
+from headway_service.wiring import CALL_LIMITS, OWN_REQUESTS
 
 Answer = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """Takes an operation and its request, and gives the answer: documents, as AWS's JSON protocols have them."""
 
 _serialize = TypeSerializer().serialize
+_OWN_REQUESTS = {"dynamodb", "sqs", "ssm"}
 
 
 class Wire:
@@ -59,7 +60,9 @@ class Wire:
             service: as boto3 names it.
             answer: what the service does.
         """
-        client = offline_session().client(service, config=CALL_LIMITS)
+        # As in wiring.
+        config = OWN_REQUESTS if service in _OWN_REQUESTS else CALL_LIMITS
+        client = offline_session().client(service, config=config)
 
         def send(request: Any, event_name: str, **_: Any) -> AWSResponse:
             with self.elsewhere():

@@ -3,7 +3,8 @@
     python -m deploy.contents .aws-sam/build     (exit 1 with a sentence for each thing that is wrong)
 
 pip has compared each wheel with its pinned hash; a wheel's RECORD has the hash of each of its files. So a file of the
-layer that is as its RECORD says is as it was pinned.
+layer that is as its RECORD says is as it was pinned. Bytecode is written afterwards, of the files that have passed here
+(`deploy.bytecode`); what is there before is refused like any other file that nobody knows.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from headway_service import starting
+
+# isort: split
 import json
 from http import HTTPStatus
 from typing import Any
@@ -39,6 +42,7 @@ app._request_validation_middleware = _Validation()  # type: ignore[no-untyped-ca
 for router in ROUTERS:
     app.include_router(router)
 services = Services.from_environment()
+starting.over()
 
 
 def _answer(error: RequestError) -> Response[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from headway_service import starting
+
+# isort: split
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -11,6 +14,7 @@ from headway_service.sightings import sighting_of
 from headway_service.wiring import Services
 
 services = Services.from_environment()
+starting.over()
 
 
 @logger.inject_lambda_context(clear_state=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from headway_service import starting
+
+# isort: split
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -14,6 +17,7 @@ from headway_service.reconcile import reconcile
 from headway_service.wiring import Services
 
 services = Services.from_environment()
+starting.over()
 
 
 @logger.inject_lambda_context(clear_state=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from headway_service import starting
+
+# isort: split
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -12,6 +15,7 @@ from headway_service.meter import record
 from headway_service.wiring import Services
 
 services = Services.from_environment()
+starting.over()
 
 
 @logger.inject_lambda_context(clear_state=True)

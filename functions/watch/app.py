@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from headway_service import starting
+
+# isort: split
 import json
 from typing import Any
 
@@ -14,6 +17,7 @@ from headway_service.meter import record
 from headway_service.wiring import Services
 
 services = Services.from_environment()
+starting.over()
 
 
 @logger.inject_lambda_context(clear_state=True)

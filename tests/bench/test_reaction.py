@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from bench import cold_start, reaction, sizes, warm, wire
 from bench.wire import Wire, WiredTable
+from deploy.contents import OWN_LAYERS
 from headway.lifecycle import JobState
 from headway_service.errors import Conflict
 from headway_service.memory import MemoryTable
@@ -102,6 +104,18 @@ def test_sizes_are_those_of_the_archives_and_of_what_they_hold(tmp_path: Path) -
     (tmp_path / "Layer.zip").write_text("1234567")
     found = sizes.measure(tmp_path)
     assert found == {"parts": {"Layer": {"packedBytes": 7, "unpackedBytes": 5}}, "ofTheseSources": False}
+
+
+def test_bytecode_does_not_make_a_build_one_of_other_sources(tmp_path: Path) -> None:
+    for layer, source in OWN_LAYERS.items():
+        cached = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(sizes.ROOT / source, tmp_path / layer / "python", ignore=cached)
+        (tmp_path / f"{layer}.zip").touch()
+    (tmp_path / "CoreLayer/python/headway/__pycache__").mkdir()
+    (tmp_path / "CoreLayer/python/headway/__pycache__/line.cpython-313.pyc").touch()
+    assert sizes.measure(tmp_path)["ofTheseSources"]
+    (tmp_path / "CoreLayer/python/headway/line.py").write_text("another")
+    assert not sizes.measure(tmp_path)["ofTheseSources"]
 
 
 def test_a_missed_goal_is_told() -> None:

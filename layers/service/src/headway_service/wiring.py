@@ -11,9 +11,11 @@ from random import Random, SystemRandom
 from typing import TYPE_CHECKING
 
 import boto3
+import botocore
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from headway_service import __version__
 from headway_service.alarms import CloudWatchAlarms
 from headway_service.configuration import Configuration
 from headway_service.dead_letters import DeadLetters
@@ -46,8 +48,20 @@ if TYPE_CHECKING:
     from mypy_boto3_sns import SNSClient
     from mypy_boto3_sqs import SQSClient
 
-CALL_LIMITS = Config(connect_timeout=2, read_timeout=8, retries={"mode": "standard", "total_max_attempts": 3})
-"""Limits of every call to AWS, s: three tries stay well inside a function's time."""
+CALL_LIMITS = Config(
+    connect_timeout=2,
+    read_timeout=8,
+    retries={"mode": "standard", "total_max_attempts": 3},
+    # botocore writes its own, of a dozen parts, twice a call. It is all that tells its features from each other.
+    user_agent=f"Headway/{__version__} Boto3/{boto3.__version__} Botocore/{botocore.__version__}",
+)
+"""Limits of every call to AWS, s: three tries stay well inside a function's time. CloudTrail shows who called."""
+
+OWN_REQUESTS = CALL_LIMITS.merge(Config(parameter_validation=False))
+"""The same for services whose requests are all of our own making, in shapes that tests hold against botocore's models.
+
+Requests for SageMaker have what callers wrote, and CloudWatch and the rest are seldom called: those are still checked.
+"""
 
 WAKE_GROUP = "schedule"
 """The one message group of the wake queue, so that SQS hands its messages to one invocation at a time."""
@@ -80,7 +94,7 @@ class Services:
     @cached_property
     def table(self) -> Table:
         """The table."""
-        return DynamoDBTable(boto3.client("dynamodb", config=CALL_LIMITS), self.settings.table)
+        return DynamoDBTable(boto3.client("dynamodb", config=OWN_REQUESTS), self.settings.table)
 
     @cached_property
     def training_jobs(self) -> AllTrainingJobs:
@@ -90,7 +104,7 @@ class Services:
     @cached_property
     def store(self) -> ConfigurationStore:
         """Where the configuration document is."""
-        return ParameterStore(boto3.client("ssm", config=CALL_LIMITS), self.settings.configuration_parameter)
+        return ParameterStore(boto3.client("ssm", config=OWN_REQUESTS), self.settings.configuration_parameter)
 
     @cached_property
     def alarms(self) -> Alarms:
@@ -100,7 +114,7 @@ class Services:
 
     @cached_property
     def _sqs(self) -> SQSClient:
-        return boto3.client("sqs", config=CALL_LIMITS)
+        return boto3.client("sqs", config=OWN_REQUESTS)
 
     @cached_property
     def _lambda(self) -> LambdaClient:
