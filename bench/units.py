@@ -70,18 +70,21 @@ class MeteredTable:
         self._read("Query", items)
         return items
 
-    def count_before(self, pk: str, sk: str, *, since: str = "", limit: int) -> int:
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """See :class:`headway_service.ports.Table`."""
-        with self._metering():
-            counted = [item for item in self._table.query(pk, limit=_ALL) if since <= item["sk"] < sk][:limit]
-        self._read("Query", counted)
-        return self._table.count_before(pk, sk, since=since, limit=limit)
+        self._read_before(pk, sk, limit)
+        return self._table.count_before(pk, sk, limit=limit)
+
+    def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
+        """See :class:`headway_service.ports.Table`. What is left out of the answer is consumed too."""
+        self._read_before(pk, sk, limit)
+        return self._table.keys_before(pk, sk, limit=limit)
 
     def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
         """See :class:`headway_service.ports.Table`."""
         with self._metering():
             counted = self._table.query(pk, limit=limit)
-        self._read("Query", counted)
+        self._read("Query", counted, each=EVENTUALLY)
         return self._table.tally(pk, where, limit=limit)
 
     def listing(
@@ -110,6 +113,11 @@ class MeteredTable:
             raise
         with self._metering():
             self._written(writes, before, [self._table.get(write.key) for write in writes])
+
+    def _read_before(self, pk: str, sk: str, limit: int) -> None:
+        with self._metering():
+            counted = [item for item in self._table.query(pk, limit=_ALL) if item["sk"] < sk][:limit]
+        self._read("Query", counted, each=EVENTUALLY)
 
     def _read(self, call: str, items: Sequence[Item], *, each: float = 1.0) -> None:
         with self._metering():

@@ -112,11 +112,18 @@ class WiredTable:
             self._answer = _page(self._table.query(pk, prefix=prefix, after=after, limit=limit))
         return self._adapter.query(pk, prefix=prefix, after=after, limit=limit)
 
-    def count_before(self, pk: str, sk: str, *, since: str = "", limit: int) -> int:
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """See :class:`headway_service.ports.Table`."""
         with self._wire.elsewhere():
-            self._answer = {"Count": self._table.count_before(pk, sk, since=since, limit=limit)}
-        return self._adapter.count_before(pk, sk, since=since, limit=limit)
+            self._answer = {"Count": self._table.count_before(pk, sk, limit=limit)}
+        return self._adapter.count_before(pk, sk, limit=limit)
+
+    def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
+        """See :class:`headway_service.ports.Table`."""
+        with self._wire.elsewhere():
+            keys = self._table.keys_before(pk, sk, limit=limit)
+            self._answer = {"Items": [{"sk": {"S": key}} for key in keys], "Count": len(keys)}
+        return self._adapter.keys_before(pk, sk, limit=limit)
 
     def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
         """See :class:`headway_service.ports.Table`."""

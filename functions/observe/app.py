@@ -21,6 +21,7 @@ starting.over()
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """Apply one event. An error is raised, so that Lambda tries again and then hands it to the dead-letter queue."""
     sighting = sighting_of(event["detail"])
-    # A training job is an attempt of the queue or none, so at most one of the two has anything to do.
-    if services.observer.take(sighting, services.clock()) or services.rogues.hear(sighting, services.clock()):
+    due = services.observer.take(sighting, services.clock())
+    # What is an attempt of the queue did not come past it.
+    if services.rogues.hear(sighting, services.clock()) if due is None else due:
         services.wake(f"{sighting.attempt} {sighting.status}")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from bench.article import (
     COMES,
     ENDS,
+    JOB,
     MOST_CALLS,
     MOST_GROWTH,
     PASSES,
@@ -28,6 +29,9 @@ WINDOW = 20
 pass with lines that are longer than the window."""
 
 SHORT, LONG = 100, 500
+
+MOST_WRITES, MOST_READS, MOST_TABLE_CALLS = 34, 50, 62
+"""What a usual job in a queue with 12 lines may take of the table: what it took when this was written."""
 
 
 def watched(sizes: Sequence[int], meter: Callable[..., MeteredTable] = MeteredTable) -> dict[int, Scenes]:
@@ -51,6 +55,13 @@ class ScannedLines(ScannedTable):
 
 def test_a_pass_reads_as_much_however_many_wait() -> None:
     assert grown(watched([SHORT, LONG])) == []
+
+
+def test_a_job_takes_few_units_and_calls_of_the_table_from_its_submission_to_its_end() -> None:
+    job = watched_for(HeadwayQueue(), SHORT, 1)[JOB]
+    assert job["DynamoDB write units"] <= MOST_WRITES
+    assert job[READS] <= MOST_READS
+    assert job["DynamoDB calls"] <= MOST_TABLE_CALLS
 
 
 def test_the_gate_fails_when_a_scan_is_put_back() -> None:

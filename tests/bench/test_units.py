@@ -112,6 +112,21 @@ def test_a_read_of_nothing_consumes_a_unit() -> None:
     assert counted["read units"] == 2
 
 
+def test_what_need_not_be_consistent_consumes_half() -> None:
+    counted: Counter[str] = Counter()
+    inner = MemoryTable()
+    inner.write([Put(item=item("x" * 9000))])
+    table = MeteredTable(inner, lambda kind, number: counted.update({kind: number}))
+    for read in (
+        lambda: table.count_before("p", "z", limit=9),
+        lambda: table.keys_before("p", "z", limit=9),
+        lambda: table.tally("p", Equals("t", ""), limit=9),
+    ):
+        counted.clear()
+        read()
+        assert counted["read units"] == 1.5
+
+
 @pytest.mark.parametrize(
     ("writes", "call"),
     [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from itertools import count
+from unittest.mock import Mock
 
 import pytest
 
@@ -10,7 +12,7 @@ from headway_service.batches import BATCH_RESERVE_MS, Taken, submit_all
 from headway_service.desk import Desk
 from headway_service.errors import RequestError
 from headway_service.ports import Wake
-from tests.service.world import ADA, DAY_S, World, request
+from tests.service.world import ADA, DAY_S, P5, World, request
 
 
 def desk_of(world: World, wake: Wake) -> Desk:
@@ -38,6 +40,19 @@ def test_each_is_taken_or_refused_by_itself_and_the_scheduler_is_woken_once() ->
     ]
     assert world.wakes == ["submitted 2 in a batch"]
     assert {world.seen(name).job.owner for name in ("a", "c")} == {ADA.arn}
+
+
+def test_a_batch_counts_a_line_once_and_adds_those_that_it_brings(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    limits = {"waitingPerTeam": 9, "waitingPerOwner": 3}
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "limits": limits}))
+    world.desk.submit(request("before"), ADA)
+    tally = Mock(wraps=world.table.tally)
+    monkeypatch.setattr(world.table, "tally", tally)
+    results = submit(world, *(request(f"j{i}") for i in (1, 1, 2, 3)))
+    told = [each.code if isinstance(each, RequestError) else each.seen.place for each in results]
+    assert told == [2, 2, 3, "QueueFull"]
+    assert tally.call_count == 1
 
 
 def test_the_same_request_again_is_the_same_job() -> None:

@@ -147,9 +147,9 @@ class Counted(MemoryTable):
         self.asked, self.given = self.asked + 1, self.given + len(found)
         return found
 
-    def count_before(self, pk: str, sk: str, *, since: str = "", limit: int) -> int:
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         self.asked += 1
-        return super().count_before(pk, sk, since=since, limit=limit)
+        return super().count_before(pk, sk, limit=limit)
 
 
 def test_what_is_read_does_not_grow_with_the_backlog(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -337,5 +337,5 @@ def test_a_sighting_during_a_launch_is_left_to_whoever_settles_it(world: World) 
     fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500))
     world.tick()
     strange = Sighting(attempt="a", status="Completed", secondary_status="Completed", modified_ms=world.clock())
-    assert world.observer.take(strange, world.clock()) is False
+    assert world.observer.take(strange, world.clock()) is None
     assert world.states("a") == {"a": "running"}

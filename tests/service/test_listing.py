@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, count
 from typing import Any
@@ -12,8 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.units import MeteredTable
 from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
+from headway.policy import DEFAULT_POLICY
+from headway_service import transitions
 from headway_service.errors import InvalidRequest
+from headway_service.explanation import MAX_EXPLAINED, Explainer
 from headway_service.listing import MAX_LISTED, Wanted, list_jobs
 from headway_service.memory import MemoryTable
 from headway_service.records import JobRecord
@@ -104,6 +109,39 @@ def test_one_page_reads_only_so_much_of_a_long_line_and_says_where_to_go_on(monk
     assert [[each.job_name for each in page] for page in found] == [[], [], ["rare-30000"]]
     # Beside the line, the jobs that hold instances and those that have ended are looked at once.
     assert next(reads) == -(-11_001 // 500) + 2
+
+
+def explained(jobs: list[JobRecord], first: int, number: int) -> tuple[dict[str, int | None], float]:
+    """The places of so many jobs of the line from one on, and how many calls they took."""
+    inner = MemoryTable()
+    calls: Counter[str] = Counter()
+    table = MeteredTable(inner, lambda kind, count: calls.update({kind: int(count)}))
+    inner.write(transitions.add_pool(P5, 1))
+    for team in ("a", "b"):
+        inner.write(transitions.add_team(team))
+    for each in jobs:
+        inner.write(transitions.accept(each, "{}"))
+    line = sorted(jobs, key=JobRecord.rank)
+    page = Explainer(table, lambda: 0, lambda: DEFAULT_POLICY).explain(line[first : first + number])
+    assert [each.job.job_name for each in page] == [each.job_name for each in line[first : first + number]]
+    return {each.job.job_name: each.place for each in page}, calls["calls"]
+
+
+def test_a_page_deep_in_long_lines_takes_as_many_calls_however_many_jobs_it_has() -> None:
+    teams = ("", "a", "b")
+    jobs = [job(n, JobState.PENDING, ADA, teams[n % 3], "j") for n in range(3 * MAX_EXPLAINED + 400)]
+    names = [each.job_name for each in sorted(jobs, key=JobRecord.rank)]
+    few, some_calls = explained(jobs, 500, 2)
+    many, calls = explained(jobs, 500, MAX_LISTED)
+    assert many == {name: place for place, name in enumerate(names[500 : 500 + MAX_LISTED], start=501)}
+    assert many.items() >= few.items()
+    # The ledger in two, of each line the heads and the ranks.
+    assert calls == some_calls == 2 + 2 * len(teams)
+
+
+def test_a_place_is_the_same_whether_one_job_is_asked_for_or_a_page() -> None:
+    jobs = [job(n, JobState.PENDING, ADA, "", "j") for n in range(MAX_EXPLAINED + 50)]
+    assert explained(jobs, 120, 1)[0].items() <= explained(jobs, 120, 20)[0].items()
 
 
 @pytest.mark.parametrize(

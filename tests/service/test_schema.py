@@ -6,12 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
+from bench.units import WRITE_BYTES, item_bytes
 from headway_service import schema
 from headway_service.errors import NewerSchema
 from headway_service.memory import MemoryTable
 from headway_service.ports import Item, Key, Put
-from headway_service.records import JobRecord, PoolRecord, request_in, request_key
+from headway_service.records import AttemptRecord, JobRecord, PoolRecord, TeamRecord, request_in, request_key
 from tests.service.world import P5, ROOT, World, on
+
+NAME = "bert-large-2026-11-22"
 
 
 @pytest.fixture
@@ -45,6 +48,36 @@ def test_every_item_carries_its_schema(world: World) -> None:
         assert item["schema"] == 1, f"{item['pk']} {item['sk']}"
         kinds.add((item["pk"].split("#")[0], item["sk"].split("#")[0]))
     assert {("job", "job"), ("job", "request"), ("ledger", "pool"), ("ledger", "attempt"), ("config", "config")} < kinds
+
+
+def test_what_goes_without_saying_is_not_written_but_for_what_conditions_ask_for() -> None:
+    attempts = {
+        "attempt_name": "a",
+        "job_name": "a",
+        "number": 1,
+        "attempt_state": "live",
+        "mark": "",
+        "demand": {P5: 1},
+    }
+    attempt = AttemptRecord.model_validate(
+        {**attempts, "priority": 0, "since_ms": 1, "lease_holder": "", "lease_until_ms": 0, "seen_ms": 1}
+    )
+    item = attempt.put().item
+    assert item["version"] == 1
+    assert item["priority"] == 0
+    assert {"team", "told", "freed", "preemptible", "onDemand"}.isdisjoint(item)
+    assert AttemptRecord.parse(item) == attempt
+    assert TeamRecord(team="a").put().item["starts"] == 0
+
+
+def test_a_usual_job_keeps_within_a_write_unit_to_its_end(world: World) -> None:
+    world.submit(NAME)
+    world.tick()
+    world.pass_time(3600)
+    item = world.table.get(JobRecord.key(NAME))
+    assert item is not None
+    assert item["jobState"] == "completed"
+    assert item_bytes(item) <= WRITE_BYTES
 
 
 @pytest.mark.parametrize("number", [None, 1])

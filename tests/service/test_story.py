@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from headway.lifecycle import HOLDING, WAITING
@@ -292,7 +295,31 @@ def test_an_older_status_does_not_replace_a_newer_one(world: World) -> None:
 
 def test_events_of_training_jobs_that_are_not_ours_are_ignored(world: World) -> None:
     sighting = Sighting(attempt="somebody", status="Completed", secondary_status="Completed", modified_ms=1)
-    assert world.observer.take(sighting, world.clock()) is False
+    assert world.observer.take(sighting, world.clock()) is None
+
+
+@pytest.mark.parametrize(
+    ("later", "written"),
+    [
+        ({"secondary_status": "Downloading"}, False),
+        ({"secondary_status": "Training"}, True),
+        ({"secondary_status": "Training", "training_since_ms": 1500}, True),
+        ({"secondary_status": "Starting", "status": "Stopping"}, True),
+        ({"secondary_status": "Starting", "interruptions": 1}, True),
+    ],
+)
+def test_the_steps_of_a_start_are_not_written_one_by_one(world: World, later: dict[str, Any], written: bool) -> None:
+    world.submit("a")
+    world.tick()
+
+    def version() -> int:
+        return read_ledger(world.table).attempts[0].version
+
+    begins = Sighting(attempt="a", status="InProgress", secondary_status="Starting", modified_ms=1000)
+    world.observer.take(begins, world.clock())
+    before = version()
+    world.observer.take(replace(begins, modified_ms=2000, **later), world.clock())
+    assert (version() > before) is written
 
 
 def test_reconcile_finds_an_attempt_whose_event_was_lost(world: World) -> None:

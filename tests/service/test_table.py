@@ -111,11 +111,15 @@ def test_counting_stops_at_the_limit(table: Table) -> None:
     assert table.count_before("p", "3x", limit=10) == 4
     assert table.count_before("p", "9", limit=5) == 5
     assert table.count_before("q", "9", limit=5) == 0
-    assert table.count_before("p", "5", since="2", limit=10) == 3
-    assert table.count_before("p", "5x", since="2x", limit=10) == 3
-    assert table.count_before("p", "6", since="1", limit=2) == 2
-    assert table.count_before("p", "3", since="3", limit=10) == 0
-    assert table.count_before("p", "2", since="5", limit=10) == 0
+
+
+def test_the_lesser_keys_are_given_up_to_the_limit(table: Table) -> None:
+    for i in (3, 0, 2, 1):
+        table.write([put("p", f"{i}", text="x")])
+    assert table.keys_before("p", "3", limit=10) == ("0", "1", "2")
+    assert table.keys_before("p", "3x", limit=2) == ("0", "1")
+    assert table.keys_before("p", "0", limit=10) == ()
+    assert table.keys_before("q", "9", limit=10) == ()
 
 
 def test_a_tally_counts_all_items_of_a_partition_and_those_that_are_asked_for(table: Table) -> None:

@@ -137,7 +137,8 @@ class World:
     def hear(self, detail: Mapping[str, Any]) -> bool:
         """Take in an event, as the observer does. Returns whether a tick is due."""
         sighting = sighting_of(detail)
-        return self.observer.take(sighting, self.clock()) or self.rogues.hear(sighting, self.clock())
+        due = self.observer.take(sighting, self.clock())
+        return self.rogues.hear(sighting, self.clock()) if due is None else due
 
     def reconcile(self, after_s: int = 300) -> int:
         """Run reconcile."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway_service.access import Caller
-from headway_service.desk import Desk
+from headway_service.desk import Desk, Entered, Terms
 from headway_service.errors import Busy, RequestError
 from headway_service.explanation import Seen
 from headway_service.ports import Wake
@@ -41,6 +41,8 @@ def submit_all(
 ) -> list[Taken | RequestError]:
     """Submit one request after the other, and wake the scheduler once.
 
+    The configuration is read once, each line counted once, and the places are told together, however many there are.
+
     Args:
         requests: CreateTrainingJob requests as decoded from JSON.
         caller: who asks.
@@ -52,27 +54,33 @@ def submit_all(
 
     Returns:
         What became of each, in their order; ``Busy`` of those that there was no time for.
+
+    Raises:
+        RequestError: the queue cannot answer now. Those that were taken are in it; sent again they are the same jobs.
     """
     wakes: list[str] = []
     taking = desk(wakes.append)
-    results: list[Taken | RequestError] = []
+    terms = taking.terms()
+    results: list[Entered | RequestError] = []
     try:
         for request in requests:
             if remaining_ms() < BATCH_RESERVE_MS:
                 results.append(Busy("there was no time left for this request of the batch; send it again"))
             else:
-                results.append(_submit(taking, request, caller, key, call))
+                results.append(_submit(taking, request, caller, key, call, terms))
     finally:
         # Those that were taken before a fault are in the queue.
         if wakes:
             wake(f"submitted {len(wakes)} in a batch")
-    return results
+    seen = iter(taking.places([each for each in results if isinstance(each, Entered)]))
+    return [Taken(seen=next(seen), new=each.new) if isinstance(each, Entered) else each for each in results]
 
 
-def _submit(desk: Desk, request: Any, caller: Caller, key: str | None, call: str) -> Taken | RequestError:
+def _submit(
+    desk: Desk, request: Any, caller: Caller, key: str | None, call: str, terms: Terms
+) -> Entered | RequestError:
     try:
-        seen, new = desk.submit(request, caller, key)
+        return desk.enter(request, caller, key, terms)
     except RequestError as error:
         log_refusal(error, caller=caller.arn, call=call, job=job_named_in(request))
         return error
-    return Taken(seen=seen, new=new)

@@ -48,7 +48,7 @@ from headway_service.records import (
     request_in,
     request_key,
 )
-from headway_service.room import require_room
+from headway_service.room import Room
 from headway_service.watching import coverage_of
 
 MAX_ROGUES = 100
@@ -71,6 +71,25 @@ class PoolUse:
     waiting: int
     #: Why nothing starts in it, if somebody has paused it, or everything.
     pause: PauseRecord | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Terms:
+    """What all submissions of one call are judged by."""
+
+    configuration: Configuration
+    room: Room
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entered:
+    """A job that a submission has put into the queue, or found there."""
+
+    job: JobRecord
+    #: Whether this very submission put it there.
+    made: bool
+    #: Whether it was made by this one, or by an earlier one with the same key.
+    new: bool
 
 
 class Desk:
@@ -115,14 +134,24 @@ class Desk:
         Raises:
             InvalidRequest, RequestTooLarge, NotAllowed, RuleViolation, ImpossibleDemand: see
                 :func:`headway_service.admission.admit`.
-            QueueFull: see :func:`headway_service.room.require_room`.
+            QueueFull: see :meth:`headway_service.room.Room.require`.
             NameInUse: another request of that name is in the queue, or somebody else's.
         """
+        entered = self.enter(request, caller, key, self.terms())
+        return self.places([entered])[0], entered.new
+
+    def terms(self) -> Terms:
+        """What submissions are judged by from now on."""
         configuration = self._configuration()
+        return Terms(configuration=configuration, room=Room(self._table, configuration.limits))
+
+    def enter(self, request: Any, caller: Caller, key: str | None, terms: Terms) -> Entered:
+        """Accept a request as :meth:`submit` does, and tell nothing of its place yet."""
+        configuration = terms.configuration
         admitted = admit(request, configuration, caller)
         job = new_job(admitted, configuration.policy(), owner=caller.arn, key=key, now_ms=self._clock())
         try:
-            require_room(self._table, job, configuration.limits)
+            terms.room.require(job)
         except QueueFull:
             # A call that is repeated is answered as ever, though its job may have been the last one to fit.
             if self._table.get(JobRecord.key(job.job_name)) is None:
@@ -139,10 +168,21 @@ class Desk:
                 ) from None
             # The first call may have died before it woke anybody.
             self._wake("submitted again")
-            return self._seen(known), key is not None and known.idempotency_key == key
+            return Entered(job=known, made=False, new=key is not None and known.idempotency_key == key)
+        terms.room.joined(job)
         logger.info("accepted", extra={"job": job.job_name, "priority": job.priority, "demand": job.demand})
         self._wake("submitted")
-        return Seen(job=job, place=self._explainer.place(job), reason=job.reason), True
+        return Entered(job=job, made=True, new=True)
+
+    def places(self, entered: Sequence[Entered]) -> list[Seen]:
+        """Jobs that were submitted, in the order given: those that were found in the queue are explained."""
+        made = [each.job for each in entered if each.made]
+        places = self._explainer.places(made)
+        known = iter(self._explainer.explain([each.job for each in entered if not each.made]))
+        return [
+            Seen(job=each.job, place=places[each.job.job_name], reason=each.job.reason) if each.made else next(known)
+            for each in entered
+        ]
 
     def show(self, name: str, caller: Caller) -> tuple[Seen, AttemptRecord | None, Shown, tuple[Coverage, ...]]:
         """A job with its live attempt, its request as the caller may see it, and how that attempt is watched.
@@ -280,14 +320,14 @@ class Desk:
             JobNotFound: there is none of that name.
             NotAllowed: it is not the caller's to change.
             JobEnded: it has ended.
-            QueueFull: see :func:`headway_service.room.require_room`.
+            QueueFull: see :meth:`headway_service.room.Room.require`.
             Busy: others keep changing it.
         """
         for _ in range(MAX_TRIES):
             job = self._unended(name, caller, Action.RELEASE, "there is nothing to release")
             if not job.held:
                 return self._seen(job)
-            require_room(self._table, job, self._configuration().limits)
+            Room(self._table, self._configuration().limits).require(job)
             item = self._table.get(TeamRecord.key(job.team)) if job.team else None
             team = TeamRecord.parse(item) if item else None
             try:
@@ -300,7 +340,7 @@ class Desk:
         raise Busy(f"`{name}` keeps changing; try again in a moment")
 
     def capacity(self) -> list[PoolUse]:
-        """How each pool is used now, strongly consistent."""
+        """How each pool is used now, strongly consistent but for how many wait."""
         # Before the first tick or submission nobody has put the configured pools into the ledger yet.
         self._configuration()
         ledger = read_ledger(self._table)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -39,6 +38,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
 
 LISTING_INDEX = "listing"
+
+_EVENTUALLY = {"ConsistentRead": False}
 
 MAX_CONTENTION_RETRIES = 5
 """How often a write that met another transaction on the same item is tried again before the caller hears Busy."""
@@ -91,21 +92,23 @@ class DynamoDBTable:
                 break
         return tuple(found[:limit])
 
-    def count_before(self, pk: str, sk: str, *, since: str = "", limit: int) -> int:
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """See :class:`headway_service.ports.Table`."""
-        if since >= sk:
-            return 0
-        values, keys = {":pk": _serialize(pk), ":sk": _serialize(sk)}, "pk = :pk AND sk < :sk"
-        if since:
-            # BETWEEN takes in both of its bounds, and is all there is for two.
-            values |= {":since": _serialize(since), ":sk": _serialize(_last_before(sk))}
-            keys = "pk = :pk AND sk BETWEEN :since AND :sk"
         counted = 0
-        for page in self._pages(keys, values, limit, {"Select": "COUNT"}):
+        for page in self._before(pk, sk, limit, {"Select": "COUNT"}):
             counted += page["Count"]
             if counted >= limit:
                 break
         return min(limit, counted)
+
+    def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
+        """See :class:`headway_service.ports.Table`."""
+        found: list[str] = []
+        for page in self._before(pk, sk, limit, {"ProjectionExpression": "sk"}):
+            found += [item["sk"]["S"] for item in page["Items"]]
+            if len(found) >= limit:
+                break
+        return tuple(found[:limit])
 
     def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
         """See :class:`headway_service.ports.Table`."""
@@ -115,6 +118,7 @@ class DynamoDBTable:
             "FilterExpression": _condition(where, aliases),
             "ExpressionAttributeNames": aliases.names,
             "Select": "COUNT",
+            **_EVENTUALLY,
         }
         items = matching = 0
         for page in self._pages("pk = :pk", {**aliases.values, ":pk": _serialize(pk)}, limit, options):
@@ -233,18 +237,21 @@ class DynamoDBTable:
             expressions["ExpressionAttributeValues"] = aliases.values
         return expressions
 
+    def _before(self, pk: str, sk: str, limit: int, options: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        values = {":pk": _serialize(pk), ":sk": _serialize(sk)}
+        return self._pages("pk = :pk AND sk < :sk", values, limit, {**options, **_EVENTUALLY})
+
     def _pages(
         self, condition: str, values: Mapping[str, Any], limit: int, options: Mapping[str, Any]
     ) -> Iterator[Mapping[str, Any]]:
         # A page ends at 1 MB whatever the limit (API reference, Query).
-        start = dict(options)
+        start = {"ConsistentRead": True, **options}
         while True:
             with _answering():
                 page = self._client.query(
                     TableName=self._name,
                     KeyConditionExpression=condition,
                     ExpressionAttributeValues=values,
-                    ConsistentRead=True,
                     Limit=limit,
                     **start,
                 )
@@ -270,11 +277,6 @@ class _Aliases:
         alias = f":v{len(self.values)}"
         self.values[alias] = _serialize(content)
         return alias
-
-
-def _last_before(sort_key: str) -> str:
-    """A sort key behind all that are lesser than this one: DynamoDB orders by UTF-8, that is by code points."""
-    return f"{sort_key[:-1]}{chr(ord(sort_key[-1]) - 1)}{chr(sys.maxunicode)}"
 
 
 def _condition(condition: Condition, aliases: _Aliases) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from functools import partial
 
 from headway import reasons
 from headway.model import Snapshot
@@ -62,10 +62,9 @@ class Explainer:
             self._table, ledger, self._clock(), policy=self._policy(), also=waiting, heads=MAX_EXPLAINED
         )
         told = told_by(schedule(snapshot))
-        lines = _Lines(self._table, ledger.lines, snapshot)
-        # By rank, so that each count goes on where the one before has ended.
-        further_back = sorted((job for job in waiting if job.job_name not in told), key=JobRecord.rank)
-        told |= {job.job_name: _further_back(lines.place(job)) for job in further_back}
+        further_back = [job for job in waiting if job.job_name not in told]
+        places = _Lines(self._table, ledger.lines, snapshot).places(further_back)
+        told |= {name: _further_back(place) for name, place in places.items()}
         seen = []
         for job in jobs:
             place: int | None = None
@@ -76,12 +75,12 @@ class Explainer:
             seen.append(Seen(job=job, place=place, reason=reason))
         return seen
 
-    def place(self, job: JobRecord) -> int | None:
-        """The job's place in the longest of its lines, 1 being next; None beyond :data:`MAX_PLACE`.
+    def places(self, jobs: Sequence[JobRecord]) -> dict[str, int | None]:
+        """The place of each job in the longest of its lines, 1 being next; None beyond :data:`MAX_PLACE`.
 
         The lines of all teams in a pool count as one, in the order of the given priorities.
         """
-        return _Lines(self._table, read_lines(self._table)).place(job)
+        return _Lines(self._table, read_lines(self._table)).places(jobs) if jobs else {}
 
 
 def told_by(plan: Plan) -> dict[str, tuple[int | None, ReasonRecord]]:
@@ -108,53 +107,50 @@ def _further_back(place: int | None) -> tuple[int | None, ReasonRecord]:
 
 
 class _Lines:
-    """Counts who stands ahead of a job.
+    """Counts who stands ahead of jobs.
 
     Args:
         table: the table.
         teams: the teams that have lines.
-        snapshot: whose heads need not be counted again, if any.
+        snapshot: whose heads need not be read again, if any.
     """
 
     def __init__(self, table: Table, teams: Sequence[str], snapshot: Snapshot | None = None) -> None:
         self._table = table
         self._teams = teams
-        self._read: dict[tuple[str, str], list[str]] | None = None
-        #: Of each line the ranks up to which it was counted, ascending, and how many stand before them.
-        self._counted: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        self._heads: dict[tuple[str, str], list[str]] = {}
         if snapshot is not None:
-            self._read = {(pool, team): [] for pool in snapshot.pools for team in teams}
+            self._heads = {(pool, team): [] for pool in snapshot.pools for team in teams}
             for job in snapshot.waiting:
                 for pool in job.demand:
-                    if (pool, job.team) in self._read:
-                        self._read[pool, job.team].append(rank_key(job.priority, job.turn_ms, job.name))
-            for line in self._read.values():
+                    if (pool, job.team) in self._heads:
+                        self._heads[pool, job.team].append(rank_key(job.priority, job.turn_ms, job.name))
+            for line in self._heads.values():
                 line.sort()
 
-    def place(self, job: JobRecord) -> int | None:
-        """The job's place in the longest of its lines; None beyond :data:`MAX_PLACE`."""
-        ahead = max(self._ahead(job, pool) for pool in job.demand)
-        return ahead + 1 if ahead < MAX_PLACE else None
+    def places(self, jobs: Sequence[JobRecord]) -> dict[str, int | None]:
+        """The place of each job in the longest of its lines; None beyond :data:`MAX_PLACE`.
 
-    def _ahead(self, job: JobRecord, pool: str) -> int:
-        ahead = 0
-        for team in self._teams:
-            if ahead < MAX_PLACE:
-                ahead += self._count(pool, team, job.rank(), MAX_PLACE - ahead)
-        return ahead
+        Each line is read once, however many the jobs are.
+        """
+        last = max((job.rank() for job in jobs), default="")
+        pools = sorted({pool for job in jobs for pool in job.demand})
+        lines = {pool: [self._line(pool, team, last, alone=len(jobs) == 1) for team in self._teams] for pool in pools}
+        places: dict[str, int | None] = {}
+        for job in jobs:
+            ahead = max(sum(before(job.rank()) for before in lines[pool]) for pool in job.demand)
+            places[job.job_name] = ahead + 1 if ahead < MAX_PLACE else None
+        return places
 
-    def _count(self, pool: str, team: str, rank: str, limit: int) -> int:
-        read = (self._read or {}).get((pool, team))
-        if read is not None and len(read) < MAX_EXPLAINED:
+    def _line(self, pool: str, team: str, last: str, *, alone: bool) -> Callable[[str], int]:
+        """How many of a line stand before a rank, up to ``last`` (``alone``: before that), to :data:`MAX_PLACE`."""
+        heads = self._heads.get((pool, team))
+        if heads is not None and len(heads) < MAX_EXPLAINED:
             # So few heads were found because the line has no more.
-            return min(limit, bisect_left(read, rank))
-        counted = self._counted.setdefault((pool, team), [])
-        at = bisect_left(counted, rank, key=itemgetter(0))
-        since, before = counted[at - 1] if at else ("", 0)
-        if before >= limit:
-            return limit
+            return partial(bisect_left, heads)
         line = LineEntry.partition(pool, team)
-        found = before + self._table.count_before(line, rank, since=since, limit=limit - before)
-        if found < limit:
-            counted.insert(at, (rank, found))
-        return found
+        if alone:
+            # DynamoDB reads as much for a number as for the ranks, but sends less.
+            found = self._table.count_before(line, last, limit=MAX_PLACE)
+            return lambda _: found
+        return partial(bisect_left, self._table.keys_before(line, last, limit=MAX_PLACE))

@@ -27,7 +27,7 @@ from headway_service.lookout import MAX_FORESEEN, look_out
 from headway_service.lookup import job_named, live_attempt_of
 from headway_service.ports import Table
 from headway_service.records import AttemptRecord, JobRecord
-from headway_service.room import require_room
+from headway_service.room import Room
 
 MAX_AHEAD = 20
 """Jobs ahead of one that its explanation names."""
@@ -162,11 +162,11 @@ class Foresight:
         configuration = self._configuration()
         admitted = self._admit(request, caller, configuration)
         job = new_job(admitted, configuration.policy(), owner=caller.arn, key=None, now_ms=self._clock())
-        require_room(self._table, job, configuration.limits)
+        Room(self._table, configuration.limits).require(job)
         lookout = look_out(self._table, job.entry_time, configuration.policy())
         result = lookout.what_if([Submit(job=job.waiting())])
         told = told_by(result.plan).get(job.job_name)
-        place = self._explainer.place(job)
+        place = self._explainer.places([job])[job.job_name]
         in_line = {each.name for each in lookout.snapshot.waiting}
         moved = [move for move in _moves(result) if move.job in in_line]
         return DryRun(

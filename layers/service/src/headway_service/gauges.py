@@ -21,6 +21,7 @@ from headway_service.log import logger
 from headway_service.pools import applied
 from headway_service.ports import Table
 from headway_service.records import AttemptRecord
+from headway_service.sightings import STARTING
 
 STUCK_LAUNCHING_S = 900
 """A launch that is not settled after this is stuck: longer than the longest back-off of a pool and a lease."""
@@ -36,11 +37,6 @@ UNCONFIRMED_S = 900
 
 RESERVED_MS = 15_000
 """Figures are left out of a run that has less time left than this."""
-
-_STARTING = frozenset(
-    {"Starting", "LaunchingMLInstances", "PreparingTrainingStack", "Pending", "Downloading", "DownloadingTrainingImage"}
-)
-"""Secondary statuses before the training begins (API reference, DescribeTrainingJob, SecondaryStatus)."""
 
 _MAX_NAMED = 10
 """Attempts, jobs or pools that one line of the log names."""
@@ -168,7 +164,7 @@ def _is_stuck(attempt: AttemptRecord, now_ms: int) -> bool:
     if attempt.attempt_state is AttemptState.LAUNCHING:
         return held_s > STUCK_LAUNCHING_S
     # A spot job that was interrupted starts again, and when it does is not the queue's affair.
-    starts = attempt.secondary_status is None or attempt.secondary_status in _STARTING
+    starts = attempt.secondary_status is None or attempt.secondary_status in STARTING
     return starts and not attempt.interruptions and held_s > STUCK_STARTING_S
 
 

@@ -154,15 +154,15 @@ class Launcher:
             raise
         else:
             logger.info("launched", extra=log)
-            return self._confirm(attempt, now_ms)
+            return self._confirm(attempt, now_ms, created=True)
         return False
 
     def _back_off(self, attempt: AttemptRecord, error: Unclear, now_ms: int) -> None:
         cause = f"SageMaker gave no answer to a launch on {describe(attempt.demand)} ({error})"
         self.back_offs.begin(attempt.demand, cause, now_ms)
 
-    def _confirm(self, attempt: AttemptRecord, now_ms: int) -> bool:
-        confirmed, writes = transitions.confirm(attempt, now_ms)
+    def _confirm(self, attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> bool:
+        confirmed, writes = transitions.confirm(attempt, now_ms, created=created)
         self._table.write(writes)
         return confirmed.attempt_state is not AttemptState.STOPPING or self._stop(confirmed, now_ms)
 

@@ -71,11 +71,16 @@ class MemoryTable:
         with self._lock:
             return list(self._items.values())
 
-    def count_before(self, pk: str, sk: str, *, since: str = "", limit: int) -> int:
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
+        """See :class:`headway_service.ports.Table`."""
+        with self._lock:
+            return min(limit, bisect_left(self._sort_keys.get(pk, []), sk))
+
+    def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
         """See :class:`headway_service.ports.Table`."""
         with self._lock:
             keys = self._sort_keys.get(pk, [])
-            return max(0, min(limit, bisect_left(keys, sk) - bisect_left(keys, since)))
+            return tuple(keys[: min(limit, bisect_left(keys, sk))])
 
     def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
         """See :class:`headway_service.ports.Table`."""

@@ -25,6 +25,7 @@ from headway_service.records import (
     request_in,
     request_key,
 )
+from headway_service.sightings import STARTING
 
 MAX_TRIES = 5
 """How often a change is tried again after somebody else was faster."""
@@ -51,7 +52,7 @@ class Observer:
         self._retention_s = retention_s
         self._configuration = configuration
 
-    def take(self, sighting: Sighting, now_ms: int, *, asked: bool = False) -> bool:
+    def take(self, sighting: Sighting, now_ms: int, *, asked: bool = False) -> bool | None:
         """Apply what was seen of a training job.
 
         Args:
@@ -60,7 +61,8 @@ class Observer:
             asked: whether it answers a question asked now, so that it is noted even if it says nothing new.
 
         Returns:
-            Whether a tick is due: instances became free, or there is something to stop.
+            Whether a tick is due: instances became free, or there is something to stop. None if this is not known to
+            be an attempt of the queue.
 
         Raises:
             Busy: the table is; the same sighting may be taken again.
@@ -69,11 +71,11 @@ class Observer:
             attempt = self._attempt(sighting.attempt)
             if attempt is None:
                 # Ended already, or no training job of ours.
-                return False
+                return None
             if attempt.attempt_state is AttemptState.LAUNCHING:
                 # As long as the launch is not settled, this may be somebody else's training job of that name.
-                return False
-            if not sighting.ended and sighting.modified_ms <= attempt.modified_ms and not asked:
+                return None
+            if not sighting.ended and not asked and not _is_news(attempt, sighting):
                 return False
             try:
                 if sighting.ended:
@@ -89,11 +91,11 @@ class Observer:
         """Ask SageMaker about an attempt of ours and apply the answer.
 
         Returns:
-            As :meth:`take`.
+            Whether a tick is due, as :meth:`take`.
         """
         sighting = training_jobs.describe(attempt)
         if sighting is not None:
-            return self.take(sighting, now_ms, asked=True)
+            return bool(self.take(sighting, now_ms, asked=True))
         record = self._attempt(attempt)
         if record is None or record.attempt_state is AttemptState.LAUNCHING:
             return False
@@ -225,6 +227,23 @@ class Observer:
     def _job(self, name: str) -> JobRecord | None:
         item = self._table.get(JobRecord.key(name))
         return JobRecord.parse(item) if item else None
+
+
+def _is_news(attempt: AttemptRecord, sighting: Sighting) -> bool:
+    """Whether a status that does not end an attempt says anything new that somebody decides by, or is shown.
+
+    Each write is paid for, and the steps of a start tell nobody more than that it starts.
+    """
+    if sighting.modified_ms <= attempt.modified_ms:
+        return False
+    unruled = attempt.stop_cause is None and not attempt.ruled
+    known = (attempt.training_job_status, _stage(attempt.secondary_status), attempt.training_since_ms)
+    seen = (sighting.status, _stage(sighting.secondary_status), sighting.training_since_ms)
+    return unruled or known != seen or sighting.interruptions > attempt.interruptions
+
+
+def _stage(secondary_status: str | None) -> str | None:
+    return "Starting" if secondary_status in STARTING else secondary_status
 
 
 def _end(attempt: AttemptRecord, sighting: Sighting) -> tuple[JobTrigger, Reason, transitions.Retrial | None]:

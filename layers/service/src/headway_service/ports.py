@@ -153,6 +153,8 @@ class Tally:
 class Table(Protocol):
     """One table with strongly consistent reads by key and all-or-nothing conditional writes.
 
+    What is only told to people, or bounds something roughly, is read eventually consistent, which costs half.
+
     Every method may raise :class:`headway_service.errors.Busy` when the table cannot answer now.
     """
 
@@ -169,18 +171,26 @@ class Table(Protocol):
             limit: at most so many items; the call reads as many pages as that takes.
         """
 
-    def count_before(self, pk: str, sk: str, *, since: str = "", limit: int) -> int:
-        """How many items of a partition have a lesser sort key, counted to ``limit``.
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
+        """How many items of a partition have a lesser sort key, eventually consistent.
 
         Args:
             pk: the partition.
             sk: only lesser sort keys count.
-            since: of these only those from this on (inclusive).
             limit: at most so many are counted.
         """
 
+    def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
+        """The lesser sort keys of a partition, ascending, eventually consistent.
+
+        Args:
+            pk: the partition.
+            sk: only lesser ones.
+            limit: at most so many.
+        """
+
     def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
-        """Count the items of a partition, and those of them of which something holds.
+        """Count the items of a partition, and those of them of which something holds; eventually consistent.
 
         Args:
             pk: the partition.

@@ -49,6 +49,9 @@ MAX_ENDED_ATTEMPTS = 20
 
 LEDGER = "ledger"
 
+_ASKED_FOR = ("version", "starts")
+"""What conditions of writes ask for is always written, whatever it is."""
+
 
 class _Record(BaseModel):
     model_config = ConfigDict(
@@ -61,8 +64,13 @@ class _Record(BaseModel):
         return cls.model_validate(upgraded(item))
 
     def fields(self) -> dict[str, Any]:
-        """The attributes of the item, without keys."""
-        return stamped(self.model_dump(mode="json", by_alias=True, exclude_none=True))
+        """The attributes of the item, without keys, and without those that say what is so unless it is said.
+
+        An item is paid for by its size: a usual job that has ended just so keeps within the kilobyte of a write unit.
+        """
+        said = self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+        asked_for = {name: getattr(self, name) for name in _ASKED_FOR if hasattr(self, name)}
+        return stamped(said | asked_for)
 
 
 class ReasonRecord(_Record):
@@ -335,7 +343,7 @@ class AttemptRecord(_Record):
     on_demand: bool = False
     #: How often spot instances were taken from it.
     interruptions: int = 0
-    #: Whether the rules were looked at since it runs.
+    #: Whether the rules were looked at since it runs, or there were none when it was started.
     ruled: bool = False
     #: Watches that have told that it uses too little.
     told: tuple[str, ...] = ()

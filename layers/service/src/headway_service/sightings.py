@@ -8,6 +8,11 @@ from typing import Any
 
 from headway_service.ports import Sighting
 
+STARTING = frozenset(
+    {"Starting", "LaunchingMLInstances", "PreparingTrainingStack", "Pending", "Downloading", "DownloadingTrainingImage"}
+)
+"""Secondary statuses before the training begins (API reference, DescribeTrainingJob, SecondaryStatus)."""
+
 
 def sighting_of(said: Mapping[str, Any]) -> Sighting:
     """The sighting in DescribeTrainingJob's answer, or in the ``detail`` of a Training Job State Change event.

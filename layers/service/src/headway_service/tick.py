@@ -76,6 +76,8 @@ class Ticker:
         self._token = token
         self._deadline_ms = deadline_ms
         self._policy = DEFAULT_POLICY
+        #: Whether there are rules on jobs.
+        self._rules = True
         #: Starts of each team since the ledger was read.
         self._started: Counter[str] = Counter()
         #: Who waited when it was decided.
@@ -84,7 +86,8 @@ class Ticker:
     def run(self) -> TickReport:
         """Run rounds until there is nothing left to do now."""
         report = TickReport()
-        self._policy = apply_configuration(self._table, self._store, self._clock).configuration.policy()
+        configuration = apply_configuration(self._table, self._store, self._clock).configuration
+        self._policy, self._rules = configuration.policy(), bool(configuration.rules)
         #: Attempts that SageMaker gave no clear answer about: the next tick asks again, this one does not insist.
         given_up: set[str] = set()
         while report.rounds < MAX_ROUNDS and self._has_time():
@@ -229,6 +232,7 @@ class Ticker:
             on_demand=job.on_demand,
             preemptible=job.preemptible,
             preemption_count=job.preemption_count,
+            ruled=not self._rules,
             since_ms=now_ms,
             lease_holder=self._launcher.holder,
             lease_until_ms=self._launcher.lease_until_ms,

@@ -135,12 +135,20 @@ def take_lease(attempt: AttemptRecord, holder: str, lease_until_ms: int) -> tupl
     return moved, [moved.put(was=attempt.version)]
 
 
-def confirm(attempt: AttemptRecord, now_ms: int) -> tuple[AttemptRecord, list[Write]]:
-    """SageMaker has accepted the attempt. If it was asked to stop meanwhile, it is stopping now."""
+def confirm(attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> tuple[AttemptRecord, list[Write]]:
+    """SageMaker has accepted the attempt. If it was asked to stop meanwhile, it is stopping now.
+
+    Args:
+        attempt: the attempt.
+        now_ms: now.
+        created: whether that was a moment ago. Then it is in progress and starts, as any new training job (API
+            reference, DescribeTrainingJob), and the event that says so need not be written.
+    """
     state = next_attempt_state(attempt.attempt_state, AttemptTrigger.CONFIRM)
     if attempt.stop_cause is not None:
         state = next_attempt_state(state, AttemptTrigger.STOP)
-    moved = _changed(attempt, attempt_state=state, seen_ms=now_ms)
+    begun = {"training_job_status": "InProgress", "secondary_status": "Starting"} if created else {}
+    moved = _changed(attempt, attempt_state=state, seen_ms=now_ms, **begun)
     return moved, [moved.put(was=attempt.version)]
 
 

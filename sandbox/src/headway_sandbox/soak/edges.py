@@ -158,11 +158,13 @@ class EdgeTable:
             "Query", lambda: self._table.query(pk, prefix=prefix, after=after, limit=limit), refused=_busy
         )
 
-    def count_before(self, pk: str, sk: str, *, since: str = "", limit: int) -> int:
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """See :class:`headway_service.ports.Table`."""
-        return self._edge.call(
-            "Query", lambda: self._table.count_before(pk, sk, since=since, limit=limit), refused=_busy
-        )
+        return self._edge.call("Query", lambda: self._table.count_before(pk, sk, limit=limit), refused=_busy)
+
+    def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
+        """See :class:`headway_service.ports.Table`."""
+        return self._edge.call("Query", lambda: self._table.keys_before(pk, sk, limit=limit), refused=_busy)
 
     def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
         """See :class:`headway_service.ports.Table`."""
