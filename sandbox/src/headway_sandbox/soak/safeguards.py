@@ -23,7 +23,6 @@ from headway_service import (
     telling,
     tick,
     transitions,
-    unchanged,
     watching,
 )
 from headway_service.errors import Unclear
@@ -196,7 +195,9 @@ SAFEGUARDS: dict[str, Switch] = {
     "a launch is settled by the holder of its lease only": _any_lease(),
     "what is heard before a launch is settled does not count": _observed_too_early(),
     "lost events are made good by asking": _patch(reconcile, "read_ledger", lambda _: _NOTHING),
-    "a list is trusted only where it tells nothing new": _patch(unchanged, "says_nothing_new", lambda *_: True),
+    "who is not listed as it is known is described": _patch(
+        reconcile, "unchanged", lambda attempts, *_, **__: attempts
+    ),
     "a lost wake-up is made good each minute": _patch(queue, "EVERY_MINUTE", ("patrol", "watch")),
     "an alarm is read again before anybody is stopped": _believed(),
     "an alarm that is left over is removed": _patch(alarms.CloudWatchAlarms, "delete", lambda *_: None),
