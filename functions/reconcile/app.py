@@ -28,6 +28,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
         training_jobs=services.training_jobs,
         observer=services.observer,
         clock=services.clock,
+        pause=services.pause,
         wake=services.wake,
         after_s=services.settings.reconcile_after_s,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import pytest
+
 from bench.article import (
     COMES,
     ENDS,
@@ -12,16 +14,19 @@ from bench.article import (
     MOST_GROWTH,
     PASSES,
     READS,
+    Calls,
     Scenes,
     calls_of_a_job,
     growth,
     in_all,
     lists,
+    lists_by_the_minute,
 )
 from bench.article import watched as watched_for
 from bench.full_queues import ArticleQueue, HeadwayQueue
 from bench.scans import ScannedTable
 from bench.units import MeteredTable
+from headway_service import reconcile
 from headway_service.ports import Item
 
 WINDOW = 20
@@ -32,6 +37,7 @@ SHORT, LONG = 100, 500
 
 MOST_WRITES, MOST_READS, MOST_TABLE_CALLS = 34, 50, 62
 """What a usual job in a queue with 12 lines may take of the table: what it took when this was written."""
+TEN_HOURS_S = 36_000
 
 
 def watched(sizes: Sequence[int], meter: Callable[..., MeteredTable] = MeteredTable) -> dict[int, Scenes]:
@@ -73,6 +79,23 @@ def test_a_job_takes_few_calls_of_sagemaker_and_none_that_lists() -> None:
     assert calls["schedule"] == {"CreateTrainingJob": 1}
     assert in_all(calls) <= MOST_CALLS
     assert lists(calls) == 0
+
+
+def test_a_job_of_ten_hours_takes_no_more_calls_of_its_own_than_a_short_one() -> None:
+    calls = calls_of_a_job(TEN_HOURS_S)
+    assert in_all(calls) <= MOST_CALLS
+    assert lists(calls) == 0
+    assert lists_by_the_minute(calls) <= TEN_HOURS_S / 60 + 10, "one a minute, however many jobs there are"
+
+
+def test_the_gate_fails_when_each_job_is_asked_about_by_itself_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reconcile, "unchanged", lambda *_, **__: [])
+    assert in_all(calls_of_a_job(3_600)) > MOST_CALLS
+
+
+def test_lists_by_the_minute_are_told_apart_and_other_calls_of_each_minute_are_not() -> None:
+    calls: Calls = {"reconcile": {"ListTrainingJobs": 60, "DescribeTrainingJob": 2}, "api": {"ListTrainingJobs": 1}}
+    assert (in_all(calls), lists_by_the_minute(calls)) == (3, 60)
 
 
 def test_a_list_call_counts_only_where_jobs_wait_for_it() -> None:

@@ -147,6 +147,7 @@ class World:
             training_jobs=self.training_jobs,
             observer=self.observer,
             clock=self.clock,
+            pause=self._pause,
             wake=self.wakes.append,
             after_s=after_s,
         ).ended

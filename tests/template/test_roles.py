@@ -38,7 +38,9 @@ ACTIONS = {
         "ssm:GetParameter",
     },
     "ObserveFunctionRole": ALL | SEEN | {"sqs:SendMessage"},
-    "ReconcileFunctionRole": ALL | QUERIES | {"sagemaker:DescribeTrainingJob", "sqs:SendMessage"},
+    "ReconcileFunctionRole": ALL
+    | QUERIES
+    | {"sagemaker:DescribeTrainingJob", "sagemaker:ListTrainingJobs", "sqs:SendMessage"},
     "PatrolFunctionRole": ALL | QUERIES | SEEN | {"sagemaker:ListTrainingJobs", "sqs:SendMessage"},
     "WatchFunctionRole": (ALL - CHANGES)
     | QUERIES

@@ -274,10 +274,23 @@ class Description:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Listed:
+    """What ListTrainingJobs says of a training job. It may be as old as SageMaker's index."""
+
+    name: str
+    #: TrainingJobStatus.
+    status: str
+    #: None where the list does not tell it: the service model does not require it.
+    secondary_status: str | None
+    #: LastModifiedTime, ms: when its status last changed (service model, TrainingJobSummary).
+    modified_ms: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LivePage:
     """The live ones among a page of all training jobs, and where the next page begins (None at the end)."""
 
-    names: tuple[str, ...]
+    jobs: tuple[Listed, ...]
     token: str | None
 
 

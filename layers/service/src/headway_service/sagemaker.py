@@ -23,7 +23,7 @@ from headway_service.errors import (
 )
 from headway_service.masking import masked
 from headway_service.ports import LIVE, Description, LivePage, Sighting
-from headway_service.sightings import sighting_of
+from headway_service.sightings import listed_of, sighting_of
 
 if TYPE_CHECKING:
     from mypy_boto3_sagemaker import SageMakerClient
@@ -142,8 +142,8 @@ class SageMakerTrainingJobs:
         except (BotoConnectionError, HTTPClientError) as error:
             raise Unclear(str(error)) from error
         found = page["TrainingJobSummaries"]
-        names = tuple(each["TrainingJobName"] for each in found if each["TrainingJobStatus"] in LIVE)
-        return LivePage(names=names, token=page.get("NextToken"))
+        jobs = tuple(listed_of(each) for each in found if each["TrainingJobStatus"] in LIVE)
+        return LivePage(jobs=jobs, token=page.get("NextToken"))
 
     def _describe(self, name: str) -> DescribeTrainingJobResponseTypeDef | None:
         try:

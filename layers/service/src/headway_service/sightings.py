@@ -1,4 +1,4 @@
-"""Reads what SageMaker says of a training job, in an event or as the answer to DescribeTrainingJob."""
+"""Reads what SageMaker says of a training job: in an event, as the answer to DescribeTrainingJob, or in a list."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from headway_service.ports import Sighting
+from headway_service.ports import Listed, Sighting
 
 STARTING = frozenset(
     {"Starting", "LaunchingMLInstances", "PreparingTrainingStack", "Pending", "Downloading", "DownloadingTrainingImage"}
@@ -34,6 +34,17 @@ def sighting_of(said: Mapping[str, Any]) -> Sighting:
         interruptions=sum(each.get("Status") == "Interrupted" for each in transitions),
         training_since_ms=_since(transitions) if secondary_status == "Training" else None,
         trained_ms=None if trained_s is None else int(float(trained_s) * 1000),
+    )
+
+
+def listed_of(summary: Mapping[str, Any]) -> Listed:
+    """One of ListTrainingJobs' TrainingJobSummaries."""
+    return Listed(
+        name=summary["TrainingJobName"],
+        status=summary["TrainingJobStatus"],
+        secondary_status=summary.get("SecondaryStatus"),
+        # As of DescribeTrainingJob, so that the two can be compared. The model requires CreationTime only.
+        modified_ms=_ms(summary.get("LastModifiedTime") or summary["CreationTime"]),
     )
 
 

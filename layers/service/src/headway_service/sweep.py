@@ -57,7 +57,7 @@ def sweep(
         except ListingExpired:
             table.write([Delete(key=SweepRecord.KEY)])
             return
-        yield page.names
+        yield tuple(each.name for each in page.jobs)
         if page.token is None:
             if place is not None:
                 table.write([Delete(key=SweepRecord.KEY)])

@@ -293,6 +293,11 @@ def sighted(
     return take_measure(job, seen, measure, now_ms)
 
 
+def still(attempt: AttemptRecord, now_ms: int) -> list[Write]:
+    """SageMaker has said again what is known of the attempt."""
+    return [_changed(attempt, seen_ms=now_ms).put(was=attempt.version)]
+
+
 def take_measure(job: JobRecord, attempt: AttemptRecord, measure: Measure, now_ms: int) -> list[Write]:
     """The policy has a running attempt stopped, or only tells the job something."""
     if measure.cause is None:

@@ -266,12 +266,22 @@ def _busy() -> Exception:
 
 
 class EdgeSageMaker:
-    """Answers SageMaker's calls from the fleet, over an edge."""
+    """Answers SageMaker's calls from the fleet, over an edge.
 
-    def __init__(self, fleet: Fleet, edge: Edge, clock_s: Callable[[], float]) -> None:
+    Args:
+        fleet: what answers.
+        edge: how it is called.
+        clock_s: virtual time, s.
+        random: decides how old lists are.
+    """
+
+    def __init__(self, fleet: Fleet, edge: Edge, clock_s: Callable[[], float], random: Random) -> None:
         self._fleet = fleet
         self._edge = edge
         self._clock_s = clock_s
+        self._random = random
+        #: What a list answered before, from each place on.
+        self._listed: dict[str, Mapping[str, Any]] = {}
         #: How often each training job was created, by name.
         self.created: dict[str, int] = {}
 
@@ -291,6 +301,8 @@ class EdgeSageMaker:
             if operation == "StopTrainingJob" and process is not None and process.function == "patrol":
                 self._require_unmarked(str(request["TrainingJobName"]))
             answer = self._fleet.call(operation, request, now=self._clock_s())
+            if operation == "ListTrainingJobs":
+                return self._maybe_old(str(request.get("NextToken", "")), answer)
             if operation == "CreateTrainingJob":
                 self.created[request["TrainingJobName"]] = self.created.get(request["TrainingJobName"], 0) + 1
             return answer
@@ -304,6 +316,12 @@ class EdgeSageMaker:
             lost=lambda: ReadTimeoutError(endpoint_url="https://sagemaker.invalid"),
             again=work,
         )
+
+    def _maybe_old(self, place: str, page: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A page as it is, or as it was when somebody asked last: nothing says that a list is consistent."""
+        before = self._listed.get(place, page)
+        self._listed[place] = page
+        return self._random.choice([before, page])
 
     def _require_unmarked(self, name: str) -> None:
         """The patrol may stop only what does not carry the queue's mark (template.yaml)."""

@@ -92,7 +92,7 @@ class Queue:
         self.invariants = Invariants(self.table, self.fleet, self.cloudwatch)
         self._edge = edge = Edge(self.accidents, self.note, lambda: self.now_s)
         self.store = EdgeConfiguration({"pools": {pool: {"size": size} for pool, size in pools.items()}}, edge)
-        _current["sagemaker"] = EdgeSageMaker(self.fleet, edge, lambda: self.now_s)
+        _current["sagemaker"] = EdgeSageMaker(self.fleet, edge, lambda: self.now_s, random)
         _current["cloudwatch"] = EdgeCloudWatch(self.cloudwatch, edge, lambda: self.now_s)
         self.audience = Audience(self.table, edge, self.accidents, Random(random.random()))
         self._services = SoakServices(

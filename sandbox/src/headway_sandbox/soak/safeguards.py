@@ -195,6 +195,9 @@ SAFEGUARDS: dict[str, Switch] = {
     "a launch is settled by the holder of its lease only": _any_lease(),
     "what is heard before a launch is settled does not count": _observed_too_early(),
     "lost events are made good by asking": _patch(reconcile, "read_ledger", lambda _: _NOTHING),
+    "who is not listed as it is known is described": _patch(
+        reconcile, "unchanged", lambda attempts, *_, **__: attempts
+    ),
     "a lost wake-up is made good each minute": _patch(queue, "EVERY_MINUTE", ("patrol", "watch")),
     "an alarm is read again before anybody is stopped": _believed(),
     "an alarm that is left over is removed": _patch(alarms.CloudWatchAlarms, "delete", lambda *_: None),

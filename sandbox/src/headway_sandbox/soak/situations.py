@@ -283,5 +283,8 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "a job that leaves spot has ended": Situation(prepare=done(*_INTERRUPTED, heard, tick, later(200)), begin=news),
     "nothing was heard of jobs that have ended": Situation(prepare=done(deaf, *_BOTH_RUN, later(900)), begin=minute),
+    "nothing was heard for long of a job that trains": Situation(
+        prepare=done(submit_spot("j"), tick, later(300), heard, later(200)), begin=minute
+    ),
 }
 """By what is about to happen."""

@@ -1,0 +1,249 @@
+"""What is concluded from ListTrainingJobs of attempts that nothing was heard of: that they are unchanged, at most."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.lifecycle import AttemptState
+from headway_sandbox.errors import AwsError
+from headway_sandbox.training_request import P5
+from headway_service.ledger import read_ledger
+from headway_service.ports import Listed
+from headway_service.reconcile import MAX_NOTED
+from headway_service.records import AttemptRecord
+from headway_service.sweep import MAX_PAGES, PAUSE_S
+from headway_service.unchanged import says_nothing_new
+from tests.service.world import World, request
+
+AFTER_S = 300
+HOUR_S = 3600
+LONG = {"SANDBOX_RUN_SECONDS": str(10 * HOUR_S)}
+
+
+def training(*names: str, pool: int = 2) -> World:
+    """Jobs that train for ten hours, and of which all was heard until then."""
+    world = World(pools={P5: pool})
+    for name in names:
+        world.submit(name, Environment=LONG)
+    world.tick()
+    world.pass_time(240)
+    world.calls.clear()
+    return world
+
+
+def minutes(world: World, number: int, *, deliver: bool = True) -> None:
+    for _ in range(number):
+        world.pass_time(60, deliver=deliver)
+        world.reconcile(AFTER_S)
+
+
+def refuse(world: World, operation: str) -> None:
+    """SageMaker turns every such call away."""
+    answered = world.fleet.call
+
+    def call(asked: str, request: dict[str, object], *, now: float) -> dict[str, object]:
+        if asked == operation:
+            raise AwsError("ThrottlingException", "Rate exceeded", status=400)
+        return answered(asked, request, now=now)
+
+    world.fleet.call = call  # type: ignore[method-assign, assignment]
+
+
+def lists(world: World) -> int:
+    return sum(operation == "ListTrainingJobs" for operation, _ in world.calls)
+
+
+def freeze_list(world: World) -> Callable[[], None]:
+    """From now on lists are as old as this moment. Returns what ends that."""
+    answered, frozen_s = world.fleet.call, world.now_s
+    page = answered("ListTrainingJobs", {"MaxResults": 100}, now=frozen_s)
+
+    def call(asked: str, request: dict[str, object], *, now: float) -> dict[str, object]:
+        return page if asked == "ListTrainingJobs" else answered(asked, request, now=now)
+
+    world.fleet.call = call  # type: ignore[method-assign, assignment]
+
+    def end() -> None:
+        world.fleet.call = answered  # type: ignore[method-assign]
+
+    return end
+
+
+def test_an_attempt_that_is_listed_as_it_is_known_is_not_described() -> None:
+    world = training("a")
+    minutes(world, 60)
+    assert world.called("DescribeTrainingJob") == []
+    assert 0 < lists(world) <= 60
+
+
+def test_a_list_of_a_hundred_is_one_call_for_all_of_them() -> None:
+    world = training(*(f"job-{number}" for number in range(50)), pool=50)
+    minutes(world, 6)
+    assert (lists(world), world.called("DescribeTrainingJob")) == (1, [])
+    assert len({each.seen_ms for each in read_ledger(world.table).attempts}) == 1, "each was noted"
+
+
+def test_an_answer_of_the_list_is_news_so_that_nobody_asks_again_for_a_while() -> None:
+    world = training("a")
+    world.pass_time(400)
+    world.reconcile(AFTER_S)
+    world.pass_time(200)
+    world.reconcile(AFTER_S)
+    assert lists(world) == 1
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        lambda world: world.fleet.finish("a", now=world.now_s),
+        lambda world: world.fleet.fail("a", "AlgorithmError: 1", now=world.now_s),
+        lambda world: (world.fleet.stop("a", now=world.now_s), world.pass_time(200, deliver=False)),
+        lambda world: (world.fleet.finish("a", now=world.now_s), world.fleet.delete("a", now=world.now_s)),
+    ],
+    ids=["completed", "failed", "stopped", "ended and deleted"],
+)
+def test_an_end_that_was_not_told_is_found_within_the_wait_and_a_minute(happens: Callable[[World], object]) -> None:
+    world = training("a")
+    minutes(world, 30)
+    happens(world)
+    minutes(world, AFTER_S // 60 + 1, deliver=False)
+    assert world.seen("a").job.live_attempt is None
+    assert world.called("DescribeTrainingJob") == ["a"]
+    world.check()
+
+
+def test_a_change_that_was_not_told_is_described_once() -> None:
+    world = World()
+    world.submit("a", Environment=LONG)
+    world.tick()
+    minutes(world, 30, deliver=False)
+    (attempt,) = read_ledger(world.table).attempts
+    assert (attempt.training_job_status, attempt.secondary_status) == ("InProgress", "Training")
+    assert world.called("DescribeTrainingJob") == ["a"]
+
+
+def test_the_list_frees_nothing_so_a_job_that_it_leaves_out_goes_on() -> None:
+    world = training("a")
+    answered = world.fleet.call
+
+    def call(asked: str, request: dict[str, object], *, now: float) -> dict[str, object]:
+        return {"TrainingJobSummaries": []} if asked == "ListTrainingJobs" else answered(asked, request, now=now)
+
+    world.fleet.call = call  # type: ignore[method-assign, assignment]
+    minutes(world, 6)
+    assert world.called("DescribeTrainingJob") == ["a"]
+    assert world.states("a") == {"a": "running"}
+
+
+def test_a_list_that_lags_behind_makes_news_late_by_as_much_and_no_more() -> None:
+    world = training("a")
+    catch_up = freeze_list(world)
+    world.fleet.finish("a", now=world.now_s)
+    minutes(world, 5, deliver=False)
+    assert world.states("a") == {"a": "running"}
+    catch_up()
+    minutes(world, AFTER_S // 60 + 1, deliver=False)
+    assert world.states("a") == {"a": "completed"}
+
+
+def test_without_an_answer_of_the_list_each_is_described_as_if_there_were_no_list() -> None:
+    world = training("a", "b")
+    refuse(world, "ListTrainingJobs")
+    minutes(world, 10)
+    assert sorted(world.called("DescribeTrainingJob")) == ["a", "a", "b", "b"]
+
+
+def test_there_is_no_list_where_everybody_was_heard_of() -> None:
+    world = World()
+    world.submit("a")
+    world.tick()
+    minutes(world, 4)
+    assert lists(world) == 0
+
+
+def test_no_more_pages_are_listed_than_a_sweep_may_and_who_is_on_none_of_them_is_described() -> None:
+    world = training("a")
+    for number in range(100 * MAX_PAGES):
+        world.fleet.create(request(f"done-{number}"), now=world.now_s)
+        world.fleet.finish(f"done-{number}", now=world.now_s)
+    world.fleet.advance(world.now_s)
+    world.pauses.clear()
+    minutes(world, 6)
+    assert (lists(world), world.called("DescribeTrainingJob")) == (MAX_PAGES, ["a"])
+    assert world.pauses == [PAUSE_S] * (MAX_PAGES - 1)
+
+
+def test_pages_end_where_all_were_found_and_begin_no_earlier_than_the_oldest() -> None:
+    world = World(pools={P5: 2})
+    for number in range(150):
+        world.fleet.create(request(f"old-{number}"), now=world.now_s)
+        world.fleet.finish(f"old-{number}", now=world.now_s)
+    world.fleet.advance(world.now_s)
+    world.now_s += HOUR_S
+    world.submit("a", Environment=LONG)
+    world.tick()
+    world.pass_time(240)
+    world.calls.clear()
+    minutes(world, 6)
+    ((_, asked),) = [call for call in world.calls if call[0] == "ListTrainingJobs"]
+    assert float(asked["CreationTimeAfter"]) > world.now_s - HOUR_S
+
+
+def test_who_has_no_turn_to_be_noted_has_it_in_the_next_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert MAX_NOTED > 1
+    monkeypatch.setattr("headway_service.reconcile.MAX_NOTED", 1)
+    world = training("a", "b")
+    world.pass_time(400)
+    world.reconcile(AFTER_S)
+    world.reconcile(AFTER_S)
+    world.reconcile(AFTER_S)
+    assert (lists(world), world.called("DescribeTrainingJob")) == (2, [])
+
+
+def test_what_is_heard_while_the_list_is_read_is_not_written_over() -> None:
+    world = training("a")
+    world.pass_time(400)
+    answered = world.fleet.call
+
+    def call(asked: str, request: dict[str, object], *, now: float) -> dict[str, object]:
+        answer = answered(asked, request, now=now)
+        if asked == "ListTrainingJobs":
+            world.fleet.finish("a", now=world.now_s)
+            for detail in world.fleet.advance(world.now_s):
+                world.hear(detail)
+        return answer
+
+    world.fleet.call = call  # type: ignore[method-assign, assignment]
+    world.reconcile(AFTER_S)
+    assert world.states("a") == {"a": "completed"}
+    assert read_ledger(world.table).attempts == ()
+    world.check()
+
+
+def attempt_of(status: str, secondary_status: str, modified_ms: int) -> AttemptRecord:
+    return AttemptRecord.model_validate(
+        {
+            "attempt_name": "a", "job_name": "a", "number": 1, "attempt_state": AttemptState.LIVE, "mark": "m",
+            "demand": {P5: 1}, "priority": 0, "since_ms": 0, "lease_holder": "", "lease_until_ms": 0, "seen_ms": 0,
+            "training_job_status": status, "secondary_status": secondary_status, "modified_ms": modified_ms,
+        }
+    )  # fmt: skip
+
+
+STATUSES = st.sampled_from(["InProgress", "Stopping"])
+SECONDARY = st.sampled_from(["Downloading", "Training", "Interrupted", "Stopping"])
+TIMES_MS = st.integers(0, 3)
+
+
+@given(STATUSES, SECONDARY, TIMES_MS, STATUSES, SECONDARY | st.none(), TIMES_MS)
+def test_whatever_is_listed_as_later_or_as_something_else_is_never_taken_for_known(
+    status: str, secondary: str, known_ms: int, listed: str, listed_secondary: str | None, listed_ms: int
+) -> None:
+    line = Listed(name="a", status=listed, secondary_status=listed_secondary, modified_ms=listed_ms)
+    told = says_nothing_new(line, attempt_of(status, secondary, known_ms))
+    differs = listed != status or (listed_secondary is not None and listed_secondary != secondary)
+    assert told == (listed_ms <= known_ms and not differs)
