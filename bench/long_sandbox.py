@@ -101,6 +101,7 @@ class SandboxQueue:
             self.api.submit(self.request())
             self._first = JobRecord.parse(DynamoDBTable(client, TABLE).get(JobRecord.key(self._name)) or {})
             self._filled = 1
+            self._stop_telling()
         jobs = waiting_jobs({P5: self._first}, waiting - 1, already=self._filled - 1)
         RawTable(client).put(itertools.chain.from_iterable(jobs))
         self._filled = waiting
@@ -141,6 +142,14 @@ class SandboxQueue:
     def waiting_names(self) -> set[str]:
         """The names of all jobs that have not ended, page by page as users see them."""
         return {job.name for job in self.api.list_jobs()}
+
+    def _stop_telling(self) -> None:
+        """What is put into the table comes by the stream to `tell`, and would keep the machine busy for minutes."""
+        client = self.sandbox.client("lambda")
+        for page in client.get_paginator("list_event_source_mappings").paginate():
+            for mapping in page["EventSourceMappings"]:
+                if "TellFunction" in mapping["FunctionArn"]:
+                    client.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
 
     def _is_full(self) -> bool:
         return self.sandbox.in_use().get(P5, 0) == INSTANCES

@@ -1,7 +1,7 @@
 """How Headway bears a hundred thousand waiting jobs, bursts of submissions, and many ends within one minute.
 
-    python -m bench.scale              measures, prints, writes bench/results/scale.json; about eight minutes
-    python -m bench.scale --quick      small sizes, under two minutes; writes nothing unless told where
+    python -m bench.scale              measures, prints, writes bench/results/scale.json
+    python -m bench.scale --quick      small sizes; writes nothing unless told where
 
 Four parts. *Long lines* in memory, with units and calls (bench/long_lines.py), and in a sandbox's table over HTTP
 (bench/long_sandbox.py). *A burst* of submissions on a sandbox (bench/burst.py). *Ends* of running attempts within one
@@ -61,7 +61,7 @@ QUICK = Sizes(in_memory={5_000: 1}, in_sandbox=1_000, submissions=60, clients=10
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and write what was found; 1 if anything was lost."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="small sizes, under two minutes")
+    parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--no-sandbox", action="store_true", help="only what runs in memory")
     parser.add_argument("--json", type=Path, help="where the figures go, if not to bench/results/scale.json")
     chosen = parser.parse_args(arguments)
