@@ -125,7 +125,7 @@ def standing(metrics: int, **parameters: str) -> Use:
 def default_of(parameter: str) -> str:
     """What a parameter of the template is if nobody says otherwise."""
     (described,) = re.findall(rf"^  {parameter}:\n(?:    .*\n)*?    Default: (.*)$", _template(), re.MULTILINE)
-    return described.strip('"')
+    return str(described).strip('"')
 
 
 def _template() -> str:
