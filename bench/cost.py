@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "bench" / "results" / "cost.json"
 PAGE = ROOT / "docs" / "cost.md"
 
-IDLE_MINUTES, JOBS, POOL_SIZE = 10, 40, 8
+IDLE_MINUTES, JOBS, POOL_SIZE = 60, 40, 8
 MINUTES_A_MONTH = HOURS_A_MONTH * 60
 MB = {"api": 1024, "schedule": 1024, "observe": 512, "reconcile": 512, "patrol": 512, "watch": 512, "tell": 512}
 """The functions' memory (template.yaml)."""
@@ -38,6 +38,12 @@ PLATFORM_LOG_BYTES = 600
 POLLS_A_MINUTE = 5 * 60 // 20
 """Lambda asks a queue in five long polls at once, 20 s each, when nothing comes (AWS's compute blog, "Estimating cost
 for Amazon SQS message processing using AWS Lambda"). It may be fewer for a FIFO queue with one group."""
+
+IDLE_CASES: dict[str, dict[str, str]] = {
+    "idle month": {},
+    "idle month, leanest": {"Alarms": "vital", "CreateDashboard": "false"},
+}
+"""The parameters of each, beside the template's defaults."""
 
 Use = dict[str, float]
 
@@ -66,7 +72,10 @@ def measured() -> dict[str, Any]:
     return {
         "machine": describe_machine(),
         "prices": {"region": REGION, "date": DATE},
-        "idle month": _rounded({**_times(idle, MINUTES_A_MONTH), **standing(metrics)}),
+        **{
+            case: _rounded({**_times(idle, MINUTES_A_MONTH), **standing(metrics, **parameters)})
+            for case, parameters in IDLE_CASES.items()
+        },
         "1,000 jobs": _rounded(_times(jobs(JOBS), 1000 / JOBS)),
         "1,000 preemptions": _rounded(_times(preemption(), 1000)),
         "1,000 hours of a running job": _rounded(_times(running_hour(idle), 1000)),
@@ -86,18 +95,41 @@ def idle_minute() -> tuple[Use, int]:
     return minute, len(world.metrics)
 
 
-def standing(metrics: int) -> Use:
-    """What is there all month, whatever happens."""
-    template = (ROOT / "template.yaml").read_text(encoding="utf-8")
-    counted = {
-        "CloudWatch alarms": "AWS::CloudWatch::Alarm",
-        "CloudWatch dashboards": "AWS::CloudWatch::Dashboard",
-        "KMS keys": "AWS::KMS::Key",
-    }
+def standing(metrics: int, **parameters: str) -> Use:
+    """What is there all month, whatever happens, with these parameters and the defaults of the others.
+
+    Of an alarm each metric is billed that it looks at (CloudWatch's pricing page, "Alarms").
+    """
+    # Conditions of the form that the two for alarms and the dashboard have; what has another one is not counted here.
+    simple = re.findall(r'^  (\w+): !Equals \[!Ref (\w+), "?(\w+)"?\]$', _template(), re.MULTILINE)
+    holding = {name for name, of, value in simple if parameters.get(of, default_of(of)) == value}
+    made = [
+        resource
+        for resource in re.split(r"^  (?=\w+:$)", _template(), flags=re.MULTILINE)
+        if holding.issuperset(re.findall(r"^    Condition: (\w+)$", resource, re.MULTILINE))
+    ]
+
+    def of_type(kind: str) -> list[str]:
+        return [each for each in made if re.search(rf"^    Type: {kind}$", each, re.MULTILINE)]
+
     return {
         "CloudWatch metrics": metrics,
-        **{kind: len(re.findall(rf"^    Type: {type_}$", template, re.MULTILINE)) for kind, type_ in counted.items()},
+        "CloudWatch alarms": sum(
+            len(re.findall(r"\bMetricName: ", each)) for each in of_type("AWS::CloudWatch::Alarm")
+        ),
+        "CloudWatch dashboards": len(of_type("AWS::CloudWatch::Dashboard")),
+        "KMS keys": len(of_type("AWS::KMS::Key")),
     }
+
+
+def default_of(parameter: str) -> str:
+    """What a parameter of the template is if nobody says otherwise."""
+    (described,) = re.findall(rf"^  {parameter}:\n(?:    .*\n)*?    Default: (.*)$", _template(), re.MULTILINE)
+    return str(described).strip('"')
+
+
+def _template() -> str:
+    return (ROOT / "template.yaml").read_text(encoding="utf-8")
 
 
 def jobs(number: int) -> Use:
@@ -136,6 +168,8 @@ def running_hour(idle: Use) -> Use:
         world.minute()
     used = _use_of(world)
     used["SQS requests"] += 60 * POLLS_A_MINUTE
+    # A metric is billed for each hour in which it has any value.
+    used["CloudWatch metrics"] = len(world.metrics) / HOURS_A_MONTH
     return {kind: max(0.0, number - 60 * idle.get(kind, 0)) for kind, number in used.items()}
 
 
@@ -167,7 +201,7 @@ def _use_of(world: CostWorld) -> Use:
         "Lambda GB-seconds": sum(MB[function] / 1024 * ms / 1000 for function, ms in waited_ms.items()),
         "CloudWatch log GB": (used["CloudWatch log bytes"] + invocations * PLATFORM_LOG_BYTES) / 1e9,
         # The first request of each second is traced, so at these rates every invocation is.
-        "X-Ray traces": invocations,
+        "X-Ray traces": invocations if default_of("Tracing") == "Active" else 0,
         "DynamoDB GB kept, with recovery": sum(map(item_bytes, world.jobs())) / 1e9,
         "API Gateway requests": world.used["api", "Lambda requests"],
         "SageMaker calls": used["SageMaker calls"],

@@ -20,7 +20,7 @@ def tables_of(result: Mapping[str, Any]) -> dict[str, str]:
     """The tables of the page, by the name that stands at their place."""
     extras = (result["1,000 preemptions"], result["1,000 hours of a running job"])
     return {
-        "idle": _idle(result["idle month"]),
+        "idle": _idle(result["idle month"], result["idle month, leanest"]),
         "jobs": _jobs(result["1,000 jobs"], extras),
         "prices": _prices(),
     }
@@ -39,18 +39,27 @@ def filled(page: str, tables: Mapping[str, str]) -> str:
     return page
 
 
-def _idle(month: Use) -> str:
+def _idle(*months: Use) -> str:
+    """The months beside each other: of each the number, the price, and the price with the free tier."""
     rows = [
         (
             kind,
-            shown(month[kind]),
-            f"{PRICES[kind].of(month[kind]):.2f}",
-            f"{PRICES[kind].of(month[kind], free=True):.2f}",
+            *(
+                column
+                for number in (month.get(kind, 0) for month in months)
+                for column in (
+                    shown(number),
+                    f"{PRICES[kind].of(number):.2f}",
+                    f"{PRICES[kind].of(number, free=True):.2f}",
+                )
+            ),
         )
-        for kind in _dearest_first(month)
+        for kind in _dearest_first(months[0])
     ]
-    rows.append(("**in all**", "", f"**{cost(month):.2f}**", f"**{cost(month, free=True):.2f}**"))
-    return _table(("a month of an idle queue", "number", "USD", "USD with the free tier"), rows)
+    sums = (("", f"**{cost(month):.2f}**", f"**{cost(month, free=True):.2f}**") for month in months)
+    rows.append(("**in all**", *(column for each in sums for column in each)))
+    head = ("default", "USD", "with the free tier", "leanest", "USD", "with the free tier")
+    return _table(("a month of an idle queue", *head), rows)
 
 
 def _jobs(thousand: Use, extras: tuple[Use, Use]) -> str:

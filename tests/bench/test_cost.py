@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from bench import cost
+from bench.cost_tables import cost as cost_of
 from bench.cost_tables import filled, tables_of
 from bench.prices import PRICES, Price
 
 RESULT: dict[str, Any] = json.loads(cost.RESULT.read_text(encoding="utf-8"))
-CASES = ("idle month", "1,000 jobs", "1,000 preemptions", "1,000 hours of a running job")
+CASES = (*cost.IDLE_CASES, "1,000 jobs", "1,000 preemptions", "1,000 hours of a running job")
 NOT_COUNTED = {"Lambda GB-seconds", "CloudWatch log GB"}
 """The first has this machine's time in it, the second the text of times."""
 MAY_DIFFER = 0.1
@@ -59,9 +60,37 @@ def test_a_job_is_still_what_the_page_says() -> None:
 
 
 def test_what_stands_all_month_is_counted_in_the_template() -> None:
-    template = (cost.ROOT / "template.yaml").read_text(encoding="utf-8")
-    assert cost.standing(0)["CloudWatch alarms"] == template.count("Type: AWS::CloudWatch::Alarm\n") > 0
-    assert RESULT["idle month"]["CloudWatch alarms"] == cost.standing(0)["CloudWatch alarms"]
+    for case, parameters in cost.IDLE_CASES.items():
+        standing = {kind: number for kind, number in cost.standing(0, **parameters).items() if number}
+        assert standing == {kind: number for kind, number in RESULT[case].items() if kind in cost.standing(0)}
+
+
+def test_an_alarm_is_counted_by_the_metrics_that_it_looks_at() -> None:
+    decision = (cost.ROOT / "docs/decisions/0022-what-is-measured.md").read_text(encoding="utf-8")
+    assert f"26 alarms look at {cost.standing(0)['CloudWatch alarms']:.0f} metrics" in decision
+    assert cost.standing(0, Alarms="vital")["CloudWatch alarms"] == 7
+
+
+@pytest.mark.parametrize(("parameters", "number"), [({}, 1), ({"CreateDashboard": "false"}, 0)])
+def test_what_a_parameter_leaves_out_is_not_counted(parameters: dict[str, str], number: int) -> None:
+    assert cost.standing(0, **parameters)["CloudWatch dashboards"] == number
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("Alarms", "all"), ("CreateDashboard", "true"), ("Tracing", "PassThrough")]
+)
+def test_a_parameters_default_is_the_templates(name: str, value: str) -> None:
+    assert cost.default_of(name) == value
+
+
+def test_a_queue_at_rest_publishes_no_metric_and_asks_cloudwatch_once_an_hour() -> None:
+    minute, metrics = cost.idle_minute()
+    assert metrics == 0
+    assert minute["CloudWatch requests"] == pytest.approx(1 / 60)
+
+
+def test_the_leanest_queue_costs_less_than_two_dollars_a_month_without_any_free_tier() -> None:
+    assert cost_of(RESULT["idle month, leanest"]) < 2
 
 
 def test_the_functions_memory_is_the_templates() -> None:

@@ -6,10 +6,12 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headway.lifecycle import AttemptState
 from headway.reasons import outside
-from headway_service import backlog, gauges
+from headway_service import backlog, figures, gauges
 from headway_service.admission import ATTEMPT_TAG
 from headway_service.errors import Busy
 from headway_service.gauges import drift_by_pool, pool_figures, stuck_attempts
@@ -70,12 +72,28 @@ def test_before_the_first_tick_there_is_nothing_to_measure() -> None:
     assert {each.value for each in gauges.gauges(World().table, read_ledger(World().table), 0, AFTER_S)} == {0}
 
 
-def test_an_idle_queue_is_all_noughts_and_free_instances() -> None:
-    assert measured(world_of()) == {
+def test_an_idle_queue_is_all_noughts_and_publishes_nothing() -> None:
+    world = world_of()
+    assert measured(world) == {
         **{(name, P5): 0 for name in ("Allocated", "Reserved", "Rogue", "Utilisation", "Waiting", "OldestWait")},
-        ("Free", P5): 2,
         **{(name, ""): 0 for name in ("Startable", "Stuck", "Drift")},
     }
+    found = gauges.gauges(world.table, read_ledger(world.table), world.clock(), AFTER_S)
+    assert [each for each in found if figures.is_published(each)] == []
+
+
+@given(held=st.lists(st.integers(0, 4), min_size=5, max_size=5), size=st.integers(4, 8))
+def test_what_is_published_tells_averages_and_the_fewest_free_of_all_minutes(held: list[int], size: int) -> None:
+    """A minute without a value is one in which nobody held anything, and all were free."""
+    pool = PoolRecord(pool=P5, size=size, free=0)
+    minutes: list[dict[str, float]] = []
+    for count in held:
+        ledger = Ledger(pools=(pool,), attempts=(attempt_of(demand={P5: count}),) if count else (), reservations=())
+        found = pool_figures(ledger, [], 0)
+        minutes.append({each.metric.name: each.value for each in found if figures.is_published(each)})
+    assert sum(each.get("Allocated", 0) for each in minutes) / 5 == pytest.approx(sum(held) / 5)
+    assert sum(each.get("Utilisation", 0) for each in minutes) / 5 == pytest.approx(100 * sum(held) / 5 / size)
+    assert min((each["Free"] for each in minutes if "Free" in each), default=size) == size - max(held)
 
 
 def test_a_pool_tells_what_is_held_free_and_waited_for() -> None:

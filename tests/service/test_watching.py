@@ -317,3 +317,78 @@ def test_a_stopped_job_that_its_owner_stops_too_ends_at_the_owners_request(clien
     queue.world.tick()
     queue.world.pass_time(600)
     assert queue.world.seen("a").reason.message == "stopped on request"
+
+
+class Counted:
+    """Alarms, and how often all of them are asked for."""
+
+    def __init__(self, queue: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.questions = 0
+        self._seen = queue.alarms.seen
+        monkeypatch.setattr(queue.alarms, "seen", self._count)
+
+    def _count(self, attempt: str | None = None) -> object:
+        self.questions += 1
+        return self._seen(attempt)
+
+
+def test_a_queue_at_rest_asks_for_alarms_once_an_hour(
+    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = Watched(client)
+    counted = Counted(queue, monkeypatch)
+    for _ in range(120):
+        queue.watcher.run()
+        queue.world.pass_time(60)
+    assert counted.questions == 2
+
+
+def test_alarms_are_asked_for_each_minute_while_anything_trains_and_until_none_is_left(
+    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = Watched(client)
+    counted = Counted(queue, monkeypatch)
+    queue.watcher.run()
+    queue.train("a", Environment={"SANDBOX_RUN_SECONDS": "3600"})
+    counted.questions = 0
+    assert [queue.watcher.run().made for _ in range(3)] == [1, 0, 0]
+    queue.world.pass_time(7200)
+    assert [queue.watcher.run().removed for _ in range(4)] == [1, 0, 0, 0]
+    # Each run with the job, the one that removes its alarm, and the one that finds none.
+    assert counted.questions == 3 + 2
+    assert queue.names() == []
+
+
+def test_what_another_watcher_left_behind_is_removed_within_the_hour(client: CloudWatchClient) -> None:
+    queue = Watched(client)
+    queue.watcher.run()
+    attempt = queue.train("a", Environment={"SANDBOX_RUN_SECONDS": "1800"})
+    other = Watcher(
+        table=queue.world.table,
+        alarms=queue.alarms,
+        configuration=queue.world.configured,
+        clock=queue.world.clock,
+        wake=queue.world.wakes.append,
+    )
+    other.run()
+    assert queue.names() == [f"{attempt}/idle/1"]
+    queue.world.pass_time(watching.REST_MS / 1000)
+    assert queue.world.states("a") == {"a": "completed"}
+    assert queue.watcher.run().removed == 1
+    assert queue.names() == []
+
+
+def test_a_run_that_is_cut_off_after_it_made_alarms_is_not_taken_for_one_that_found_none(
+    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = Watched(client)
+    queue.watcher.run()
+    queue.train("a", Environment={"SANDBOX_RUN_SECONDS": "1200"})
+    with monkeypatch.context() as cut_off:
+        cut_off.setattr(queue.watcher, "_judge", lambda *_: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            queue.watcher.run()
+    assert len(queue.names()) == 1
+    queue.world.pass_time(1500)
+    assert queue.world.states("a") == {"a": "completed"}
+    assert queue.watcher.run().removed == 1

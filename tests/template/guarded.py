@@ -24,6 +24,7 @@ def guarded() -> dict[str, dict[str, Any]]:
     return {
         "template.yaml": deployed(queue),
         "template.yaml with a key, in a VPC": deployed(queue, **KEY, **VPC, AllowStoppingRogueJobs="true"),
+        "template.yaml at its leanest": deployed(queue, Alarms="vital", CreateDashboard="false"),
         "deploy/key.yaml": deployed(expand(ROOT / "deploy" / "key.yaml", {})),
     }
 

@@ -7,6 +7,7 @@ import pytest
 
 from headway_service import figures
 from headway_service.figures import NAMESPACE, Metric
+from tests.template.conditions import deployed
 from tests.template.test_functions import FUNCTIONS
 
 MORE, LESS = "GreaterThanThreshold", "LessThanThreshold"
@@ -44,6 +45,14 @@ SUMS = {
     "FunctionsThrottledAlarm": ("AWS/Lambda", {"Throttles"}, 0),
     "TableThrottledAlarm": ("AWS/DynamoDB", {"ReadThrottleEvents", "WriteThrottleEvents"}, 0),
     "TableErrorsAlarm": ("AWS/DynamoDB", {"SystemErrors"}, 4),
+}
+VITAL = {
+    # Nothing starts: the scheduler crashes, does not run, or fails; or whatever else it is.
+    *("WakeDeadLettersAlarm", "WakeQueueAgeAlarm", "TickFailedAlarm", "LineStandsAlarm"),
+    # The last of these is silent if nothing is measured.
+    *("ReconcileFunctionErrorsAlarm", "ReconcileMissingAlarm"),
+    # Nobody can submit.
+    "ApiServerErrorsAlarm",
 }
 #: No data means that nothing runs, and nothing else would tell.
 HEARTBEATS = {name for name, (metric, _, _) in ALARMS.items() if metric == "Invocations"}
@@ -116,6 +125,13 @@ def test_an_alarm_notifies_the_topic_if_there_is_one_and_says_what_it_means(of_t
         assert alarm["AlarmActions"] == alarm["OKActions"] == told
         assert alarm["AlarmDescription"].endswith(".")
         assert alarm["TreatMissingData"] == ("breaching" if name in HEARTBEATS else "notBreaching")
+
+
+def test_the_vital_alarms_are_those_without_which_nobody_would_notice_that_nothing_starts_or_is_taken(template):
+    lean = deployed(template, Alarms="vital")["Resources"]
+    assert {name for name, each in lean.items() if each["Type"] == "AWS::CloudWatch::Alarm"} == VITAL
+    everything = deployed(template)["Resources"]
+    assert {name for name, each in everything.items() if each["Type"] == "AWS::CloudWatch::Alarm"} == {*ALARMS, *SUMS}
 
 
 def test_every_function_that_runs_each_minute_is_missed_when_it_does_not(of_type):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from headway_service import openapi
+from tests.template.conditions import resolved
 
 ROUTES = {
     ("post", "/jobs"),
@@ -143,8 +144,10 @@ def test_requests_are_throttled_on_every_method(stage):
     assert settings["ThrottlingBurstLimit"] == {"Ref": "ApiBurstLimit"}
 
 
-def test_requests_are_traced_and_their_bodies_are_logged_nowhere(stage):
-    assert stage["TracingEnabled"] is True
+def test_requests_are_traced_if_the_deployment_says_so_and_their_bodies_are_logged_nowhere(stage, template):
+    assert resolved(stage["TracingEnabled"], "IsTraced") is True
+    assert resolved(stage["TracingEnabled"]) is False
+    assert template["Conditions"]["IsTraced"] == {"Fn::Equals": [{"Ref": "Tracing"}, "Active"]}
     assert not any(s.get("DataTraceEnabled") for s in stage["MethodSettings"])
 
 

@@ -7,11 +7,13 @@ import pytest
 
 from headway_service import figures
 from headway_service.figures import NAMESPACE, Metric
+from tests.template.conditions import deployed, resolved
 
 OWN = {(each.name, each.by) for each in vars(figures).values() if isinstance(each, Metric)}
 SEARCHED = re.compile(
-    r"""SEARCH\('\{Headway,service,(?P<by>\w+)\} MetricName="(?P<name>\w+)" service="AWS::StackName"', """
-    r"""'(Sum|Average|Maximum|p\d\d)', (60|300|3600)\)( / 60)?"""
+    r"""(?P<filled>FILL\()?SEARCH\('\{Headway,service,(?P<by>\w+)\} """
+    r"""MetricName="(?P<name>\w+)" service="AWS::StackName"', """
+    r"""'(?P<stat>Sum|Minimum|Maximum|p\d\d)', (?P<period_s>60|300|3600)\)(, 0\))?( / (?P<minutes>5|60))?"""
 )
 #: What AWS publishes, and by which dimensions: the guides of Lambda, SQS, API Gateway and DynamoDB.
 OTHERS = {
@@ -22,12 +24,17 @@ OTHERS = {
 }
 
 
+def body_of(of_type, *holds):
+    """The body if these conditions hold, with its references."""
+    body, given = resolved(of_type("AWS::CloudWatch::Dashboard")["Dashboard"]["DashboardBody"]["Fn::Sub"], *holds)
+    others = given["Others"]
+    return body.replace("${Others}", others["Fn::Sub"] if others else "")
+
+
 @pytest.fixture(scope="session")
 def text(of_type):
-    """The body, what it refers to by its name in the template."""
-    return re.sub(
-        r"\$\{([\w:.]+)\}", r"\1", of_type("AWS::CloudWatch::Dashboard")["Dashboard"]["DashboardBody"]["Fn::Sub"]
-    )
+    """The body with all alarms, what it refers to by its name in the template."""
+    return re.sub(r"\$\{([\w:.]+)\}", r"\1", body_of(of_type, "HasAllAlarms"))
 
 
 @pytest.fixture(scope="session")
@@ -64,6 +71,16 @@ def test_every_metric_that_it_searches_for_is_published_by_that_dimension(widget
     assert [each for each in expressions if "SEARCH" not in each] == ["lost / 3600"]
 
 
+def test_averages_count_the_minutes_in_which_a_pool_was_at_rest_and_published_nothing(widgets):
+    searches = [SEARCHED.fullmatch(line[0]["expression"]) for line in lines(widgets) if isinstance(line[0], dict)]
+    shown = {(each["name"], each["period_s"]): each for each in searches if each and each["by"] == "pool"}
+    for name in ("Allocated", "Utilisation", "Reserved", "Rogue"):
+        each = shown[name, "300"]
+        assert (each["filled"], each["stat"], each["minutes"]) == ("FILL(", "Sum", "5")
+    # Of those minutes the fewest free are all, so that they change nothing of the fewest.
+    assert (shown["Free", "300"]["stat"], shown["Free", "300"]["filled"]) == ("Minimum", None)
+
+
 def test_every_metric_of_our_own_is_shown(widgets):
     shown = {(line[1], "") for line in lines(widgets) if line[0] == NAMESPACE}
     searched = [
@@ -77,8 +94,23 @@ def test_it_shows_the_state_of_every_alarm(widgets, of_type):
     assert sorted(alarms) == sorted(f"{name}.Arn" for name in of_type("AWS::CloudWatch::Alarm"))
 
 
+def test_it_names_no_alarm_that_is_left_out(of_type, resources):
+    body = body_of(of_type)
+    json.loads(re.sub(r"\$\{[\w:.]+\}", "x", body))
+    shown = {name for name in re.findall(r"\$\{(\w+)\.Arn\}", body) if name.endswith("Alarm")}
+    alarms = {name: each for name, each in resources.items() if each["Type"] == "AWS::CloudWatch::Alarm"}
+    always = {name for name, each in alarms.items() if "Condition" not in each}
+    assert shown == always != set()
+
+
+def test_a_deployment_may_do_without_it(template):
+    without = deployed(template, CreateDashboard="false")["Resources"]
+    assert set(deployed(template)["Resources"]) - set(without) == {"Dashboard"}
+    assert template["Outputs"]["DashboardUrl"]["Condition"] == template["Resources"]["Dashboard"]["Condition"]
+
+
 def test_all_that_it_refers_to_is_in_the_template(of_type, resources, template):
-    body = of_type("AWS::CloudWatch::Dashboard")["Dashboard"]["DashboardBody"]["Fn::Sub"]
+    body = body_of(of_type, "HasAllAlarms")
     referred = {name.partition(".")[0] for name in re.findall(r"\$\{([\w:.]+)\}", body)}
     assert referred - {"AWS::StackName", "AWS::Region"} <= set(resources) | set(template["Parameters"])
 

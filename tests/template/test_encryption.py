@@ -1,7 +1,5 @@
 """With which key what is kept is encrypted. The sandbox encrypts nothing."""
 
-import json
-
 import pytest
 
 from tests.template.conditions import resolved
@@ -12,7 +10,6 @@ ROLES = [f"{name}FunctionRole" for name in ("Api", "Schedule", "Observe", "Recon
 
 def test_the_key_is_used_if_one_is_given(template):
     assert template["Conditions"]["HasKey"] == {"Fn::Not": [{"Fn::Equals": [KEY, ""]}]}
-    assert template["Conditions"]["HasNoKey"] == {"Fn::Not": [{"Condition": "HasKey"}]}
     assert template["Parameters"]["KmsKeyArn"]["Default"] == ""
 
 
@@ -28,13 +25,16 @@ def test_every_queue_is_encrypted(of_type, holds, key):
         assert (queue.get("SqsManagedSseEnabled"), queue.get("KmsMasterKeyId")) == key
 
 
-@pytest.mark.parametrize(("holds", "key"), [([], {"Ref": "TopicKey"}), (["HasKey"], KEY)])
-def test_every_topic_is_encrypted_with_a_key_that_alarms_may_use(of_type, holds, key):
-    assert [resolved(t["KmsMasterKeyId"], *holds) for t in of_type("AWS::SNS::Topic").values()] == [key] * 2
+@pytest.mark.parametrize(("holds", "keys"), [([], ("alias/aws/sns", None)), (["HasKey"], (KEY, KEY))])
+def test_messages_for_people_are_encrypted_and_those_of_alarms_if_there_is_a_key_that_alarms_may_use(
+    of_type, holds, keys
+):
+    topics = resolved(of_type("AWS::SNS::Topic"), *holds)
+    assert tuple(topics[name].get("KmsMasterKeyId") for name in ("NotificationTopic", "WatchTopic")) == keys
 
 
-def test_the_topics_key_is_made_only_if_there_is_no_other(resources):
-    assert resources["TopicKey"]["Condition"] == "HasNoKey"
+def test_the_stack_makes_no_key_of_its_own_as_each_costs_a_dollar_a_month(resources):
+    assert not [name for name, resource in resources.items() if resource["Type"] == "AWS::KMS::Key"]
 
 
 @pytest.mark.parametrize("kind", ["AWS::Logs::LogGroup", "AWS::Lambda::Function"])
@@ -60,10 +60,14 @@ def test_a_function_may_use_the_key_only_if_there_is_one_and_only_through_servic
     assert [s["Fn::Sub"].split(".")[0] for s in services] == ["dynamodb", "lambda", "sqs"]
 
 
-def test_no_part_of_the_template_needs_the_topics_key_once_there_is_another(resources, template):
-    others = {name: resource for name, resource in resources.items() if name != "TopicKey"}
-    assert "TopicKey" not in json.dumps(resolved([others, template["Outputs"]], "HasKey"))
-    assert "TopicKey" in json.dumps(resolved(others))
+def test_the_teller_needs_a_key_for_its_messages_only_if_it_is_not_awss(of_type):
+    def encrypts(*holds):
+        (policy,) = of_type("AWS::IAM::Role")["TellFunctionRole"]["Policies"]
+        statements = resolved(policy["PolicyDocument"]["Statement"], *holds)
+        return [(s["Action"], s["Resource"]) for s in statements if s.get("Sid") == "EncryptMessages"]
+
+    assert encrypts() == []
+    assert encrypts("HasKey") == [(["kms:Decrypt", "kms:GenerateDataKey"], KEY)]
 
 
 def test_what_keeps_something_is_reached_over_tls_only(of_type):

@@ -67,8 +67,10 @@ def test_a_function_is_told_what_it_needs_and_no_more(of_type, name):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_is_traced(of_type, name):
-    assert of_type("AWS::Lambda::Function")[name]["TracingConfig"] == {"Mode": "Active"}
+def test_a_function_is_traced_if_the_deployment_says_so(of_type, template, name):
+    assert of_type("AWS::Lambda::Function")[name]["TracingConfig"] == {"Mode": {"Ref": "Tracing"}}
+    assert template["Parameters"]["Tracing"]["Default"] == "PassThrough"
+    assert template["Parameters"]["Tracing"]["AllowedValues"] == ["Active", "PassThrough"]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -14,6 +14,7 @@ WITHOUT_GUARD = "cfn-guard has no wheel for Python 3.13 (requirements/template.i
 ROLE = ("Resources", "ApiFunctionRole", "Properties")
 FIRST = (*ROLE, "Policies", 0, "PolicyDocument", "Statement", 0)
 TABLE = ("Resources", "JobsTable")
+KEPT = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
 
 # What is put where, and the rule that has to notice. The last of a path is set; None takes it away.
 BROKEN = {
@@ -31,15 +32,15 @@ BROKEN = {
         "tables_queues_and_topics_are_encrypted",
     ),
     "a plain topic": (
-        ("Resources", "WatchTopic", "Properties"),
+        ("Resources", "NotificationTopic", "Properties"),
         "KmsMasterKeyId",
         None,
         "tables_queues_and_topics_are_encrypted",
     ),
     "a key that stays": (
-        ("Resources", "TopicKey", "Properties"),
-        "EnableKeyRotation",
-        False,
+        ("Resources",),
+        "Key",
+        {**KEPT, "Type": "AWS::KMS::Key", "Properties": {"EnableKeyRotation": False}},
         "tables_queues_and_topics_are_encrypted",
     ),
     "a log for ever": (("Resources", "ApiFunctionLogs", "Properties"), "RetentionInDays", None, "logs_are_forgotten"),

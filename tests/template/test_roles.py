@@ -9,7 +9,7 @@ import pytest
 CHANGES = {f"dynamodb:{action}" for action in ("DeleteItem", "GetItem", "PutItem", "UpdateItem")}
 QUERIES = {"dynamodb:Query"}
 STREAM = {f"dynamodb:{action}" for action in ("DescribeStream", "GetRecords", "GetShardIterator", "ListStreams")}
-ALL = CHANGES | {"logs:CreateLogStream", "logs:PutLogEvents", "xray:PutTelemetryRecords", "xray:PutTraceSegments"}
+ALL = CHANGES | {"logs:CreateLogStream", "logs:PutLogEvents"}
 SEEN = {"sagemaker:DescribeTrainingJob", "sagemaker:ListTags"}
 LETTERS = {
     "sqs:ChangeMessageVisibility",
@@ -57,8 +57,6 @@ ACTIONS = {
     | {
         "dynamodb:GetItem",
         "events:PutEvents",
-        "kms:Decrypt",
-        "kms:GenerateDataKey",
         "sns:Publish",
         "sqs:SendMessage",
     },
@@ -103,12 +101,17 @@ def test_these_are_all_roles_and_none_has_full_access(of_type):
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_what_a_function_may_do_to_any_resource_is_to_write_traces_and_to_list_training_jobs(of_type, name):
+def test_what_a_function_may_do_to_any_resource_is_to_list_training_jobs(of_type, name):
     for statement in statements(of_type("AWS::IAM::Role")[name]):
         if statement["Resource"] == "*":
-            assert {a.split(":")[0] for a in actions(statement)} == {"xray"} or actions(statement) == [
-                "sagemaker:ListTrainingJobs"
-            ]
+            assert actions(statement) == ["sagemaker:ListTrainingJobs"]
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_a_function_writes_traces_only_if_there_are_any(of_type, name):
+    (traces,) = [s["Fn::If"] for s in all_statements(of_type("AWS::IAM::Role")[name]) if "xray:" in json.dumps(s)]
+    assert (traces[0], traces[2]) == ("IsTraced", {"Ref": "AWS::NoValue"})
+    assert traces[1]["Action"] == ["xray:PutTelemetryRecords", "xray:PutTraceSegments"]
 
 
 def test_only_the_patrol_stops_what_lacks_the_queues_mark_and_only_if_the_deployment_allows_it(of_type, template):
@@ -116,7 +119,8 @@ def test_only_the_patrol_stops_what_lacks_the_queues_mark_and_only_if_the_deploy
         name: s["Fn::If"]
         for name, role in of_type("AWS::IAM::Role").items()
         for s in (all_statements(role) if "Policies" in role else ())
-        if "Fn::If" in s and s["Fn::If"][0] not in {"HasKey", "RunsInVpc"}  # test_encryption and test_vpc see to these
+        # Keys and VPCs: see test_encryption and test_vpc.
+        if "Fn::If" in s and s["Fn::If"][0] not in {"HasKey", "IsTraced", "RunsInVpc"}
     }
     assert conditional == {
         "PatrolFunctionRole": [
@@ -231,8 +235,6 @@ def test_the_teller_reads_the_configuration_and_nothing_else_of_the_table(of_typ
     [
         ("events:PutEvents", arn("EventBus")),
         ("sns:Publish", {"Ref": "NotificationTopic"}),
-        ("kms:Decrypt", {"Fn::If": ["HasKey", {"Ref": "KmsKeyArn"}, arn("TopicKey")]}),
-        ("kms:GenerateDataKey", {"Fn::If": ["HasKey", {"Ref": "KmsKeyArn"}, arn("TopicKey")]}),
         ("sqs:SendMessage", arn("EventDeadLetters")),
     ],
 )

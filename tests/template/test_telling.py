@@ -78,18 +78,6 @@ def test_only_jobs_and_rogue_jobs_are_handed_to_the_teller(mapping, record, pass
     assert any(matches(each, record) for each in filters) is passes
 
 
-def test_the_topics_key_turns_over(of_type):
-    assert of_type("AWS::KMS::Key")["TopicKey"]["EnableKeyRotation"] is True
-
-
-def test_the_key_is_for_this_account_and_its_alarms(of_type):
-    account, alarms = of_type("AWS::KMS::Key")["TopicKey"]["KeyPolicy"]["Statement"]
-    assert account["Principal"] == {"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:root"}}
-    assert alarms["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
-    assert alarms["Action"] == ["kms:Decrypt", "kms:GenerateDataKey*"]
-    assert alarms["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
-
-
 def test_the_outputs_name_what_people_subscribe_to(template):
     assert template["Outputs"]["EventBusName"]["Value"] == {"Ref": "EventBus"}
     assert template["Outputs"]["NotificationTopicArn"]["Value"] == {"Ref": "NotificationTopic"}

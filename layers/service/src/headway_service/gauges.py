@@ -87,7 +87,10 @@ def pool_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Itera
         yield figures.ALLOCATED.of(held, name)
         yield figures.RESERVED.of(reserved.get(name, 0), name)
         yield figures.ROGUE.of(rogue.get(name, 0), name)
-        yield figures.FREE.of(pool.size - held - reserved.get(name, 0) - rogue.get(name, 0), name)
+        taken = held + reserved.get(name, 0) + rogue.get(name, 0)
+        # Where nobody holds anything, all are free: a queue at rest publishes nothing.
+        if taken:
+            yield figures.FREE.of(pool.size - taken, name)
         # A pool that was made empty is as used as it can be while anything runs in it.
         yield figures.UTILISATION.of(100 * held / pool.size if pool.size else 100.0 * bool(held), name)
         mine = [each for each in waits if each.pool == name]

@@ -187,9 +187,9 @@ class Services:
         """Wait."""
         time.sleep(seconds)
 
-    @property
+    @cached_property
     def watcher(self) -> Watcher:
-        """Watches the use of running jobs."""
+        """Watches the use of running jobs. One for all invocations, as it remembers that there was nothing to ask."""
         return Watcher(
             table=self.table,
             alarms=self.alarms,

@@ -41,7 +41,7 @@ GRANTED_WITHOUT_A_RUN = (
     Reason(
         sid="Traces",
         actions=_actions("xray", "PutTelemetryRecords", "PutTraceSegments"),
-        because="Lambda sends a function's traces with its role; the sandbox has no X-Ray daemon.",
+        because="Granted only with Tracing: Active. Lambda sends them with the function's role, the sandbox none.",
         source="Lambda developer guide, Visualize Lambda function invocations using AWS X-Ray",
     ),
     Reason(
@@ -71,7 +71,7 @@ GRANTED_WITHOUT_A_RUN = (
     Reason(
         sid="EncryptMessages",
         actions=_actions("kms", "Decrypt", "GenerateDataKey"),
-        because="SNS asks for the topic's key on behalf of who publishes; the sandbox's SNS encrypts nothing.",
+        because="Granted only with a key of your own (KmsKeyArn); the sandbox's SNS encrypts nothing.",
         source="SNS developer guide, Managing Amazon SNS encryption keys and costs",
     ),
     Reason(

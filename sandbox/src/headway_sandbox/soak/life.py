@@ -14,6 +14,7 @@ from headway_sandbox.soak.invariants import Violated
 from headway_sandbox.soak.people import ACTS, People, document_of
 from headway_sandbox.soak.queue import START_S, Queue
 from headway_sandbox.training_request import G5, P5
+from headway_service.watching import REST_MS
 
 POOLS = {P5: 2, G5: 3}
 
@@ -136,6 +137,12 @@ def rest(queue: Queue, pools: Mapping[str, int] = POOLS) -> None:
             break
     # What stops or is reserved for nobody any more needs a moment longer than the jobs.
     for _ in range(5):
+        queue.pass_time(60)
+        _drain(queue)
+    # An alarm that one watcher made while another found none goes within the hour.
+    for _ in range(REST_MS // 60_000):
+        if not queue.cloudwatch.describe():
+            break
         queue.pass_time(60)
         _drain(queue)
     queue.invariants.check_end(queue.accepted, queue.now_s)
