@@ -22,7 +22,7 @@ from typing import Any
 from bench.cost_world import POOL, CostWorld, usual_request
 from bench.full_queues import ENDLESS_S, TEAMS
 from bench.sides import seconds
-from bench.units import READ_BYTES, MeteredTable, item_bytes
+from bench.units import EVENTUALLY, READ_BYTES, MeteredTable, item_bytes
 from headway_sandbox.handlers import event, http_event
 from headway_service import transitions
 from headway_service.configuration import MAX_WAITING
@@ -51,11 +51,17 @@ Figures = dict[str, Any]
 class AlikeMeter(MeteredTable):
     """Counts what is read of a line by its first entry, as all are alike here: to size thousands takes long."""
 
-    def count_before(self, pk: str, sk: str, *, since: str = "", limit: int) -> int:
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """See :class:`headway_service.ports.Table`."""
-        number = self._table.count_before(pk, sk, since=since, limit=limit)
+        number = self._table.count_before(pk, sk, limit=limit)
         self._read_alike(pk, number)
         return number
+
+    def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
+        """See :class:`headway_service.ports.Table`."""
+        keys = self._table.keys_before(pk, sk, limit=limit)
+        self._read_alike(pk, len(keys))
+        return keys
 
     def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
         """See :class:`headway_service.ports.Table`."""
@@ -66,7 +72,7 @@ class AlikeMeter(MeteredTable):
     def _read_alike(self, pk: str, number: int) -> None:
         size = sum(map(item_bytes, self._table.query(pk, limit=1))) * number
         self._called("Query")
-        self._count("read units", max(1, -(-size // READ_BYTES)))
+        self._count("read units", EVENTUALLY * max(1, -(-size // READ_BYTES)))
 
 
 class LongLines(CostWorld):

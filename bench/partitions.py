@@ -38,10 +38,15 @@ class PartitionMeter(MeteredTable):
         self._place = place_of(Key(pk, ""))
         return super().query(pk, prefix=prefix, after=after, limit=limit)
 
-    def count_before(self, pk: str, sk: str, *, since: str = "", limit: int) -> int:
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """See :class:`headway_service.ports.Table`."""
         self._place = place_of(Key(pk, ""))
-        return super().count_before(pk, sk, since=since, limit=limit)
+        return super().count_before(pk, sk, limit=limit)
+
+    def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
+        """See :class:`headway_service.ports.Table`."""
+        self._place = place_of(Key(pk, ""))
+        return super().keys_before(pk, sk, limit=limit)
 
     def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
         """See :class:`headway_service.ports.Table`."""
