@@ -359,6 +359,17 @@ def test_alarms_are_asked_for_each_minute_while_anything_trains_and_until_none_i
     assert queue.names() == []
 
 
+def test_a_job_that_no_watch_is_for_has_nobody_ask_for_alarms(
+    client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = Watched(client, watches={"idle": None})
+    counted = Counted(queue, monkeypatch)
+    queue.watcher.run()
+    queue.train("a", Environment={"SANDBOX_RUN_SECONDS": "3600"})
+    assert [queue.watcher.run().made for _ in range(3)] == [0, 0, 0]
+    assert counted.questions == 1
+
+
 def test_what_another_watcher_left_behind_is_removed_within_the_hour(client: CloudWatchClient) -> None:
     queue = Watched(client)
     queue.watcher.run()

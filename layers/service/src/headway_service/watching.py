@@ -4,8 +4,8 @@ What is decided goes by what the alarms and the ledger say. Each run brings the 
 train now, so whatever was lost in between, an alarm that is missing or left over is so for a minute. What fires is read
 afresh before a measure is taken, so a message that comes late, twice or not at all does no harm.
 
-While nothing trains, a watcher that has found no alarm does not ask again for a while, as each question is billed. That
-is all it remembers; another one may make an alarm meanwhile, so it does ask again.
+While nothing that trains is to be watched, a watcher that has found no alarm does not ask again for a while, as each
+question is billed. That is all it remembers; another one may make an alarm meanwhile, so it does ask again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_ALARMS = 4000
 """Alarms of one queue: an account has 5000 in a region (service quota)."""
 
 REST_MS = 3_600_000
-"""For so long nobody asks for alarms after none was there, while nothing trains."""
+"""For so long nobody asks for alarms after none was there, while none is wanted."""
 
 _MAX_NAMED = 10
 """Attempts that lack alarms which one line of the log names."""
@@ -81,7 +81,7 @@ class Watcher:
         self._configuration = configuration
         self._clock = clock
         self._wake = wake
-        #: When no alarm was there and nothing trained, ms; None if that is not how it was found last.
+        #: When no alarm was there and none was wanted, ms; None if that is not how it was found last.
         self._none_there_ms: int | None = None
 
     def run(self) -> WatchReport:
@@ -91,18 +91,18 @@ class Watcher:
             Busy: the table or CloudWatch is; the next run does the same.
         """
         training = [attempt for attempt in read_ledger(self._table).attempts if _trains(attempt)]
-        if not training and self._rests():
-            return WatchReport(made=0, removed=0, missing=0, measures=0)
         # Before the first decision there is no configuration yet, nor anything that trains.
         configuration = self._configuration() if training else None
         covered = {each.attempt_name: self._coverage(each, configuration) for each in training if configuration}
         wanted: dict[Alarm, None] = {}
         for attempt in sorted(training, key=lambda each: (each.since_ms, each.attempt_name)):
             wanted |= {alarm: None for each in covered[attempt.attempt_name] for alarm in each.alarms}
+        if not wanted and self._rests():
+            return WatchReport(made=0, removed=0, missing=0, measures=0)
         # Until this run has seen the contrary: it may be cut off when it has made some.
         self._none_there_ms = None
         there = self._alarms.seen()
-        if not training and not there:
+        if not wanted and not there:
             self._none_there_ms = self._clock()
         left_over = [each.name for each in there if each.alarm not in wanted]
         self._alarms.delete(left_over)
@@ -133,7 +133,7 @@ class Watcher:
         return self._judge(attempt, self._coverage(attempt, self._configuration()), firing)
 
     def _rests(self) -> bool:
-        """Whether there is no need to ask for alarms, if nothing trains."""
+        """Whether there is no need to ask for alarms, if none is wanted."""
         return self._none_there_ms is not None and self._clock() - self._none_there_ms < REST_MS
 
     def _make(self, missing: Iterable[Alarm]) -> int:
