@@ -180,7 +180,7 @@ def goals_of(headway: Mapping[int, Scenes], calls: Mapping[int, Calls]) -> list[
     """
     most = max(headway)
     goals = []
-    for kind, noun in ((READS, "read units"), (MS, "ms")):
+    for kind, noun in ((READS, "read units"), (WITH_ANSWERS_MS, "ms with AWS's answers"), (MS, "ms")):
         for scene, title in PASSES.items():
             grown = growth(headway, scene, kind)
             numbers = " to ".join(f"{headway[waiting][scene][kind]:.4g}" for waiting in (BASE, most))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping
 
-from bench.article import ENDS, JOB, MS, READS
+from bench.article import ENDS, JOB, MS, READS, in_all
 from bench.markdown import Figures, in_three_figures, table, times_cell
 from bench.schedule_speed import GOAL_WAITING, STORMS
 
@@ -58,8 +58,7 @@ def _of_article(article: Figures) -> Iterator[tuple[str, float]]:
         yield f"a job, {WAITING} waiting, {kind}", scenes[JOB].get(kind, 0)
     yield f"a pass that starts a job, {WAITING} waiting, {READS}", scenes[ENDS][READS]
     for run_s, asked in article["SageMaker calls of a job"].items():
-        number = sum(sum(operations.values()) for operations in asked.values())
-        yield f"calls of SageMaker's API for a job that trains {run_s} s", number
+        yield f"a job's own calls of SageMaker's API, training {run_s} s", in_all(asked)
 
 
 def _of_kueue(kueue: Figures) -> Iterator[tuple[str, float]]:

@@ -96,7 +96,7 @@ def test_a_part_that_chooses_its_own_place_keeps_its_figures(tmp_path):
     assert read(tmp_path, "cost") == FIGURES
 
 
-@pytest.mark.parametrize(("load", "busy"), [(0.3, False), (1.0, False), (1.01, True)])
+@pytest.mark.parametrize(("load", "busy"), [(0.3, False), (1.5, False), (1.51, True)])
 def test_a_busy_machine_is_told_and_recorded(tmp_path, capsys, monkeypatch, load, busy):
     monkeypatch.setattr("os.getloadavg", lambda: (load, 9.0, 9.0))
     suite.measure([], tmp_path, quick=True, run=Runner({}, {}))
