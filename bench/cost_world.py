@@ -189,6 +189,7 @@ class CostWorld:
 
     def write(self, text: str) -> int:
         """See :class:`headway_service.ports.ConfigurationStore`. Nobody changes the configuration here."""
+        # Were it written after all, what is counted would be of another queue than the one that was set up.
         raise NotImplementedError(text)
 
     def send_message(self, **_: Any) -> None:

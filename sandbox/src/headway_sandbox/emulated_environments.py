@@ -55,7 +55,7 @@ def _start_few_at_once(most: int) -> None:
     def acquire(name: str, config: Mapping[str, Any], *rest: Any, qualifier: str = "$LATEST", **named: Any) -> Any:
         key, updates = runtime._worker_key(name, config, qualifier), _updates[name]
         with changed:
-            while not _has_idle(runtime, key) and len(starting) >= most:
+            while not _has_living_idle(runtime, key) and len(starting) >= most:
                 changed.wait(_PAUSE_S)
             worker, how = lease(name, config, *rest, qualifier=qualifier, **named)
             if how == "spawn":
@@ -90,8 +90,8 @@ def _start_few_at_once(most: int) -> None:
     functions.acquire_worker, runtime.Worker._spawn, functions.release_worker = acquire, start, release
 
 
-def _has_idle(runtime: Any, key: str) -> bool:
-    """Whether an environment is idle, after those that died idle are forgotten."""
+def _has_living_idle(runtime: Any, key: str) -> bool:
+    """Whether an environment is idle and lives. Those that died idle are forgotten, so that none is taken for one."""
     with runtime._lock:
         idle = [worker for worker in runtime._workers.get(key, ()) if not worker.in_use]
         dead = [worker for worker in idle if worker._proc is None or worker._proc.poll() is not None]
