@@ -30,6 +30,7 @@ from headway_sandbox import (
     emulated_environments,
     emulated_logs,
     emulated_policies,
+    emulated_queries,
     emulated_updates,
     emulator,
     utilisation,
@@ -130,6 +131,7 @@ async def _serve(*, port: int, state: Path, settings: FleetSettings, seed: int, 
     emulated_logs.prepare()
     emulated_environments.prepare()
     emulated_updates.prepare()
+    emulated_queries.prepare()
     emulated_policies.prepare(record.calls.note)
     saved = state / "fleet.json"
     fleet = _load(saved, settings) or Fleet(settings=settings, rng=random.Random(seed))
