@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
 import json
@@ -342,6 +343,36 @@ def test_environments_that_died_idle_start_again_as_few_at_once_as_any(sb, tmp_p
         sum(told(other, "starts") <= told(each, "starts") < told(other, "ready") for other in after) for each in after
     ]
     assert max(at_once) <= cores, at_once
+
+
+PRINTS = """
+import sys, time
+print("ready")
+def handler(event, context):
+    for number in range(event["lines"]):
+        print(event["name"], number)
+        # A log that pauses is not at its end.
+        time.sleep(0.02)
+    sys.stderr.write("half a line")
+    if event["name"] == "breaks":
+        raise ValueError("broken")
+"""
+
+
+def test_an_invocation_is_answered_with_all_that_it_printed_and_nothing_else(sb):
+    make_function(sb, "prints", PRINTS, actions=[])
+    calls, found = [("first", 3), ("second", 0), ("breaks", 2), ("last", 1)], []
+    for name, lines in calls:
+        payload = json.dumps({"name": name, "lines": lines}).encode()
+        answer = sb.client("lambda").invoke(FunctionName="prints", Payload=payload, LogType="Tail")
+        log = base64.b64decode(answer["LogResult"]).decode().splitlines()
+        found.append([line for line in log if not line.startswith(("START", "END", "REPORT"))])
+    first, second, breaks, last = found
+    assert first == ["ready", "first 0", "first 1", "first 2", "half a line"]
+    assert second == ["half a line"]
+    assert breaks[:3] == ["breaks 0", "breaks 1", "half a line"]
+    # Ministack starts another environment after an error.
+    assert last == ["ready", "last 0", "half a line"]
 
 
 def test_an_api_keeps_its_address_when_an_update_of_its_stack_changes_its_paths(sb):

@@ -7,6 +7,8 @@ and ends:
   a small machine a burst of events, or an update, starts dozens, of which none is ready in time. One that died while
   it was idle is gone; ministack would start it again, and beside this limit.
 - All share what layers contain.
+- An invocation is answered as soon as its function has answered, with all that it printed. ministack waits 50 ms for
+  what it might still print, and takes only what has come by then.
 - One that cannot start fails its own invocation only.
 - A function that is updated ends what it is at with its old code, while new invocations get the new code.
 
@@ -18,6 +20,7 @@ Written against the ministack that `emulator` asks for.
 from __future__ import annotations
 
 import os
+import queue
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -29,6 +32,25 @@ from headway_sandbox.unpacking import with_mounted_layers
 
 _RETIRED = ":retired"
 _PAUSE_S = 0.05
+_END_OF_LOG = "headway: this invocation prints no more"
+# A process that has died says nothing.
+_END_WITHIN_S = 0.25
+# Run in each function's process, where stdout is left to the answers, and what is printed goes to stderr.
+_TELL_END_OF_LOG = f"""
+class _HeadwayAnswers:
+    def __init__(self, answers, log):
+        self._answers, self._log = answers, log
+    def write(self, answer):
+        # It is ready for the first invocation, which is to have in its log what it has printed so far.
+        if '"ready"' not in answer[:20]:
+            self._log.write("{_END_OF_LOG}\\n")
+            self._log.flush()
+        return self._answers.write(answer)
+    def flush(self):
+        self._answers.flush()
+import sys
+sys.stdout = _HeadwayAnswers(sys.stdout, sys.stderr)
+"""
 #: How often each function has been updated.
 _updates: Counter[str] = Counter()
 _updating: ContextVar[bool] = ContextVar("updating", default=False)
@@ -38,6 +60,7 @@ def prepare() -> None:
     """Fill ministack's gaps that matter here. Called once, after `emulator.prepare`."""
     _start_few_at_once(os.cpu_count() or 1)
     _note_the_code_and_mount_layers()
+    _answer_at_once()
     _fail_alone()
     _end_with_the_old_code()
 
@@ -115,6 +138,24 @@ def _note_the_code_and_mount_layers() -> None:
         return spawn(worker)
 
     runtime.Worker._spawn = start
+
+
+def _answer_at_once() -> None:
+    """Take what an invocation printed up to its end, which it tells."""
+    runtime = module("core.lambda_runtime")
+    runtime._PYTHON_WORKER_SCRIPT = _TELL_END_OF_LOG + runtime._PYTHON_WORKER_SCRIPT
+
+    def printed(worker: Any) -> str:
+        lines: list[str] = []
+        try:
+            while not (line := worker._stderr_queue.get(timeout=_END_WITHIN_S)).endswith(_END_OF_LOG):
+                lines.append(line)
+        except queue.Empty:
+            return "\n".join(lines)
+        unended = line.removesuffix(_END_OF_LOG)
+        return "\n".join([*lines, *([unended] if unended else [])])
+
+    runtime.Worker._drain_stderr_bounded = printed
 
 
 def _fail_alone() -> None:
