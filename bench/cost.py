@@ -41,7 +41,7 @@ for Amazon SQS message processing using AWS Lambda"). It may be fewer for a FIFO
 
 IDLE_CASES: dict[str, dict[str, str]] = {
     "idle month": {},
-    "idle month, leanest": {"Alarms": "vital", "CreateDashboard": "false"},
+    "idle month, watched in full": {"Alarms": "all", "CreateDashboard": "true"},
 }
 """The parameters of each, beside the template's defaults."""
 

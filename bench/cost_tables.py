@@ -20,7 +20,7 @@ def tables_of(result: Mapping[str, Any]) -> dict[str, str]:
     """The tables of the page, by the name that stands at their place."""
     extras = (result["1,000 preemptions"], result["1,000 hours of a running job"])
     return {
-        "idle": _idle(result["idle month"], result["idle month, leanest"]),
+        "idle": _idle(result["idle month"], result["idle month, watched in full"]),
         "jobs": _jobs(result["1,000 jobs"], extras),
         "prices": _prices(),
     }
@@ -54,11 +54,11 @@ def _idle(*months: Use) -> str:
                 )
             ),
         )
-        for kind in _dearest_first(months[0])
+        for kind in _dearest_first({**months[0], **months[1]})
     ]
     sums = (("", f"**{cost(month):.2f}**", f"**{cost(month, free=True):.2f}**") for month in months)
     rows.append(("**in all**", *(column for each in sums for column in each)))
-    head = ("default", "USD", "with the free tier", "leanest", "USD", "with the free tier")
+    head = ("default", "USD", "with the free tier", "watched in full", "USD", "with the free tier")
     return _table(("a month of an idle queue", *head), rows)
 
 

@@ -24,7 +24,7 @@ def guarded() -> dict[str, dict[str, Any]]:
     return {
         "template.yaml": deployed(queue),
         "template.yaml with a key, in a VPC": deployed(queue, **KEY, **VPC, AllowStoppingRogueJobs="true"),
-        "template.yaml at its leanest": deployed(queue, Alarms="vital", CreateDashboard="false"),
+        "template.yaml, watched in full": deployed(queue, Alarms="all", CreateDashboard="true"),
         "deploy/key.yaml": deployed(expand(ROOT / "deploy" / "key.yaml", {})),
     }
 

@@ -103,9 +103,9 @@ def test_it_names_no_alarm_that_is_left_out(of_type, resources):
     assert shown == always != set()
 
 
-def test_a_deployment_may_do_without_it(template):
-    without = deployed(template, CreateDashboard="false")["Resources"]
-    assert set(deployed(template)["Resources"]) - set(without) == {"Dashboard"}
+def test_it_is_there_if_it_is_asked_for(template):
+    with_it = deployed(template, CreateDashboard="true")["Resources"]
+    assert set(with_it) - set(deployed(template)["Resources"]) == {"Dashboard"}
     assert template["Outputs"]["DashboardUrl"]["Condition"] == template["Resources"]["Dashboard"]["Condition"]
 
 

@@ -126,7 +126,8 @@ def found(root, template):
     if sys.version_info >= (3, 13):
         pytest.skip(WITHOUT_GUARD)
     with_key = {"KmsKeyArn": "arn:aws:kms:eu-west-1:123456789012:key/0"}
-    plain, own = deployed(template), deployed(template, **with_key)
+    watched = {"Alarms": "all", "CreateDashboard": "true"}
+    plain, own = deployed(template, **watched), deployed(template, **watched, **with_key)
     cases = {"as it is": plain, "as it is, with a key": own}
     cases |= {name: changed(plain, *rest[:3]) for name, rest in BROKEN.items()}
     cases |= {f"{name}, with a key": changed(own, *rest[:3]) for name, rest in BROKEN_WITH_KEY.items()}

@@ -75,6 +75,9 @@ def template_parameters(info: SandboxInfo) -> dict[str, str]:
         "TrainingRoleArns": info.role_arn,
         # A stack of the sandbox is thrown away as a whole.
         "TableDeletionProtection": "false",
+        # All that there is has to work.
+        "Alarms": "all",
+        "CreateDashboard": "true",
     }
 
 
