@@ -45,11 +45,10 @@ def headlines(results: Results) -> dict[str, float]:
 def _of_reaction(reaction: Figures) -> Iterator[tuple[str, float]]:
     for each in reaction["figures"]["warm"]:
         for name in ("reaction", "submission"):
-            for percent in ("p50", "p99"):
-                yield f"a warm {name}, {each['waiting']:,} waiting, {percent}, ms", each[name][f"{percent}Ms"]["all"]
+            yield f"a warm {name}, {each['waiting']:,} waiting, p50, ms", each[name]["p50Ms"]["all"]
     for kind, cold in reaction["figures"]["cold"].items():
-        for function, found in cold["functions"].items():
-            yield f"`{function}` ready, cold, {kind}, ms", found["ready"]["ms"]["median"]
+        if "api" in cold["functions"]:
+            yield f"`api` ready, cold, {kind}, ms", cold["functions"]["api"]["ready"]["ms"]["median"]
 
 
 def _of_article(article: Figures) -> Iterator[tuple[str, float]]:
@@ -72,6 +71,14 @@ def _of_schedule(schedule: Figures) -> Iterator[tuple[str, float]]:
             yield f"one decision, {GOAL_WAITING:,} waiting, {name}, ms", sizes[str(GOAL_WAITING)]["median"]
 
 
+def _of_scale(scale: Figures) -> Iterator[tuple[str, float]]:
+    long = scale["in memory"][0]["long"]
+    for operation in ("submission", "listing", "why"):
+        for kind, value in long.get(operation, {}).items():
+            if kind in {READS, MS}:
+                yield f"`{operation}` in memory, {long['waiting']:,} waiting, {kind}", value
+
+
 def _of_help(help_: Figures) -> Iterator[tuple[str, float]]:
     yield "`headway --help`, ms", statistics.median(help_["ms"]["headway --help"])
 
@@ -90,5 +97,6 @@ _HEADLINES: Mapping[str, tuple[str, Callable[[Figures], Iterator[tuple[str, floa
     "article": ("figures", _of_article),
     "kueue": ("runs", _of_kueue),
     "schedule": ("ms", _of_schedule),
+    "scale": ("in memory", _of_scale),
     "help": ("ms", _of_help),
 }

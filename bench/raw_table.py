@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
+from threading import Lock
 from typing import Any
 
 from boto3.dynamodb.types import TypeSerializer
@@ -19,6 +21,7 @@ TABLE = "sagemaker-queue"
 """The default of TableName (template.yaml)."""
 _AT_ONCE = 25
 """Writes of one BatchWriteItem at most (its API reference)."""
+_WRITERS = 2
 _serialize = TypeSerializer().serialize
 
 
@@ -61,10 +64,20 @@ class RawTable:
             yield from page["Items"]
 
     def _write(self, writes: Iterable[Mapping[str, Any]]) -> None:
-        left = iter(writes)
-        while some := list(islice(left, _AT_ONCE)):
-            if self._client.batch_write_item(RequestItems={TABLE: some})["UnprocessedItems"]:
-                raise RuntimeError("the emulator did not take all writes")
+        left, taking = iter(writes), Lock()
+
+        def write_some(_: int) -> None:
+            while True:
+                with taking:
+                    some = list(islice(left, _AT_ONCE))
+                if not some:
+                    return
+                if self._client.batch_write_item(RequestItems={TABLE: some})["UnprocessedItems"]:
+                    raise RuntimeError("the emulator did not take all writes")
+
+        # While the emulator writes some, the next ones are made.
+        with ThreadPoolExecutor(_WRITERS) as pool:
+            list(pool.map(write_some, range(_WRITERS)))
 
 
 def _attributes(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -52,10 +52,8 @@ class Sizes:
     rounds: int
 
 
-# More in the sandbox's table would measure the emulator: it sorts and looks at the whole partition for each query, so
-# that with 100,000 a pass takes it 12 s and a submission more than the function has.
 FULL = Sizes(
-    in_memory={100_000: 1, 1_000_000: 10}, in_sandbox=10_000, submissions=1_000, clients=50, ends=500, rounds=5
+    in_memory={100_000: 1, 1_000_000: 10}, in_sandbox=100_000, submissions=1_000, clients=50, ends=500, rounds=5
 )
 QUICK = Sizes(in_memory={5_000: 1}, in_sandbox=1_000, submissions=60, clients=10, ends=30, rounds=2)
 

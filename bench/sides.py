@@ -28,6 +28,7 @@ class Sizes:
         nodes: nodes, or instances; each job takes one whole.
         jobs: how many are submitted in one go.
         drained: how many short jobs are drained.
+        drains: how often.
         lengths: of the line when it is listed, growing; with the last one the cycles are measured.
         runs: repetitions.
         listings: repetitions of the listing of the first, which is quick.
@@ -38,6 +39,7 @@ class Sizes:
     jobs: int
     drained: int
     lengths: tuple[int, ...]
+    drains: int = 1
     runs: int = 3
     listings: int = 11
     churn_s: int = 30
@@ -97,7 +99,7 @@ def measure(side: Side, sizes: Sizes, tell: Callable[[str], None]) -> Figures:
     for _ in range(sizes.runs):
         anew(side)
         note("start by preemption, s", side.preempt())
-    for _ in range(sizes.runs):
+    for _ in range(sizes.drains):
         side.clear()
         note(f"drain of {sizes.drained:,} jobs, jobs/s", sizes.drained / side.drain(sizes.drained))
     anew(side)

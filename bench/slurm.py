@@ -34,8 +34,7 @@ from headway_sandbox.emulator import VERSION
 
 RESULT = Path(__file__).parent / "results" / "slurm.json"
 FULL = Sizes(nodes=16, jobs=100, drained=1_000, lengths=(1_000, 10_000), churn_s=15)
-"""A quarter of an hour. The emulator takes a few jobs a second, so that 1,000 jobs on 64 nodes take over an hour; only
-the line is as long. --nodes and --jobs take more."""
+"""A quarter of an hour. --nodes and --jobs take more."""
 QUICK = Sizes(nodes=4, jobs=16, drained=8, lengths=(50, 150), runs=1, listings=3, churn_s=4)
 GRACE_S = 2
 """How long a job takes to stop: Slurm's KillWait, and SANDBOX_STOP_SECONDS of the training job."""

@@ -68,8 +68,8 @@ PARTS = (
     # Counts are the same in each round; the times of five show their spread.
     Part(name="article", module="bench.article", full=("--rounds", "5"), timeout_s=900),
     Part(name="cost", module="bench.cost", quick=("--print",), takes_path=False, timeout_s=300),
-    Part(name="scale", module="bench.scale", timeout_s=900),
-    Part(name="slurm", module="bench.slurm", timeout_s=1500),
+    Part(name="scale", module="bench.scale", timeout_s=1800),
+    Part(name="slurm", module="bench.slurm", timeout_s=2100),
 )
 
 Run = Callable[[Sequence[str], float, Path], int]

@@ -22,7 +22,7 @@ from bench.warm import Took
 from headway_sandbox.training_request import P5
 from headway_service.configuration import parse
 
-TINY = Sizes(nodes=2, jobs=3, drained=4, lengths=(5, 120), runs=2, listings=3, churn_s=1)
+TINY = Sizes(nodes=2, jobs=3, drained=4, lengths=(5, 120), drains=2, runs=2, listings=3, churn_s=1)
 
 SDIAG = """\
 Main schedule statistics (microseconds):
