@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench.article import COMES, ENDS, JOB, MS, READS, WITH_ANSWERS_MS
-from bench.kueue import KUEUE_ADMISSION_S, KUEUE_S, WORK_S
+from bench.kueue_report import KUEUE_ADMISSION_S, KUEUE_S, WORK_S
 from bench.markdown import Figures, in_three_figures, runs_told, spread_cell, table, times_cell, values_cell
 from bench.plots import handlers_advantage
 from bench.slurm import BOTO3, HANDLER
