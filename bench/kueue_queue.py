@@ -15,33 +15,18 @@ from bench.kueue_jobs import POOLS, Submission
 from bench.timed_training_jobs import BrokenPromiseError, TimedTrainingJobs
 from headway.lifecycle import JobState
 from headway.reasons import Reason, ReasonCode
+from headway_sandbox.memory_configuration import MemoryConfiguration
 from headway_service import transitions
 from headway_service.configuration import Configuration
 from headway_service.launching import Launcher
 from headway_service.memory import MemoryTable
 from headway_service.observation import Observer
 from headway_service.pools import in_force
-from headway_service.ports import ConfigurationText, Sighting
+from headway_service.ports import Sighting
 from headway_service.records import LEDGER, JobRecord
 from headway_service.tick import Ticker
 
 _INVOCATION_MS = 60_000
-
-
-class Document:
-    """The configuration document in memory."""
-
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        self._text = json.dumps(document, separators=(",", ":"))
-
-    def read(self) -> ConfigurationText:
-        """See :class:`headway_service.ports.ConfigurationStore`."""
-        return ConfigurationText(text=self._text, version=1)
-
-    def write(self, text: str) -> int:
-        """See :class:`headway_service.ports.ConfigurationStore`."""
-        self._text = text
-        return 1
 
 
 class Queue:
@@ -70,7 +55,7 @@ class Queue:
         self._clock_ms = clock_ms
         self._limit_s = limit_s
         self._table = MemoryTable()
-        self._store = Document(document)
+        self._store = MemoryConfiguration(document)
         self._observer = Observer(self._table, retention_s=86_400, configuration=self._in_force)
         self._tokens = 0
         self.preemptions = 0
