@@ -21,6 +21,8 @@ TOO_LONG = 124
 """The exit code of what was broken off, as of `timeout`."""
 STOPS_WITHIN_S = 60.0
 """A part that is asked to stop has so long to stop what it has started."""
+LEFT = "left behind"
+"""So a line of the log begins that tells of a process which the part has not stopped."""
 _ENDS_WITHIN_S, _LOOK_S = 10.0, 0.1
 _PROC = Path("/proc")
 
@@ -96,7 +98,7 @@ def _end_whoever_is_left(folder: str, output: IO[bytes]) -> None:
         # Again and again: one that ends may have started another one.
         while left := dict(_at_work_in(folder)):
             for pid in left.keys() - asked:
-                output.write(f"left behind, gets {number.name}: {left[pid]} ({pid})\n".encode())
+                output.write(f"{LEFT}, gets {number.name}: {left[pid]} ({pid})\n".encode())
                 _send(pid, number)
             asked |= left.keys()
             if time.monotonic() > deadline_s:

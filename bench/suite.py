@@ -33,7 +33,7 @@ from bench.page import MACHINE, PAGE, RESULTS, ROOT
 LOGS = QUICK_RESULTS = ROOT / "build" / "bench"
 SKIPPED_KEY = "skipped"
 """Under which a part says why it can't be measured here."""
-TOLD_LINES = 20
+TOLD_LINES, TOLD_WIDTH = 20, 160
 """So much of what a failed part printed is printed again."""
 
 
@@ -88,9 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         failed = measure(parts, results, quick=options.quick)
     except (KeyboardInterrupt, SystemExit) as ended:
-        print(
-            "broken off; nothing of it is left running" + ("" if options.quick else f", and {_told(PAGE)} is as it was")
-        )
+        print("broken off; nothing of it is left running")
+        if not options.quick:
+            print(f"{_told(PAGE)} is as it was; `make bench-page` writes it from the figures that there are now")
         return int(ended.code or 0) if isinstance(ended, SystemExit) else 128 + signal.SIGINT
     if not options.quick:
         page.write(results)
@@ -191,12 +191,13 @@ def log_of(part: Part) -> Path:
 
 
 def _last_lines(log: Path) -> str:
-    return "\n".join(f"    {line}" for line in _lines(log)[-TOLD_LINES:])
+    return "\n".join(f"    {line[:TOLD_WIDTH]}" for line in _lines(log)[-TOLD_LINES:])
 
 
 def _last_line(log: Path) -> str:
     """Where parts say what was missed, and interpreters the exception."""
-    return next((line.strip() for line in reversed(_lines(log)) if line.strip()), "")
+    own = (line.strip() for line in reversed(_lines(log)) if not line.startswith(part_process.LEFT))
+    return next(filter(None, own), "")
 
 
 def _lines(log: Path) -> list[str]:

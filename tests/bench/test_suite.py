@@ -71,6 +71,15 @@ def test_the_suite_ends_with_a_table_of_all_parts_and_says_where_figures_are(tmp
     assert str(tmp_path / "logs" / "*.log") in logs
 
 
+def test_why_a_part_failed_is_its_own_last_line(tmp_path, capsys):
+    def run(_command: Sequence[str], _timeout_s: float, log: Path) -> int:
+        log.write_text("SlurmMissing: no munge\n\nleft behind, gets SIGTERM: slurmd (12)\n", encoding="utf-8")
+        return 1
+
+    suite.measure([BAD], tmp_path, quick=False, run=run)
+    assert "FAILED after 0 s: exit code 1: SlurmMissing: no munge\n" in capsys.readouterr().out
+
+
 class BrokenOff(Runner):
     """The second part is broken off."""
 
