@@ -118,7 +118,7 @@ def measure(jobs: int, clients: int) -> dict[str, Any]:
     with SandboxQueue(waiting_limit=int(jobs * ROOM)) as queue:
         requests = [queue.request() for _ in range(jobs)]
         # One try each: whoever is throttled is counted here, and tries again.
-        users = [queue.client(tries=1) for _ in range(clients)]
+        users = [queue.patient_client(tries=1) for _ in range(clients)]
         answers = Answers()
         shared([partial(_warm_up, user) for user in users], range(_WARM_UPS * clients))
         queue.settle()

@@ -6,40 +6,35 @@ import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
-from types import TracebackType
 from typing import Any
 
-from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
+from bench.deployed import ENDLESS_S, DeployedQueue
 from bench.raw_table import RawTable
 from bench.sides import PREEMPTION_LOOK_S, seconds, until
 from headway_client.api import HeadwayApi
 from headway_client.documents import Job
 from headway_client.transport import Transport
-from headway_sandbox.sandbox import Sandbox
 from headway_sandbox.script import STOP_SECONDS
-from headway_sandbox.training_job import Durations
 from headway_sandbox.training_request import P5, training_request
 from headway_service.configuration import MAX_WAITING
 
-AT_ONCE = Durations(provisioning_s=0, download_s=0, upload_s=0, release_s=0)
-"""Nodes of Slurm's are there already, so SageMaker's instances are too: what is left is the queue's own time."""
 NO_THROTTLE = {"ApiRateLimit": "10000", "ApiBurstLimit": "5000"}
 """The highest that the template takes."""
-ENDLESS_S = 10_000_000
 LOW, HIGH = 1, 9
 _HOLDING = ("running", "stopping")
 _STOPPERS = 4
 _PATIENCE_S = 1800.0
 _WARM_UPS = 4
-_QUIET_LOOKS, _LOOK_S = 5, 0.2
 
 
-class Headway:
+class Headway(DeployedQueue):
     """A queue that lives as long as its `with` block.
+
+    Nodes of Slurm's are there already, so SageMaker's instances are too: what is left is the queue's own time.
 
     Args:
         instances: how many its one pool has.
@@ -47,40 +42,24 @@ class Headway:
     """
 
     def __init__(self, instances: int, *, grace_s: int) -> None:
-        self._instances = instances
+        super().__init__(instances, NO_THROTTLE)
         self._grace_s = grace_s
-        parameters = {**NO_THROTTLE, "PoolInstanceType": P5, "PoolSize": str(instances)}
-        self.sandbox = Sandbox(durations=AT_ONCE, parameters=parameters)
         self._numbers = itertools.count()
 
-    def __enter__(self) -> Headway:
-        self.sandbox.__enter__()
-        try:
-            self._api = self.client()
-            self._api.put_config(configuration(self._instances))
-            self._table = RawTable(self.sandbox.client("dynamodb"))
-        except BaseException as error:
-            self.sandbox.__exit__(type(error), error, None)
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.sandbox.__exit__(kind, error, trace)
+    def prepare(self) -> None:
+        """See :class:`bench.deployed.DeployedQueue`."""
+        self._api = self.client()
+        self._api.put_config(configuration(self.instances))
+        self._table = RawTable(self.sandbox.client("dynamodb"))
 
     @property
     def version(self) -> str:
         """The server's."""
         return f"headway {self._api.version().version}"
 
-    def client(self) -> HeadwayApi:
-        """A client with connections of its own, as each user has."""
-        return HeadwayApi(self.sandbox.endpoint, region=self.sandbox.info.region, credentials=self._credentials)
-
     def transport(self, endpoint: str) -> Transport:
         """What such a client sends its requests with, to another endpoint of the sandbox."""
-        return Transport(endpoint, region=self.sandbox.info.region, credentials=self._credentials)
+        return Transport(endpoint, region=self.sandbox.info.region, credentials=self.credentials)
 
     def request(self, *, priority: int = LOW, run_s: int = ENDLESS_S) -> dict[str, Any]:
         """A request of a new job."""
@@ -99,16 +78,9 @@ class Headway:
 
     def fill(self) -> None:
         """See :class:`bench.sides.Side`."""
-        self._together([self.request() for _ in range(self._instances)])
-        until(self._is_full, "all instances are taken", timeout_s=_PATIENCE_S)
+        self._together([self.request() for _ in range(self.instances)])
+        until(self.is_full, "all instances are taken", timeout_s=_PATIENCE_S)
         self.settle()
-
-    def settle(self) -> None:
-        """Wait until no function has anything to do."""
-        quiet = 0
-        while quiet < _QUIET_LOOKS:
-            quiet = 0 if any(function["busy"] for function in self.sandbox.functions()) else quiet + 1
-            time.sleep(_LOOK_S)
 
     def submit(self, jobs: int, clients: int) -> float:
         """See :class:`bench.sides.Side`. Each client keeps its connection, as a program does that submits many."""
@@ -179,20 +151,9 @@ class Headway:
 
     def mean_duration_ms(self, function: str, since: datetime) -> float:
         """How long the invocations of the function took on average that ended since then, ms."""
-        pages = self.sandbox.client("lambda").get_paginator("list_functions").paginate()
-        names = [each["FunctionName"] for page in pages for each in page["Functions"]]
-        (name,) = [each for each in names if function in each]
-        points = self.sandbox.client("cloudwatch").get_metric_statistics(
-            Namespace="AWS/Lambda", MetricName="Duration", Dimensions=[{"Name": "FunctionName", "Value": name}],
-            StartTime=since, EndTime=datetime.now(UTC) + timedelta(seconds=1), Period=3600,
-            Statistics=["Average", "SampleCount"],
-        )["Datapoints"]  # fmt: skip
+        points = self.durations(function, since, "Average", "SampleCount")
         number = sum(point["SampleCount"] for point in points)
         return float(sum(point["Average"] * point["SampleCount"] for point in points) / number)
-
-    @property
-    def _credentials(self) -> Credentials:
-        return Credentials(self.sandbox.info.access_key, self.sandbox.info.secret_key)
 
     def _together(self, requests: Sequence[Mapping[str, Any]]) -> None:
         for result in self._api.submit_many(requests):
@@ -207,9 +168,6 @@ class Headway:
 
     def _is_empty(self) -> bool:
         return next(iter(self._api.list_jobs(limit=1)), None) is None
-
-    def _is_full(self) -> bool:
-        return self.sandbox.in_use().get(P5, 0) == self._instances
 
 
 def _warm_up(user: HeadwayApi, _: int) -> None:

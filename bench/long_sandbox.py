@@ -8,34 +8,29 @@ from __future__ import annotations
 
 import itertools
 import statistics
-import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import partial
-from types import TracebackType
 from typing import Any
 
-from botocore.credentials import Credentials
-
+from bench.deployed import ENDLESS_S, DeployedQueue
 from bench.full_queues import TEAMS
-from bench.headway_side import AT_ONCE, ENDLESS_S
 from bench.long_lines import OPERATIONS, PRIORITIES, RUNNING_PRIORITY, request_of, waiting_jobs
 from bench.raw_table import TABLE, RawTable
 from bench.sides import seconds, until
 from headway_client.api import HeadwayApi
 from headway_client.transport import Limits
-from headway_sandbox.sandbox import Sandbox
 from headway_sandbox.training_request import P5
 from headway_service.configuration import MAX_WAITING
 from headway_service.dynamodb import DynamoDBTable
 from headway_service.records import JobRecord
 
 INSTANCES = 4
-_PATIENCE_S, _QUIET_LOOKS, _LOOK_S = 600.0, 5, 0.2
+_PATIENCE_S = 600.0
 _READS_S, _TRIES = 120.0, 8
 
 
-class SandboxQueue:
+class SandboxQueue(DeployedQueue):
     """A queue on a sandbox of its own, with a line for each of eleven teams, while its `with` block runs.
 
     All instances are in use from the beginning to the end, so whoever is submitted waits.
@@ -46,45 +41,30 @@ class SandboxQueue:
     """
 
     def __init__(self, *, waiting_limit: int = MAX_WAITING, parameters: dict[str, str] | None = None) -> None:
+        super().__init__(INSTANCES, parameters or {})
         self._limit = waiting_limit
-        parameters = {"PoolInstanceType": P5, "PoolSize": str(INSTANCES), **(parameters or {})}
-        self.sandbox = Sandbox(durations=AT_ONCE, parameters=parameters)
         self._numbers = itertools.count()
         self._name = ""
         self._filled = 0
 
-    def __enter__(self) -> SandboxQueue:
-        self.sandbox.__enter__()
-        try:
-            self.api = self.client(tries=_TRIES)
-            self.api.put_config(
-                {
-                    "pools": {P5: {"size": INSTANCES}},
-                    "teams": {team: {} for team in TEAMS},
-                    "limits": {"waitingPerTeam": self._limit, "waitingPerOwner": self._limit},
-                }
-            )
-            for _ in range(INSTANCES):
-                self.api.submit(self.request(priority=RUNNING_PRIORITY))
-            until(self._is_full, "all instances are in use", timeout_s=_PATIENCE_S)
-            self.settle()
-        except BaseException as error:
-            self.sandbox.__exit__(type(error), error, None)
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.sandbox.__exit__(kind, error, trace)
-
-    def client(self, *, tries: int) -> HeadwayApi:
-        """A client with connections of its own."""
-        credentials = Credentials(self.sandbox.info.access_key, self.sandbox.info.secret_key)
-        limits = Limits(tries=tries, read_timeout_s=_READS_S, try_timeout_s=_READS_S)
-        return HeadwayApi(
-            self.sandbox.endpoint, region=self.sandbox.info.region, credentials=credentials, limits=limits
+    def prepare(self) -> None:
+        """See :class:`bench.deployed.DeployedQueue`."""
+        self.api = self.patient_client(tries=_TRIES)
+        self.api.put_config(
+            {
+                "pools": {P5: {"size": INSTANCES}},
+                "teams": {team: {} for team in TEAMS},
+                "limits": {"waitingPerTeam": self._limit, "waitingPerOwner": self._limit},
+            }
         )
+        for _ in range(INSTANCES):
+            self.api.submit(self.request(priority=RUNNING_PRIORITY))
+        until(self.is_full, "all instances are in use", timeout_s=_PATIENCE_S)
+        self.settle()
+
+    def patient_client(self, *, tries: int) -> HeadwayApi:
+        """A client that gives the emulator the time that it takes with a long line."""
+        return self.client(Limits(tries=tries, read_timeout_s=_READS_S, try_timeout_s=_READS_S))
 
     def request(self, *, priority: int = PRIORITIES[-1]) -> dict[str, Any]:
         """A request of a new job; all are of one team, whose line it lengthens."""
@@ -121,22 +101,9 @@ class SandboxQueue:
             case _:
                 self.api.stop_job(self._name)
 
-    def settle(self) -> None:
-        """Wait until no function has anything to do."""
-        quiet = 0
-        while quiet < _QUIET_LOOKS:
-            quiet = 0 if any(function["busy"] for function in self.sandbox.functions()) else quiet + 1
-            time.sleep(_LOOK_S)
-
     def passes_since(self, since: datetime) -> int:
         """How often the scheduler ran that has ended since then."""
-        pages = self.sandbox.client("lambda").get_paginator("list_functions").paginate()
-        names = [each["FunctionName"] for page in pages for each in page["Functions"]]
-        (name,) = [each for each in names if "ScheduleFunction" in each]
-        points = self.sandbox.client("cloudwatch").get_metric_statistics(
-            Namespace="AWS/Lambda", MetricName="Duration", Dimensions=[{"Name": "FunctionName", "Value": name}],
-            StartTime=since, EndTime=datetime.now(UTC) + timedelta(seconds=1), Period=3600, Statistics=["SampleCount"],
-        )["Datapoints"]  # fmt: skip
+        points = self.durations("ScheduleFunction", since, "SampleCount")
         return int(sum(point["SampleCount"] for point in points))
 
     def waiting_names(self) -> set[str]:
@@ -150,9 +117,6 @@ class SandboxQueue:
             for mapping in page["EventSourceMappings"]:
                 if "TellFunction" in mapping["FunctionArn"]:
                     client.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
-
-    def _is_full(self) -> bool:
-        return self.sandbox.in_use().get(P5, 0) == INSTANCES
 
 
 def measure(lengths: Sequence[int], *, rounds: int) -> list[dict[str, Any]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bench.article import COMES, ENDS, JOB, MS, READS, WITH_ANSWERS_MS
-from bench.kueue import KUEUE_ADMISSION_S, KUEUE_S, WORK_S
+from bench.kueue_report import KUEUE_ADMISSION_S, KUEUE_S, WORK_S
 from bench.markdown import Figures, in_three_figures, runs_told, spread_cell, table, times_cell, values_cell
 from bench.plots import handlers_advantage
 from bench.slurm import BOTO3, HANDLER
@@ -126,8 +127,16 @@ def kueue_table(kueue: Figures) -> str:
         ("the longest tick, ms", _of_runs(runs, "tickMs", "max"), ""),
     ]
     told = "" if share == 1 else f"Only {runs[0]['jobs']:,} of 15,000 jobs, so the times are not to be compared.\n\n"
-    told += "".join(f"**Failed: {problem}.**\n\n" for problem in kueue.get("problems", []))
+    told += "".join(f"**{failure}.**\n\n" for failure in _failures(kueue))
     return told + table((f"{runs[0]['jobs']:,} jobs, {runs_told(len(runs))}", "Headway", "Kueue"), rows)
+
+
+def _failures(kueue: Figures) -> Iterator[str]:
+    """Each failure once, with how many runs it befell: a run tells each at most once."""
+    runs = len(kueue["runs"])
+    befell: Counter[str] = Counter(kueue.get("problems", []))
+    for problem, number in befell.items():
+        yield f"Failed: {problem}" if runs == 1 else f"Failed in {number} of {runs_told(runs)}: {problem}"
 
 
 def _of_runs(runs: Sequence[Figures], *names: str, times: float = 1) -> str:

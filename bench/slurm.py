@@ -26,6 +26,7 @@ from typing import Any
 from bench.headway_side import Headway
 from bench.machine import describe_machine
 from bench.own_time import OwnTime
+from bench.part_process import end_by_signals
 from bench.sides import FIRST, Figures, Sizes, advantage, behind, measure
 from bench.slurm_side import Slurm, SlurmMissing
 from bench.submission_share import submission_share
@@ -205,4 +206,5 @@ def _cell(values: Mapping[str, float] | None) -> str:
 
 
 if __name__ == "__main__":
+    end_by_signals()
     sys.exit(main())

@@ -6,6 +6,8 @@
 
 One that fails is told, and does not stop the others. What each prints is in build/bench/<name>.log. The noise of the
 machine is measured before each, so that figures which were made while it did something else can be told from others.
+Broken off (Ctrl-C, SIGTERM, SIGHUP) it stops what it has started, and leaves the figures of the parts that were not
+done as they were.
 """
 
 from __future__ import annotations
@@ -13,27 +15,25 @@ from __future__ import annotations
 import argparse
 import json
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import page
+from bench import page, part_process
 from bench.machine import machine
 from bench.noise import is_busy, noise
-from bench.page import MACHINE, RESULTS, ROOT
+from bench.outcome import Outcome, outcomes_table
+from bench.page import MACHINE, PAGE, RESULTS, ROOT
 
 LOGS = QUICK_RESULTS = ROOT / "build" / "bench"
 SKIPPED_KEY = "skipped"
 """Under which a part says why it can't be measured here."""
-STOPS_WITHIN_S = 60
-TOO_LONG = 124
-"""The exit code of what was broken off, as of `timeout`."""
-TOLD_LINES = 20
+TOLD_LINES, TOLD_WIDTH = 20, 160
 """So much of what a failed part printed is printed again."""
 
 
@@ -76,45 +76,25 @@ Run = Callable[[Sequence[str], float, Path], int]
 """Runs a command for so many seconds at most, puts what it prints into a file, and says its exit code."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """How a part ended.
-
-    Attributes:
-        code: its exit code.
-        skipped: why it can't be measured here; empty if it can.
-        took_s: how long it took, s.
-    """
-
-    code: int
-    skipped: str = ""
-    took_s: float = 0.0
-
-    @property
-    def failed(self) -> bool:
-        """Whether something is wrong: with the part, or with a promise or a goal that it checks."""
-        return bool(self.code) and not self.skipped
-
-    def __str__(self) -> str:
-        if self.skipped:
-            return f"skipped: {self.skipped}"
-        if self.code == TOO_LONG:
-            return f"FAILED: broken off after {self.took_s:.0f} s"
-        return f"FAILED with exit code {self.code}" if self.code else f"done in {self.took_s:.0f} s"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, and write; 1 if a part failed."""
+    """Measure, and write; 1 if a part failed, 130 and the like if it was broken off."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="small sizes; the page stays as it is")
     parser.add_argument("--only", nargs="+", choices=[part.name for part in PARTS], metavar="NAME", help="only these")
     parser.add_argument("--results", type=Path, help="the folder of the figures")
     options = parser.parse_args(arguments)
-    results = options.results or (QUICK_RESULTS if options.quick else RESULTS)
+    results = (options.results or (QUICK_RESULTS if options.quick else RESULTS)).resolve()
     parts = [part for part in PARTS if not options.only or part.name in options.only]
-    failed = measure(parts, results, quick=options.quick)
+    try:
+        failed = measure(parts, results, quick=options.quick)
+    except (KeyboardInterrupt, SystemExit) as ended:
+        print("broken off; nothing of it is left running")
+        if not options.quick:
+            print(f"{_told(PAGE)} is as it was; `make bench-page` writes it from the figures that there are now")
+        return int(ended.code or 0) if isinstance(ended, SystemExit) else 128 + signal.SIGINT
     if not options.quick:
         page.write(results)
+        print(f"page:            {_told(PAGE)}")
     return int(bool(failed))
 
 
@@ -129,6 +109,9 @@ def measure(parts: Sequence[Part], results: Path, *, quick: bool, run: Run | Non
 
     Returns:
         The names of those that failed.
+
+    Raises:
+        BaseException: the one by which it is broken off.
     """
     run = run or process
     results.mkdir(parents=True, exist_ok=True)
@@ -136,12 +119,16 @@ def measure(parts: Sequence[Part], results: Path, *, quick: bool, run: Run | Non
     if is_busy(before):
         print(f"THE MACHINE IS BUSY: its load is {before['load']}. Times are not to be relied upon.", flush=True)
     outcomes: dict[str, Outcome] = {}
-    for part in parts:
-        print(f"{part.name:<10}", end="", flush=True)
-        outcomes[part.name] = run_part(part, results, quick=quick, run=run)
-        print(outcomes[part.name], flush=True)
-        if outcomes[part.name].failed:
-            print(_last_lines(log_of(part)))
+    try:
+        for part in parts:
+            print(f"{part.name:<10}", end="", flush=True)
+            outcomes[part.name] = run_part(part, results, quick=quick, run=run)
+            print(outcomes[part.name], flush=True)
+            if outcomes[part.name].failed:
+                print(_last_lines(log_of(part)))
+    finally:
+        print(f"\n\n{outcomes_table([part.name for part in parts], outcomes)}\n")
+        print(f"figures:         {_told(results)}/*.json\nwhat they print: {_told(LOGS)}/*.log", flush=True)
     took_s = time.monotonic() - began_s
     found = {
         **machine(),
@@ -154,48 +141,48 @@ def measure(parts: Sequence[Part], results: Path, *, quick: bool, run: Run | Non
         "exitCodes": {name: outcome.code for name, outcome in outcomes.items()},
     }
     _write(results / f"{MACHINE}.json", found)
-    print(f"{took_s / 60:.1f} minutes in all")
     return [name for name, outcome in outcomes.items() if outcome.failed]
 
 
 def run_part(part: Part, results: Path, *, quick: bool, run: Run) -> Outcome:
     """Run one, and add to its figures when and among how much noise they were made.
 
-    One that leaves no figures must not leave those of an earlier run either: they would pass for today's.
+    One that leaves no figures must not leave those of an earlier run either: they would pass for today's. Only where
+    all is broken off they stay, as nothing was found in their place.
     """
     path = results / f"{part.name}.json"
-    where: tuple[str, ...] = ()
-    if part.takes_path:
-        path.unlink(missing_ok=True)
-        where = ("--json", str(path))
+    where = ("--json", str(path)) if part.takes_path else ()
     log = log_of(part)
     log.parent.mkdir(parents=True, exist_ok=True)
     before, began_s = noise(), time.monotonic()
     options = part.quick if quick else part.full
-    code = run((sys.executable, "-m", part.module, *options, *where), part.timeout_s, log)
+    with _without_earlier(path) if part.takes_path else nullcontext():
+        code = run((sys.executable, "-m", part.module, *options, *where), part.timeout_s, log)
     took_s = time.monotonic() - began_s
     figures = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if part.takes_path:
         stamp = {"date": _today(), "quick": quick, "exitCode": code, "tookSeconds": round(took_s, 1), "noise": before}
         _write(path, {**figures, "run": stamp})
-    return Outcome(code=code, skipped=figures.get(SKIPPED_KEY, ""), took_s=took_s)
+    return Outcome(code=code, skipped=figures.get(SKIPPED_KEY, ""), said=_last_line(log), took_s=took_s)
+
+
+@contextmanager
+def _without_earlier(path: Path) -> Iterator[None]:
+    """Without the figures of an earlier run, which come back if this one is broken off."""
+    earlier = path.read_bytes() if path.exists() else None
+    path.unlink(missing_ok=True)
+    try:
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        if earlier is not None:
+            path.write_bytes(earlier)
+        raise
 
 
 def process(command: Sequence[str], timeout_s: float, log: Path) -> int:
     """See :data:`Run`: in a process of its own, from the repository's root."""
-    with log.open("wb") as output:
-        running = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output)  # noqa: S603  the commands of PARTS
-        try:
-            return running.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            # As Ctrl-C, so that it stops what it has started: a sandbox, or Slurm.
-            running.send_signal(signal.SIGINT)
-            try:
-                running.wait(STOPS_WITHIN_S)
-            except subprocess.TimeoutExpired:
-                running.kill()
-                running.wait()
-            return TOO_LONG
+    return part_process.run(command, timeout_s, log, folder=ROOT)
 
 
 def log_of(part: Part) -> Path:
@@ -204,8 +191,22 @@ def log_of(part: Part) -> Path:
 
 
 def _last_lines(log: Path) -> str:
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
-    return "\n".join(f"    {line}" for line in lines[-TOLD_LINES:])
+    return "\n".join(f"    {line[:TOLD_WIDTH]}" for line in _lines(log)[-TOLD_LINES:])
+
+
+def _last_line(log: Path) -> str:
+    """Where parts say what was missed, and interpreters the exception."""
+    own = (line.strip() for line in reversed(_lines(log)) if not line.startswith(part_process.LEFT))
+    return next(filter(None, own), "")
+
+
+def _lines(log: Path) -> list[str]:
+    return log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+
+
+def _told(path: Path) -> str:
+    """As one names it in the repository, if it is there."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 def _today() -> str:
@@ -217,4 +218,5 @@ def _write(path: Path, figures: Mapping[str, Any]) -> None:
 
 
 if __name__ == "__main__":
+    part_process.end_by_signals()
     sys.exit(main())

@@ -191,9 +191,23 @@ def test_small_sizes_and_a_busy_machine_are_told():
 def test_a_part_that_failed_with_its_figures_says_so():
     kueue = results()["kueue"] | {"problems": ["an instance was given out twice"], "run": run(exit_code=1)}
     told = tables_of({"kueue": kueue}, {})["kueue"]
-    assert "**Failed: an instance was given out twice.**" in told
+    assert "**Failed in 1 of 3 runs: an instance was given out twice.**" in told
     assert "**It failed with exit code 1.**" in told
     assert "ailed" not in tables_of(results(), {})["kueue"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "problems", "failures"),
+    [
+        (3, ["late", "late", "late"], ["**Failed in 3 of 3 runs: late.**"]),
+        (3, ["late", "lost", "late"], ["**Failed in 2 of 3 runs: late.**", "**Failed in 1 of 3 runs: lost.**"]),
+        (1, ["late"], ["**Failed: late.**"]),
+        (3, [], []),
+    ],
+)
+def test_each_failure_is_told_once_with_how_many_runs_it_befell(runs, problems, failures):
+    told = tables_of({"kueue": {"runs": [replay()] * runs, "problems": problems}}, {})["kueue"]
+    assert [line for line in told.splitlines() if "Failed" in line] == failures
 
 
 def test_the_parts_of_the_last_run_are_named():

@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 from bench import help_speed, kueue, reaction, schedule_speed, slurm
+from bench.kueue_jobs import submissions
+from bench.kueue_replay import Replay
 from bench.performance_tables import tables_of
 from bench.sides import Sizes
 from bench.slurm_side import Slurm, SlurmMissing
+from bench.timed_training_jobs import BrokenPromiseError
 
 
 def written(path: Path) -> dict[str, Any]:
@@ -28,7 +31,7 @@ def call(monkeypatch: pytest.MonkeyPatch, module: Any, *arguments: str) -> int:
 
 
 def test_each_replay_of_kueues_test_is_written(monkeypatch, tmp_path):
-    few = kueue.submissions(10)[:3]
+    few = submissions(10)[:3]
     monkeypatch.setattr(kueue, "submissions", lambda _share: few)
     path = tmp_path / "kueue.json"
     assert call(monkeypatch, kueue, "--quick", "--runs", "2", "--json", str(path)) == 0
@@ -39,9 +42,9 @@ def test_each_replay_of_kueues_test_is_written(monkeypatch, tmp_path):
 
 
 def test_a_broken_promise_is_written_and_fails(monkeypatch, tmp_path):
-    class Broken(kueue.Replay):
+    class Broken(Replay):
         def run(self) -> None:
-            raise kueue.BrokenPromiseError("an instance was given out twice")
+            raise BrokenPromiseError("an instance was given out twice")
 
     monkeypatch.setattr(kueue, "Replay", Broken)
     path = tmp_path / "kueue.json"

@@ -13,7 +13,7 @@ import pytest
 
 from bench import noise, page, suite
 from bench.machine import cpu_model, machine, versions
-from bench.suite import PARTS, TOO_LONG, Outcome, Part
+from bench.suite import PARTS, Part
 
 FIGURES: dict[str, Any] = {"figures": {"one": 1}}
 GOOD, BAD, GONE = (Part(name=name, module=f"bench.{name}", full=("--runs", "3")) for name in ("good", "bad", "gone"))
@@ -54,9 +54,78 @@ def test_a_part_that_fails_stops_no_other_and_its_exit_code_is_kept(tmp_path, ca
     assert read(tmp_path, "bad")["run"]["exitCode"] == 3
     assert read(tmp_path, "good")["figures"] == FIGURES["figures"]
     told = capsys.readouterr().out
-    assert "FAILED with exit code 3" in told
-    assert "what bad printed" in told
-    assert "what good printed" not in told
+    assert "FAILED after 0 s: exit code 3" in told
+    assert "    what bad printed" in told
+    assert "    what good printed" not in told
+
+
+def test_the_suite_ends_with_a_table_of_all_parts_and_says_where_figures_are(tmp_path, capsys):
+    run = Runner({"bad": 3, "gone": 2}, {"gone": {"skipped": "no root"}})
+    suite.measure([BAD, GOOD, GONE], tmp_path, quick=False, run=run)
+    *_, head, bad, good, gone, _all, _gap, figures, logs = capsys.readouterr().out.splitlines()
+    assert head.split() == ["part", "seconds"]
+    assert bad.split(maxsplit=2)[::2] == ["bad", "FAILED   exit code 3: what bad printed"]
+    assert good.split(maxsplit=2)[::2] == ["good", "passed"]
+    assert gone.split(maxsplit=2)[::2] == ["gone", "skipped  no root"]
+    assert str(tmp_path / "*.json") in figures
+    assert str(tmp_path / "logs" / "*.log") in logs
+
+
+def test_why_a_part_failed_is_its_own_last_line(tmp_path, capsys):
+    def run(_command: Sequence[str], _timeout_s: float, log: Path) -> int:
+        log.write_text("SlurmMissing: no munge\n\nleft behind, gets SIGTERM: slurmd (12)\n", encoding="utf-8")
+        return 1
+
+    suite.measure([BAD], tmp_path, quick=False, run=run)
+    assert "FAILED after 0 s: exit code 1: SlurmMissing: no munge\n" in capsys.readouterr().out
+
+
+class BrokenOff(Runner):
+    """The second part is broken off."""
+
+    def __init__(self, reason: BaseException) -> None:
+        super().__init__({}, {"good": FIGURES})
+        self._reason = reason
+
+    def __call__(self, command: Sequence[str], timeout_s: float, log: Path) -> int:
+        if log.stem == "bad":
+            Path(command[-1]).write_text("half of its fig", encoding="utf-8")
+            raise self._reason
+        return super().__call__(command, timeout_s, log)
+
+
+@pytest.mark.parametrize("had_figures", [True, False])
+def test_a_part_that_is_broken_off_leaves_what_was_there_before(tmp_path, capsys, had_figures):
+    if had_figures:
+        (tmp_path / "bad.json").write_text(json.dumps(FIGURES))
+    with pytest.raises(KeyboardInterrupt):
+        suite.measure([GOOD, BAD, GONE], tmp_path, quick=False, run=BrokenOff(KeyboardInterrupt()))
+    assert (tmp_path / "bad.json").exists() is had_figures
+    assert not had_figures or read(tmp_path, "bad") == FIGURES
+    assert read(tmp_path, "good")["run"]["exitCode"] == 0
+    assert not (tmp_path / "machine.json").exists()
+    told = capsys.readouterr().out
+    assert [line.split(maxsplit=1)[1] for line in told.splitlines() if line.endswith("not done")] == ["not done"] * 2
+
+
+@pytest.mark.parametrize(("reason", "code"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)])
+def test_a_suite_that_is_broken_off_says_so_and_writes_no_page(tmp_path, monkeypatch, capsys, reason, code):
+    def measure(*_: Any, **__: Any) -> list[str]:
+        raise reason
+
+    monkeypatch.setattr(suite, "measure", measure)
+    monkeypatch.setattr(page, "write", lambda _: pytest.fail("a page was written"))
+    assert suite.main(["--results", str(tmp_path)]) == code
+    assert "docs/performance.md is as it was" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["--only", "nonsense"], ["--only"], ["kueue"], ["--only", "kueue", "nonsense"]])
+def test_a_part_that_is_not_there_is_refused_before_anything_is_measured(monkeypatch, capsys, arguments):
+    monkeypatch.setattr(suite, "measure", lambda *_, **__: pytest.fail("something was measured"))
+    with pytest.raises(SystemExit) as refused:
+        suite.main(arguments)
+    assert refused.value.code == 2
+    assert "error:" in capsys.readouterr().err
 
 
 def test_a_part_that_fails_leaves_no_figures_of_an_earlier_run(tmp_path):
@@ -73,7 +142,7 @@ def test_a_missed_goal_fails_and_its_figures_stay(tmp_path):
 def test_what_cannot_be_measured_here_is_skipped_and_says_why(tmp_path, capsys):
     run = Runner({"good": 2}, {"good": {"skipped": "no root"}})
     assert suite.measure([GOOD], tmp_path, quick=False, run=run) == []
-    assert "skipped: no root" in capsys.readouterr().out
+    assert "skipped after 0 s: no root" in capsys.readouterr().out
     # The same exit code without a reason is a mistake on the command line.
     assert suite.measure([BAD], tmp_path, quick=False, run=Runner({"bad": 2}, {})) == ["bad"]
 
@@ -126,34 +195,6 @@ def test_only_full_sizes_write_the_page(tmp_path, monkeypatch, arguments, writte
 def test_a_part_is_there_and_the_makefile_has_it(part):
     assert find_spec(part.module)
     assert f"\nbench-{part.name}:" in (page.ROOT / "Makefile").read_text(encoding="utf-8")
-
-
-def test_a_process_says_how_it_ended_and_what_it_printed_is_kept(tmp_path):
-    log = tmp_path / "log"
-    code = suite.process([sys.executable, "-c", "import sys; print('hello'); sys.exit(5)"], 60, log)
-    assert (code, log.read_text()) == (5, "hello\n")
-
-
-def test_a_process_that_takes_too_long_is_asked_to_stop_what_it_has_started(tmp_path):
-    log = tmp_path / "log"
-    script = """\
-import signal
-try:
-    signal.alarm(60)
-    print("began", flush=True)
-    signal.pause()
-except KeyboardInterrupt:
-    print("cleared up")
-"""
-    assert suite.process([sys.executable, "-c", script], 3, log) == TOO_LONG
-    assert "cleared up" in log.read_text()
-
-
-def test_how_a_part_ended_is_told_in_words():
-    assert str(Outcome(code=0, took_s=3.2)) == "done in 3 s"
-    assert str(Outcome(code=TOO_LONG, took_s=60)) == "FAILED: broken off after 60 s"
-    assert not Outcome(code=2, skipped="no root").failed
-    assert Outcome(code=1).failed
 
 
 def test_noise_is_a_median_between_its_ends():

@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 from botocore.credentials import Credentials
 
 from headway_client.api import HeadwayApi
 from headway_client.cli import main
+from headway_client.intercept import attach
 from headway_client.transport import Limits
+from tests.client.aws_stub import BUCKET, AwsStub
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 
 # Each SageMaker SDK lives in an environment of its own, where its tests run; version 3 is made of several packages.
@@ -54,6 +57,40 @@ def server() -> Iterator[ContractServer]:
 @pytest.fixture
 def api(server: ContractServer) -> HeadwayApi:
     return HeadwayApi(server.endpoint, region=REGION, credentials=Credentials(ACCESS_KEY, SECRET_KEY), limits=FAST)
+
+
+@pytest.fixture
+def aws() -> Iterator[AwsStub]:
+    """AWS as far as clients ask it."""
+    with AwsStub().running() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def session() -> boto3.Session:
+    """One for all tests: reading a service model takes its time. Clients don't share handlers."""
+    return boto3.Session(ACCESS_KEY, SECRET_KEY, region_name=REGION)
+
+
+@pytest.fixture
+def client(api: HeadwayApi, aws: AwsStub, session: boto3.Session) -> Any:
+    """A client of SageMaker whose training jobs go to the queue."""
+    made = session.client("sagemaker", endpoint_url=aws.url)
+    attach(made, api)
+    return made
+
+
+@pytest.fixture
+def sdk_settings(endpoint_set: str, aws: AwsStub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """All the settings that a user of a SageMaker SDK makes: where the queue is, where AWS is, and no telemetry."""
+    defaults = tmp_path / "sagemaker.yaml"
+    # A bucket has to be named: making up the account's own would ask STS for the account.
+    modules = f"{{TelemetryOptOut: true, Session: {{DefaultS3Bucket: {BUCKET}}}}}"
+    defaults.write_text(f"SchemaVersion: '1.0'\nSageMaker: {{PythonSDK: {{Modules: {modules}}}}}\n")
+    monkeypatch.setenv("SAGEMAKER_USER_CONFIG_OVERRIDE", str(defaults))
+    monkeypatch.setenv("SAGEMAKER_ADMIN_CONFIG_OVERRIDE", str(defaults))
+    monkeypatch.setenv("AWS_ENDPOINT_URL", aws.url)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
 
 
 @pytest.fixture

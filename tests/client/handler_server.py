@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,25 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
-from headway_service.ports import ConfigurationText
 from tests.client import sigv4
 from tests.client.server import ACCESS_KEY, SECRET_KEY, STAGE
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
-
-
-class MemoryStore:
-    """The configuration document in memory."""
-
-    def __init__(self, document: dict[str, Any]) -> None:
-        self._text, self._version = json.dumps(document), 1
-
-    def read(self) -> ConfigurationText:
-        return ConfigurationText(text=self._text, version=self._version)
-
-    def write(self, text: str) -> int:
-        self._text, self._version = text, self._version + 1
-        return self._version
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,27 +18,7 @@ from headway_client.remembered import Remembered
 from headway_client.training_job import after
 from tests.client.aws_stub import AwsStub, training_job
 from tests.client.contract import request
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer, Fault
-
-
-@pytest.fixture
-def aws() -> Iterator[AwsStub]:
-    with AwsStub().running() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def session() -> boto3.Session:
-    """One for all tests: reading SageMaker's service model takes its time. Clients don't share handlers."""
-    return boto3.Session(ACCESS_KEY, SECRET_KEY, region_name=REGION)
-
-
-@pytest.fixture
-def client(api: HeadwayApi, aws: AwsStub, session: boto3.Session) -> Any:
-    """A client whose training jobs go to the queue."""
-    made = session.client("sagemaker", endpoint_url=aws.url)
-    attach(made, api)
-    return made
+from tests.client.server import REGION, ContractServer, Fault
 
 
 def attempt(name: str, number: int, status: str | None, state: str = "live") -> dict[str, Any]:

@@ -1,35 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import ParamValidationError
 
 from headway_client.api import HeadwayApi
 from headway_client.intercept import attach
 from tests.client.aws_stub import AwsStub, training_job
-from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
-
-
-@pytest.fixture
-def aws() -> Iterator[AwsStub]:
-    with AwsStub().running() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def session() -> boto3.Session:
-    return boto3.Session(ACCESS_KEY, SECRET_KEY, region_name=REGION)
-
-
-@pytest.fixture
-def client(api: HeadwayApi, aws: AwsStub, session: boto3.Session) -> Any:
-    made = session.client("sagemaker", endpoint_url=aws.url)
-    attach(made, api)
-    return made
+from tests.client.server import ContractServer
 
 
 @pytest.fixture

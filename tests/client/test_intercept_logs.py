@@ -20,18 +20,6 @@ from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 from tests.client.test_job_logs import ENDED, SECOND, attempt, details
 
 
-@pytest.fixture
-def aws() -> Iterator[AwsStub]:
-    with AwsStub().running() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def session() -> boto3.Session:
-    """One for all tests: reading the service model takes its time."""
-    return boto3.Session(ACCESS_KEY, SECRET_KEY, region_name=REGION)
-
-
 @pytest.fixture(autouse=True)
 def _always_current(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_jobs, "RECENT_S", 0.0)

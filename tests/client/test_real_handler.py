@@ -23,12 +23,13 @@ from headway_client.errors import (
     RefusedError,
 )
 from headway_client.training_queue import TrainingQueue
+from headway_sandbox.memory_configuration import MemoryConfiguration
 from headway_service import transitions
 from headway_service.memory import MemoryTable
 from headway_service.records import ReasonRecord, RogueRecord
 from tests.client.conftest import FAST
 from tests.client.contract import request
-from tests.client.handler_server import MemoryStore, serving
+from tests.client.handler_server import serving
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY
 
 
@@ -46,7 +47,7 @@ def handler(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = importlib.import_module("functions.api.app")
     services = module.Services.from_environment()
     services.table = MemoryTable()
-    services.store = MemoryStore({"pools": {"ml.p5.48xlarge": {"size": 2}}})
+    services.store = MemoryConfiguration({"pools": {"ml.p5.48xlarge": {"size": 2}}})
     monkeypatch.setattr(services, "wake", lambda _: None)
     monkeypatch.setattr(module, "services", services)
     return module

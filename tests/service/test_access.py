@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headway_sandbox.memory_configuration import MemoryConfiguration
 from headway_service.access import Action, Caller, Details, known_caller, matches, name_of
 from headway_service.configuration import Configuration, validate
 from headway_service.desk import Desk
@@ -19,7 +20,7 @@ from headway_service.lookup import job_named
 from headway_service.memory import MemoryTable
 from headway_service.pools import apply_configuration, in_force
 from headway_service.records import JobRecord
-from tests.service.world import ACCOUNT, ADA, BOB, DAY_S, P5, ROOT, MemoryConfiguration, World, request
+from tests.service.world import ACCOUNT, ADA, BOB, DAY_S, P5, ROOT, World, request
 
 ROLE = "arn:aws:iam::123456789012:role/HeadwayTrainingRole"
 SECRET = "hunter2"

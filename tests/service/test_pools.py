@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from headway_sandbox.memory_configuration import MemoryConfiguration
 from headway_service.ledger import read_ledger
 from headway_service.memory import MemoryTable
 from headway_service.pools import apply_configuration, in_force
 from headway_service.ports import Write
-from tests.service.world import P5, START_S, MemoryConfiguration, World
+from tests.service.world import P5, START_S, World
 
 
 def now_ms() -> int:

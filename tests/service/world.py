@@ -6,11 +6,11 @@ adapter, its error mapping and the service model take part as well.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from headway_sandbox.fleet import Fleet
+from headway_sandbox.memory_configuration import MemoryConfiguration
 from headway_sandbox.stub_client import stub_client
 from headway_service.access import Caller
 from headway_service.configuration import Configuration
@@ -23,7 +23,7 @@ from headway_service.memory import MemoryTable
 from headway_service.observation import Observer
 from headway_service.patrol import patrol
 from headway_service.pools import in_force
-from headway_service.ports import ConfigurationText, Table
+from headway_service.ports import Table
 from headway_service.reconcile import reconcile
 from headway_service.rogues import Rogues
 from headway_service.sagemaker import SageMakerTrainingJobs
@@ -38,21 +38,6 @@ ACCOUNT = "123456789012"
 ROOT = Caller(arn=f"arn:aws:iam::{ACCOUNT}:root", account=ACCOUNT)
 ADA = Caller(arn=f"arn:aws:iam::{ACCOUNT}:user/ada", account=ACCOUNT)
 BOB = Caller(arn=f"arn:aws:iam::{ACCOUNT}:user/bob", account=ACCOUNT)
-
-
-class MemoryConfiguration:
-    """The configuration document in memory."""
-
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        self.text = json.dumps(document)
-        self.version = 1
-
-    def read(self) -> ConfigurationText:
-        return ConfigurationText(text=self.text, version=self.version)
-
-    def write(self, text: str) -> int:
-        self.text, self.version = text, self.version + 1
-        return self.version
 
 
 class World:
