@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
+
+from botocore.hooks import HierarchicalEmitter
 
 from bench.headway_side import HIGH, job_request
 from bench.raw_table import TABLE, RawTable
@@ -22,6 +25,7 @@ class Client:
     """DynamoDB, as far as it is used."""
 
     def __init__(self) -> None:
+        self.meta = SimpleNamespace(events=HierarchicalEmitter())
         self.items: dict[tuple[str, str], Item] = {}
         self.writes: list[int] = []
 

@@ -10,10 +10,10 @@ from headway.lifecycle import JobState
 from headway.policy import Ageing, Policy, Team
 from headway.reasons import ReasonCode
 from headway_service import transitions
-from headway_service.ledger import MAX_LINE_READS, read_ledger, read_snapshot
+from headway_service.ledger import MAX_LINE_READS, look_at_ledger, read_ledger, read_snapshot
 from headway_service.memory import MemoryTable
 from headway_service.ports import Item
-from headway_service.records import AttemptRecord, JobRecord, LineEntry, ReasonRecord, TeamRecord
+from headway_service.records import LEDGER, AttemptRecord, JobRecord, LineEntry, ReasonRecord, TeamRecord
 from tests.service.world import P5
 
 G5 = "ml.g5.xlarge"
@@ -21,18 +21,21 @@ NO_WINDOW = Policy(backfill_window=0)
 
 
 class Counting(MemoryTable):
-    """A table that counts what is read from the lines."""
+    """A table that counts what is read from the lines, and notes what is asked of the ledger."""
 
     def __init__(self) -> None:
         super().__init__()
         self.entries = 0
         self.queries = 0
+        self.of_ledger: list[str] = []
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         found = super().query(pk, prefix=prefix, after=after, limit=limit)
         if pk.startswith("line#"):
             self.entries += len(found)
             self.queries += 1
+        elif pk == LEDGER:
+            self.of_ledger.append(prefix)
         return found
 
 
@@ -183,3 +186,34 @@ def test_items_from_before_there_were_teams_are_read_as_jobs_without_one() -> No
     assert (allocation.team, allocation.limit_ms, allocation.entry_time_ms) == ("", None, None)
     assert (allocation.preemptible, allocation.preemptions) == (True, 0)
     assert TeamRecord.parse({"team": "a"}).left_ms is None
+
+
+def test_who_only_looks_at_the_ledger_reads_once_and_who_decides_by_it_reads_the_teams_before() -> None:
+    table = table_of("a", "b")
+    looked = look_at_ledger(table)
+    assert table.of_ledger == [""]
+    table.of_ledger.clear()
+    assert read_ledger(table) == looked
+    assert table.of_ledger == ["team#", ""]
+    assert looked.lines == ("", "a", "b")
+
+
+def test_a_job_is_to_the_scheduler_what_each_of_its_entries_says() -> None:
+    job = JobRecord(
+        job_name="job",
+        job_state=JobState.PENDING,
+        priority=7,
+        entry_time=11,
+        handicap_ms=13,
+        demand={P5: 2, G5: 1},
+        team="a",
+        limit_ms=17,
+        not_before_ms=19,
+        held_by="somebody",
+        owner="arn:ada",
+        request_digest="",
+        reason=ReasonRecord(code=ReasonCode.ENTERED, message="entered"),
+    )
+    kept = [LineEntry.parse(entry.put().item) for entry in job.line_entries()]
+    assert [entry.waiting() for entry in kept] == [job.waiting()] * 2
+    assert LineEntry.key_of(job.waiting()) == kept[0].key()

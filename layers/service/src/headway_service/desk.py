@@ -29,7 +29,7 @@ from headway_service.errors import (
     QueueFull,
 )
 from headway_service.explanation import MAX_PLACE, Explainer, Seen
-from headway_service.ledger import Ledger, read_ledger
+from headway_service.ledger import Ledger, look_at_ledger
 from headway_service.listing import Wanted, list_jobs
 from headway_service.log import logger
 from headway_service.lookup import job_named, live_attempt_of
@@ -343,7 +343,7 @@ class Desk:
         """How each pool is used now, strongly consistent but for how many wait."""
         # Before the first tick or submission nobody has put the configured pools into the ledger yet.
         self._configuration()
-        ledger = read_ledger(self._table)
+        ledger = look_at_ledger(self._table)
         allocated = total(attempt.demand for attempt in ledger.attempts)
         stopping = total(attempt.demand for attempt in ledger.attempts if attempt.stop_cause)
         reserved = total(reservation.demand for reservation in ledger.reservations)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
+from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError
 
 from headway_service.answering import answering
@@ -32,6 +32,7 @@ from headway_service.ports import (
     Write,
     position_of,
 )
+from headway_service.reading import item_of, take_answers_as_they_are
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -57,13 +58,13 @@ _PASSES = {
 _answering = partial(answering, "the queue's table", _PASSES)
 
 _serialize = TypeSerializer().serialize
-_deserialize = TypeDeserializer().deserialize
 
 
 class DynamoDBTable:
     """A :class:`headway_service.ports.Table` on DynamoDB."""
 
     def __init__(self, client: DynamoDBClient, name: str) -> None:
+        take_answers_as_they_are(client)
         self._client = client
         self._name = name
 
@@ -71,7 +72,7 @@ class DynamoDBTable:
         """See :class:`headway_service.ports.Table`."""
         with _answering():
             answer = self._client.get_item(TableName=self._name, Key=_key(key), ConsistentRead=True)
-        return _item(answer["Item"]) if "Item" in answer else None
+        return item_of(answer["Item"]) if "Item" in answer else None
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.Table`."""
@@ -87,7 +88,7 @@ class DynamoDBTable:
             condition, values = f"{condition} AND sk > :sk", {**values, ":sk": _serialize(after)}
         found: list[Item] = []
         for page in self._pages(condition, values, limit, start):
-            found += [_item(item) for item in page["Items"]]
+            found += [item_of(item) for item in page["Items"]]
             if len(found) >= limit:
                 break
         return tuple(found[:limit])
@@ -157,8 +158,8 @@ class DynamoDBTable:
                 **options,
             )
         last = page.get("LastEvaluatedKey")
-        tail = position_of(_item(last)) if last else None
-        return ListingPage(items=tuple(_item(item) for item in page["Items"]), after=tail)
+        tail = position_of(item_of(last)) if last else None
+        return ListingPage(items=tuple(item_of(item) for item in page["Items"]), after=tail)
 
     def write(self, writes: Sequence[Write]) -> None:
         """See :class:`headway_service.ports.Table`."""
@@ -315,7 +316,3 @@ def _key(key: Key) -> dict[str, Any]:
 
 def _attributes(item: Item) -> dict[str, Any]:
     return {attribute: _serialize(value) for attribute, value in item.items()}
-
-
-def _item(attributes: Mapping[str, Any]) -> Item:
-    return {attribute: _deserialize(value) for attribute, value in attributes.items()}

@@ -18,7 +18,7 @@ from headway.plan import Plan, Start
 from headway.policy import Policy
 from headway.reasons import Reason
 from headway.schedule import schedule
-from headway_service.ledger import read_ledger, read_lines, read_snapshot
+from headway_service.ledger import look_at_ledger, read_lines, read_snapshot
 from headway_service.ports import Table
 from headway_service.records import JobRecord, LineEntry, ReasonRecord
 
@@ -57,7 +57,7 @@ class Explainer:
         waiting = [job for job in jobs if job.in_line]
         if not waiting:
             return [Seen(job=job, place=None, reason=job.reason) for job in jobs]
-        ledger = read_ledger(self._table)
+        ledger = look_at_ledger(self._table)
         snapshot = read_snapshot(
             self._table, ledger, self._clock(), policy=self._policy(), also=waiting, heads=MAX_EXPLAINED
         )

@@ -82,11 +82,17 @@ class Ledger:
 
 
 def read_ledger(table: Table) -> Ledger:
-    """The ledger, strongly consistent.
+    """The ledger to decide by, strongly consistent.
 
     The teams are read before the attempts: a start in between is then seen as a conflict by the next one of its team.
     """
-    teams = [TeamRecord.parse(item) for item in table.query(LEDGER, prefix="team#", limit=MAX_LEDGER_ITEMS)]
+    teams = _teams(table)
+    return replace(look_at_ledger(table), teams=teams)
+
+
+def look_at_ledger(table: Table) -> Ledger:
+    """The ledger to tell people of, strongly consistent. By it nobody may be started."""
+    teams: list[TeamRecord] = []
     pools: list[PoolRecord] = []
     attempts: list[AttemptRecord] = []
     reservations: list[ReservationRecord] = []
@@ -104,6 +110,8 @@ def read_ledger(table: Table) -> Ledger:
             rogues.append(RogueRecord.parse(item))
         elif kind == "pause":
             pauses.append(PauseRecord.parse(item))
+        elif kind == "team":
+            teams.append(TeamRecord.parse(item))
     return Ledger(
         pools=tuple(pools),
         attempts=tuple(attempts),
@@ -116,7 +124,11 @@ def read_ledger(table: Table) -> Ledger:
 
 def read_lines(table: Table) -> tuple[str, ...]:
     """The teams that have lines, beginning with that of the jobs without a team."""
-    return ("", *(TeamRecord.parse(item).team for item in table.query(LEDGER, prefix="team#", limit=MAX_LEDGER_ITEMS)))
+    return ("", *(team.team for team in _teams(table)))
+
+
+def _teams(table: Table) -> tuple[TeamRecord, ...]:
+    return tuple(TeamRecord.parse(item) for item in table.query(LEDGER, prefix="team#", limit=MAX_LEDGER_ITEMS))
 
 
 def read_snapshot(
@@ -139,7 +151,7 @@ def read_snapshot(
 
     Args:
         table: the table.
-        ledger: what :func:`read_ledger` gave.
+        ledger: what :func:`read_ledger` gave, or :func:`look_at_ledger` where nothing is done by the decision.
         now_ms: the moment of the decision.
         policy: the rules to decide under.
         also: jobs to include if they stand in line, however far back.
@@ -166,8 +178,8 @@ def read_snapshot(
             for job in _heads(table, pool, team, startable, now_ms, policy, within_reach, share=behind, heads=heads):
                 waiting[job.name] = job
     for record in also:
-        if record.in_line:
-            waiting.setdefault(record.job_name, record.waiting())
+        if record.in_line and record.job_name not in waiting:
+            waiting[record.job_name] = record.waiting()
     # What is reserved stays with its job wherever that stands, so the job has to be seen.
     owed = {each.job_name for each in ledger.reservations} | {
         each.freed_for for each in ledger.attempts if each.freed_for

@@ -10,7 +10,7 @@ from headway.model import Snapshot, WaitingJob
 from headway.ordering import effective_priority
 from headway.policy import Policy
 from headway.reasons import clock_time
-from headway_service.ledger import Ledger, read_ledger, read_snapshot
+from headway_service.ledger import Ledger, look_at_ledger, read_snapshot
 from headway_service.ports import Table
 from headway_service.records import JobRecord, LineEntry
 
@@ -108,7 +108,7 @@ def look_out(table: Table, now_ms: int, policy: Policy, also: Iterable[JobRecord
         policy: the rules in force.
         also: jobs to include if they stand in line, however far back.
     """
-    ledger = read_ledger(table)
+    ledger = look_at_ledger(table)
     lengths = {
         (pool.pool, team): table.count_before(LineEntry.partition(pool.pool, team), "~", limit=MAX_FORESEEN + 1)
         for pool in ledger.pools

@@ -146,7 +146,7 @@ class JobRecord(_Record):
     idempotency_key: str | None = None
     #: Whether it stands in no line until somebody releases it, though it waits.
     held: bool = False
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     #: Launches so far; names the next attempt.
     attempt_count: int = 0
     live_attempt: str | None = None
@@ -221,7 +221,7 @@ class JobRecord(_Record):
 
     def waiting(self) -> WaitingJob:
         """It as the scheduler sees it, if it stands in line: what each of its entries there says."""
-        return self.line_entries()[0].waiting()
+        return _waiting(self)
 
 
 class LineEntry(_Record):
@@ -266,17 +266,7 @@ class LineEntry(_Record):
 
     def waiting(self) -> WaitingJob:
         """The job as the scheduler sees it."""
-        return WaitingJob(
-            name=self.job_name,
-            demand=self.demand,
-            priority=self.priority,
-            entry_time_ms=self.entry_time,
-            handicap_ms=self.handicap_ms,
-            not_before_ms=self.not_before_ms,
-            held_by=self.held_by,
-            team=self.team,
-            limit_ms=self.limit_ms,
-        )
+        return _waiting(self)
 
 
 def owner_mark(owner: str | None) -> str:
@@ -574,6 +564,20 @@ class TeamRecord(_Record):
 
 def _rank(of: JobRecord | LineEntry) -> str:
     return rank_key(of.priority, of.entry_time + of.handicap_ms, of.job_name)
+
+
+def _waiting(of: JobRecord | LineEntry) -> WaitingJob:
+    return WaitingJob(
+        name=of.job_name,
+        demand=of.demand,
+        priority=of.priority,
+        entry_time_ms=of.entry_time,
+        handicap_ms=of.handicap_ms,
+        not_before_ms=of.not_before_ms,
+        held_by=of.held_by,
+        team=of.team,
+        limit_ms=of.limit_ms,
+    )
 
 
 def request_key(job: str) -> Key:

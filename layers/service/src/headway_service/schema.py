@@ -28,7 +28,7 @@ def upgraded(item: Item) -> Item:
     Raises:
         NewerSchema: newer code has written it.
     """
-    # DynamoDB gives numbers as Decimal.
+    # Records of the stream have numbers as Decimal.
     number = int(item.get("schema", 1))
     if number > SCHEMA:
         raise NewerSchema(
