@@ -69,7 +69,8 @@ class _Record(BaseModel):
         An item is paid for by its size: a usual job that has ended just so keeps within the kilobyte of a write unit.
         """
         said = self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
-        asked_for = {name: getattr(self, name) for name in _ASKED_FOR if hasattr(self, name)}
+        fields = vars(self)
+        asked_for = {name: fields[name] for name in _ASKED_FOR if name in fields}
         return stamped(said | asked_for)
 
 
@@ -146,7 +147,7 @@ class JobRecord(_Record):
     idempotency_key: str | None = None
     #: Whether it stands in no line until somebody releases it, though it waits.
     held: bool = False
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     #: Launches so far; names the next attempt.
     attempt_count: int = 0
     live_attempt: str | None = None
