@@ -199,6 +199,11 @@ class JobRecord(_Record):
         """Whether it stands in its lines: it waits, and nobody holds it."""
         return self.job_state in WAITING and not self.held
 
+    def line_keys(self) -> list[Key]:
+        """Where its entries in the lines are kept, if it stands there."""
+        rank = self.rank()
+        return [Key(LineEntry.partition(pool, self.team), rank) for pool in sorted(self.demand)] if self.in_line else []
+
     def line_entries(self) -> list[LineEntry]:
         """Its entries in the lines, if it stands there."""
         if not self.in_line:
