@@ -5,9 +5,13 @@
 
 A pass is one run of what decides: Headway's function ``schedule``, the article's ``manage_queue``. Both run on tables
 in memory and the sandbox's SageMaker (bench/full_queues.py), and both are counted by the same meter (bench/units.py),
-so units and calls are the same in each run. Times are this machine's processor time, without any network; the second
-column of them adds what the calls would wait for AWS, one after the other, at assumed times (bench/cost.py), which a
-Scan's page of 1 MB would exceed.
+so units and calls are the same in each run. Times are this machine's processor time, without any network, and without
+what plays DynamoDB and SageMaker on either side: those answer from this process's memory, and the table takes longer
+for it the more it holds. The second column of times adds what the calls would wait for AWS, one after the other, at
+assumed times (bench/cost.py), which a Scan's page of 1 MB would exceed.
+
+All queues are watched in turn, a round of each: this machine is not equally fast all the time, and lines that were
+watched one after the other would seem to differ by that.
 
 In each round a job comes, one that runs completes and the next is started, and all settles; a job is what a round uses,
 whichever function uses it. Headway's other functions that run every minute are left out of rounds, as the article has
@@ -21,10 +25,11 @@ import gc
 import json
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import TypeVar
 
 from bench.cost import ASSUMED_CALL_MS
 from bench.cost_world import EVERY_MINUTE, CostWorld
@@ -39,6 +44,8 @@ QUEUES: Mapping[str, Callable[[], FullQueue]] = {"headway": HeadwayQueue, "artic
 COMES, ENDS, JOB = "a job comes", "a job ends", "a job"
 PASSES = {COMES: "a pass when a job comes and has to wait", ENDS: "a pass when a job ends and the next one starts"}
 READS, MS, WITH_ANSWERS_MS = "DynamoDB read units", "ms", "ms with answers"
+WITH_STANDINS_MS = "ms with stand-ins"
+"""With what plays AWS, as earlier versions were measured."""
 
 BASE, MOST_GROWTH, MOST_CALLS = 100, 1.2, 6
 """From so many waiting on, a pass may grow by this at most; a job may take so many calls of SageMaker's API."""
@@ -56,6 +63,7 @@ SLACK_S = 600
 
 Use = dict[str, float]
 Scenes = dict[str, Use]
+_Which = TypeVar("_Which", bound=Hashable)
 Calls = dict[str, dict[str, float]]
 """How often a function called an operation of SageMaker's."""
 
@@ -78,14 +86,15 @@ def main() -> int:
     arguments = parser.parse_args()
     sizes = QUICK_SIZES if arguments.quick else SIZES
     rounds = arguments.rounds or (QUICK_ROUNDS if arguments.quick else ROUNDS)
+    queues = {(name, waiting): make() for waiting in sizes for name, make in QUEUES.items()}
+    for (_, waiting), queue in queues.items():
+        queue.fill(waiting)
     figures: dict[str, dict[int, Scenes]] = {name: {} for name in QUEUES}
-    first_pages: dict[int, int] = {}
-    for waiting in sizes:
-        for name, make in QUEUES.items():
-            queue = make()
-            figures[name][waiting] = watched(queue, waiting, rounds)
-            if isinstance(queue, ArticleQueue):
-                first_pages[waiting] = queue.meter.first_page
+    for (name, waiting), scenes in watched(queues, rounds).items():
+        figures[name][waiting] = scenes
+    first_pages = {
+        waiting: queue.meter.first_page for (_, waiting), queue in queues.items() if isinstance(queue, ArticleQueue)
+    }
     calls = {run_s: calls_of_a_job(run_s) for run_s in LONE_S}
     goals = goals_of(figures["headway"], calls)
     machine = describe_machine()
@@ -115,32 +124,48 @@ def main() -> int:
     return 0
 
 
-def watched(queue: FullQueue, waiting: int, rounds: int) -> Scenes:
+def watched(queues: Mapping[_Which, FullQueue], rounds: int) -> dict[_Which, Scenes]:
     """What passes and jobs use.
 
     Args:
-        queue: a new one.
-        waiting: how many jobs wait at the beginning; there are as many after each round.
-        rounds: how many.
+        queues: that were filled, by whatever tells one from the other; as many wait in each after a round as before.
+        rounds: how many of each, in turn.
     """
-    queue.fill(waiting)
-    # The table is no part of the process that decides: its objects are not to be looked through in there.
+    # The tables are no part of the process that decides: their objects are not to be looked through in there.
     gc.collect()
     gc.freeze()
-    passes: dict[str, list[Use]] = {COMES: [], ENDS: []}
-    total: Use = defaultdict(float)
+    found = {which: _Watched() for which in queues}
     try:
         for _ in range(rounds):
-            for scene, step in ((COMES, queue.submit_one), (ENDS, queue.end_one), ("", queue.settle_down)):
-                queue.forget()
-                step()
-                _add_up(total, _use_of(queue, None))
-                if scene:
-                    passes[scene].append(_use_of(queue, queue.DECIDES))
+            for which, queue in queues.items():
+                found[which].watch(queue)
     finally:
         gc.unfreeze()
-    job = {kind: round(number / rounds, 2) for kind, number in total.items()}
-    return {scene: _middle(uses) for scene, uses in passes.items()} | {JOB: job}
+    return {which: each.scenes() for which, each in found.items()}
+
+
+class _Watched:
+    """What was seen of one queue."""
+
+    def __init__(self) -> None:
+        self._passes: dict[str, list[Use]] = {COMES: [], ENDS: []}
+        self._total: Use = defaultdict(float)
+        self._rounds = 0
+
+    def watch(self, queue: FullQueue) -> None:
+        """One round."""
+        self._rounds += 1
+        for scene, step in ((COMES, queue.submit_one), (ENDS, queue.end_one), ("", queue.settle_down)):
+            queue.forget()
+            step()
+            _add_up(self._total, _use_of(queue, None))
+            if scene:
+                self._passes[scene].append(_use_of(queue, queue.DECIDES))
+
+    def scenes(self) -> Scenes:
+        """Passes by what they come after, in the middle, and a job on average."""
+        job = {kind: round(number / self._rounds, 2) for kind, number in self._total.items()}
+        return {scene: _middle(uses) for scene, uses in self._passes.items()} | {JOB: job}
 
 
 def calls_of_a_job(run_s: int) -> Calls:
@@ -238,7 +263,8 @@ def _use_of(queue: FullQueue, function: str | None) -> Use:
             if kind.startswith(("DynamoDB", "SageMaker")):
                 use[kind] += number
             use[WITH_ANSWERS_MS] += number * ASSUMED_CALL_MS.get(kind, 0)
-    use[MS] = sum(ms for name, ms in queue.handler_ms.items() if function in (None, name))
+    use[WITH_STANDINS_MS] = sum(ms for name, ms in queue.handler_ms.items() if function in (None, name))
+    use[MS] = use[WITH_STANDINS_MS] - sum(ms for name, ms in queue.standins_ms.items() if function in (None, name))
     use[WITH_ANSWERS_MS] += use[MS]
     return use
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping
 
-from bench.article import ENDS, JOB, MS, READS, in_all
+from bench.article import ENDS, JOB, MS, READS, WITH_STANDINS_MS, in_all
 from bench.markdown import Figures, in_three_figures, table, times_cell
 from bench.schedule_speed import GOAL_WAITING, STORMS
 
@@ -53,8 +53,10 @@ def _of_reaction(reaction: Figures) -> Iterator[tuple[str, float]]:
 
 def _of_article(article: Figures) -> Iterator[tuple[str, float]]:
     scenes = article["figures"]["headway"][WAITING]
-    for kind in (READS, WRITES, MS):
+    for kind in (READS, WRITES):
         yield f"a job, {WAITING} waiting, {kind}", scenes[JOB].get(kind, 0)
+    # Earlier versions had no other time.
+    yield f"a job, {WAITING} waiting, {WITH_STANDINS_MS}", scenes[JOB].get(WITH_STANDINS_MS, scenes[JOB].get(MS, 0))
     yield f"a pass that starts a job, {WAITING} waiting, {READS}", scenes[ENDS][READS]
     for run_s, asked in article["SageMaker calls of a job"].items():
         yield f"a job's own calls of SageMaker's API, training {run_s} s", in_all(asked)

@@ -33,7 +33,8 @@ class ScannedTable(MeteredTable):
 
     def scan(self) -> Sequence[Item]:
         """Every item, in no order, by as many calls as there are pages. To be read only."""
-        items = self._whole.items()
+        with self._answering():
+            items = self._whole.items()
         with self._metering():
             pages = _pages(items)
             self.first_page = len(pages[0])
@@ -43,7 +44,8 @@ class ScannedTable(MeteredTable):
 
     def get_eventually(self, key: Key) -> Item | None:
         """The item, eventually consistent as GetItem is by default."""
-        item = self._table.get(key)
+        with self._answering():
+            item = self._table.get(key)
         self._read("GetItem", [item] if item else [], each=EVENTUALLY)
         return item
 

@@ -65,8 +65,7 @@ PARTS = (
     # Three, so that one sees how they differ.
     Part(name="kueue", module="bench.kueue", full=("--runs", "3"), timeout_s=600),
     Part(name="reaction", module="bench.reaction", timeout_s=900),
-    # Counts are the same in each round; the times of five show their spread.
-    Part(name="article", module="bench.article", full=("--rounds", "5"), timeout_s=900),
+    Part(name="article", module="bench.article", timeout_s=1200),
     Part(name="cost", module="bench.cost", quick=("--print",), takes_path=False, timeout_s=300),
     Part(name="scale", module="bench.scale", timeout_s=1800),
     Part(name="slurm", module="bench.slurm", timeout_s=2100),

@@ -49,43 +49,49 @@ class MeteredTable:
 
     Attributes:
         metering_ns: how long the counting itself took, which whoever times the callers has to take off.
+        table_ns: how long the table took for its callers, which plays DynamoDB in their process.
         clock_ns: the clock by which that is taken, ns; it is to be the one that times the callers.
     """
 
     def __init__(self, table: Table, count: Count) -> None:
         self._table = table
         self._count = count
-        self.metering_ns = 0
+        self.metering_ns = self.table_ns = 0
         self.clock_ns: Callable[[], int] = time.perf_counter_ns
 
     def get(self, key: Key) -> Item | None:
         """See :class:`headway_service.ports.Table`."""
-        item = self._table.get(key)
+        with self._answering():
+            item = self._table.get(key)
         self._read("GetItem", [item] if item else [])
         return item
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.Table`."""
-        items = self._table.query(pk, prefix=prefix, after=after, limit=limit)
+        with self._answering():
+            items = self._table.query(pk, prefix=prefix, after=after, limit=limit)
         self._read("Query", items)
         return items
 
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """See :class:`headway_service.ports.Table`."""
         self._read_before(pk, sk, limit)
-        return self._table.count_before(pk, sk, limit=limit)
+        with self._answering():
+            return self._table.count_before(pk, sk, limit=limit)
 
     def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
         """See :class:`headway_service.ports.Table`. What is left out of the answer is consumed too."""
         self._read_before(pk, sk, limit)
-        return self._table.keys_before(pk, sk, limit=limit)
+        with self._answering():
+            return self._table.keys_before(pk, sk, limit=limit)
 
     def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
         """See :class:`headway_service.ports.Table`."""
         with self._metering():
             counted = self._table.query(pk, limit=limit)
         self._read("Query", counted, each=EVENTUALLY)
-        return self._table.tally(pk, where, limit=limit)
+        with self._answering():
+            return self._table.tally(pk, where, limit=limit)
 
     def listing(
         self,
@@ -97,7 +103,8 @@ class MeteredTable:
         descending: bool = False,
     ) -> ListingPage:
         """See :class:`headway_service.ports.Table`. What a filter leaves out is consumed too, yet not seen here."""
-        page = self._table.listing(name, where=where, after=after, limit=limit, descending=descending)
+        with self._answering():
+            page = self._table.listing(name, where=where, after=after, limit=limit, descending=descending)
         self._read("Query", page.items, each=EVENTUALLY)
         return page
 
@@ -106,7 +113,8 @@ class MeteredTable:
         with self._metering():
             before = [self._table.get(write.key) for write in writes]
         try:
-            self._table.write(writes)
+            with self._answering():
+                self._table.write(writes)
         except Conflict:
             with self._metering():
                 self._written(writes, before, before)
@@ -127,6 +135,14 @@ class MeteredTable:
     def _called(self, call: str) -> None:
         self._count("calls", 1)
         self._count(call, 1)
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        began_ns = self.clock_ns()
+        try:
+            yield
+        finally:
+            self.table_ns += self.clock_ns() - began_ns
 
     @contextmanager
     def _metering(self) -> Iterator[None]:

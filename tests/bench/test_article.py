@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bench import article
-from bench.article import COMES, ENDS, JOB, MS, READS, WITH_ANSWERS_MS, Goal, goals_of, watched
+from bench.article import COMES, ENDS, JOB, MS, READS, WITH_ANSWERS_MS, WITH_STANDINS_MS, Goal, goals_of, watched
 from bench.article_scheduler import ArticleScheduler
 from bench.cost_world import START_S, usual_request
 from bench.full_queues import ArticleQueue, FullQueue, HeadwayQueue
@@ -93,13 +93,62 @@ def test_a_get_that_may_be_late_consumes_half() -> None:
 @pytest.mark.parametrize("queue", [HeadwayQueue, ArticleQueue])
 def test_a_round_is_a_job_that_comes_and_one_that_ends(queue: type[Any]) -> None:
     watching: FullQueue = queue()
-    scenes = watched(watching, 10, 2)
+    watching.fill(10)
+    scenes = watched({"": watching}, 2)[""]
     assert scenes[ENDS]["SageMaker CreateTrainingJob"] == scenes[JOB]["SageMaker CreateTrainingJob"] == 1
     assert "SageMaker CreateTrainingJob" not in scenes[COMES]
     assert scenes[JOB][READS] >= scenes[COMES][READS] + scenes[ENDS][READS] > 0
     for scene in (COMES, ENDS):
         assert 0 < scenes[scene]["ms from"] <= scenes[scene][MS] <= scenes[scene]["ms to"]
         assert scenes[scene][WITH_ANSWERS_MS] > scenes[scene][MS]
+        assert scenes[scene][WITH_STANDINS_MS] > scenes[scene][MS]
+
+
+class Told:
+    """A queue that tells when it is watched, and whose functions take as long as they say."""
+
+    DECIDES = "pass"
+
+    def __init__(self, name: str, told: list[str]) -> None:
+        self.name, self.told = name, told
+        self.used: dict[tuple[str, str], float] = {("pass", "DynamoDB calls"): 2.0}
+        self.handler_ms = {"pass": 5.0, "note": 3.0}
+        self.standins_ms = {"pass": 4.0, "note": 1.0}
+
+    def fill(self, waiting: int) -> None: ...
+
+    def submit_one(self) -> None:
+        self.told.append(self.name)
+
+    def end_one(self) -> None: ...
+
+    def settle_down(self) -> None: ...
+
+    def forget(self) -> None: ...
+
+
+def test_queues_are_watched_in_turn_so_that_a_machine_that_gets_slower_makes_none_seem_to() -> None:
+    told: list[str] = []
+    watched({name: Told(name, told) for name in ("short", "long")}, 3)
+    assert told == ["short", "long"] * 3
+
+
+def test_what_plays_aws_is_no_time_of_the_functions() -> None:
+    scenes = watched({"": Told("", [])}, 1)[""]
+    assert (scenes[COMES][MS], scenes[COMES][WITH_STANDINS_MS]) == (1, 5)
+    assert (scenes[JOB][MS], scenes[JOB][WITH_STANDINS_MS]) == (3 * 3, 3 * 8)
+
+
+@pytest.mark.parametrize("queue", [HeadwayQueue, ArticleQueue])
+def test_the_table_and_the_fleet_play_aws_on_both_sides(queue: type[Any]) -> None:
+    watching: FullQueue = queue()
+    watching.fill(10)
+    watching.forget()
+    watching.submit_one()
+    for name in ("api", "schedule") if queue is HeadwayQueue else ("note", "pass"):
+        assert 0 < watching.standins_ms[name] < watching.handler_ms[name]
+    watching.forget()
+    assert not watching.standins_ms
 
 
 def test_goals_are_told_with_what_was_found() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -23,7 +26,7 @@ from bench.article import (
     lists_by_the_minute,
 )
 from bench.article import watched as watched_for
-from bench.full_queues import ArticleQueue, HeadwayQueue
+from bench.full_queues import ArticleQueue, FullQueue, HeadwayQueue
 from bench.scans import ScannedTable
 from bench.units import MeteredTable
 from headway_service import reconcile
@@ -41,7 +44,12 @@ TEN_HOURS_S = 36_000
 
 
 def watched(sizes: Sequence[int], meter: Callable[..., MeteredTable] = MeteredTable) -> dict[int, Scenes]:
-    return {waiting: watched_for(HeadwayQueue(meter, backfill={"window": WINDOW}), waiting, 1) for waiting in sizes}
+    return watched_for({size: filled(HeadwayQueue(meter, backfill={"window": WINDOW}), size) for size in sizes}, 1)
+
+
+def filled(queue: FullQueue, waiting: int) -> FullQueue:
+    queue.fill(waiting)
+    return queue
 
 
 def grown(figures: dict[int, Scenes]) -> list[str]:
@@ -63,8 +71,45 @@ def test_a_pass_reads_as_much_however_many_wait() -> None:
     assert grown(watched([SHORT, LONG])) == []
 
 
+class CountedQueue(HeadwayQueue):
+    """Counts which functions a pass calls, those of what plays AWS aside."""
+
+    def __init__(self) -> None:
+        super().__init__(backfill={"window": WINDOW})
+        self.calls = 0
+
+    def invoke(self, function: str, payload: Mapping[str, Any]) -> Any:
+        if function != self.DECIDES:
+            return super().invoke(function, payload)
+        self.calls = 0
+        sys.setprofile(self._called)
+        try:
+            return super().invoke(function, payload)
+        finally:
+            sys.setprofile(None)
+
+    def _called(self, frame: FrameType, event: str, _: object) -> None:
+        path = frame.f_code.co_filename
+        self.calls += event == "call" and "/layers/" in path and not path.endswith("/memory.py")
+
+
+def test_a_pass_calls_as_many_functions_however_many_wait() -> None:
+    counted: dict[int, dict[str, int]] = {}
+    for waiting in (SHORT, LONG):
+        queue = CountedQueue()
+        queue.fill(waiting)
+        for _ in range(2):  # the first round loads what is loaded once
+            queue.submit_one()
+            comes = queue.calls
+            queue.end_one()
+            counted[waiting] = {COMES: comes, ENDS: queue.calls}
+            queue.settle_down()
+    # Where a line is short, a decision comes to its lower priorities sooner.
+    assert all(0 < counted[LONG][scene] <= counted[SHORT][scene] for scene in PASSES), counted
+
+
 def test_a_job_takes_few_units_and_calls_of_the_table_from_its_submission_to_its_end() -> None:
-    job = watched_for(HeadwayQueue(), SHORT, 1)[JOB]
+    job = watched_for({SHORT: filled(HeadwayQueue(), SHORT)}, 1)[SHORT][JOB]
     assert job["DynamoDB write units"] <= MOST_WRITES
     assert job[READS] <= MOST_READS
     assert job["DynamoDB calls"] <= MOST_TABLE_CALLS
@@ -103,6 +148,6 @@ def test_a_list_call_counts_only_where_jobs_wait_for_it() -> None:
 
 
 def test_the_articles_pass_would_fail_the_gate() -> None:
-    figures = {waiting: watched_for(ArticleQueue(), waiting, 1) for waiting in (SHORT, 3 * SHORT)}
+    figures = watched_for({size: filled(ArticleQueue(), size) for size in (SHORT, 3 * SHORT)}, 1)
     assert grown(figures) == [COMES, ENDS]
     assert figures[SHORT][COMES]["SageMaker ListTrainingJobs"] == 2

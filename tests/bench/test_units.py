@@ -150,3 +150,13 @@ def test_the_counting_is_timed_apart() -> None:
     table.write([Put(item=item())])
     # A read is counted at one go, a write before and after it.
     assert table.metering_ns == 30
+    assert table.table_ns == 20
+
+
+def test_what_a_table_takes_to_refuse_a_write_is_its_own_time_too() -> None:
+    table = MeteredTable(MemoryTable(), lambda _kind, _number: None)
+    ticks = iter(range(0, 1000, 10))
+    table.clock_ns = lambda: next(ticks)
+    with pytest.raises(Conflict):
+        table.write([Delete(key=KEY, requires=Equals("t", ""))])
+    assert (table.metering_ns, table.table_ns) == (20, 10)

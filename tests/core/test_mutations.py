@@ -25,7 +25,7 @@ from tests.core.strategies import borrowed_from_red, borrowing_goes_on, nothing_
 MAX_EXAMPLES = 2000
 
 Pass = schedule._Pass
-heap_of = line._heap_of
+Line = line._Line
 
 ANY = snapshots()
 PLAIN = snapshots("none", ageing=False, backfill=True)
@@ -144,14 +144,15 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         promises.first_in_line_is_not_kept_from_what_is_free, PLAIN,
     ),
     "what was freed for one goes round among its equals": (
-        line, "_heap_of", lambda jobs, team, _, snapshot: heap_of(jobs, team, {}, snapshot),
+        line, "_Line", lambda jobs, _: Line(jobs, {}),
         turns.only_who_is_ahead_takes_over, TEAMS
     ),
     "who borrows stands before who is owed": (
         line, "within_guarantee", lambda *_: True, turns.nobody_borrows_what_is_reclaimed, BORROWING
     ),
     "jobs of a team hide each other in all pools": (
-        line, "_apart", lambda jobs, *_: iter([list(jobs)]), turns.nobody_borrows_what_is_reclaimed, BORROWING
+        line, "_apart", lambda jobs, *_: iter([line._together(jobs.values())]),
+        turns.nobody_borrows_what_is_reclaimed, BORROWING
     ),
     "nobody takes over": (
         Pass, "_take_over", lambda *_: None, histories.every_job_is_served, ANY

@@ -59,9 +59,10 @@ def test_that_nothing_is_free_is_published_as_no_value_says_that_all_are(capsys:
     assert {each.name for each in published(capsys)} == {"Free"}
 
 
-def test_more_values_than_one_line_takes_are_all_published(capsys: pytest.CaptureFixture[str]) -> None:
-    record([figures.STUCK.of(value) for value in range(1, 250)])
-    assert [value for _, value in of(published(capsys), "Stuck")] == [*range(1, 250)]
+@pytest.mark.parametrize("number", [99, 100, 101, 200, 249])
+def test_more_values_than_one_line_takes_are_all_published(capsys: pytest.CaptureFixture[str], number: int) -> None:
+    record([figures.STUCK.of(value) for value in range(1, number + 1)])
+    assert [value for _, value in of(published(capsys), "Stuck")] == [*range(1, number + 1)]
 
 
 @pytest.mark.parametrize(
@@ -100,6 +101,28 @@ def test_a_job_that_came_back_waits_from_its_last_return(capsys: pytest.CaptureF
     (*_, again) = [s.time_ms for s in world.seen("low").job.history if s.job_state == "running"]
     assert [value for _, value in of(found, "TimeToStart")][-1] == (again - returned) / 1000
     assert {dimensions["outcome"] for dimensions, _ in of(found, "Ended")} == {"preempted", "completed"}
+
+
+def test_the_starts_of_one_tick_are_one_line_a_pool(capsys: pytest.CaptureFixture[str]) -> None:
+    world = World(pools={P5: 3})
+    for name in ("a", "b", "c"):
+        world.submit(name, 1)
+    capsys.readouterr()
+    world.tick()
+    lines = [line for line in capsys.readouterr().out.splitlines() if "TimeToStart" in line]
+    assert [[each.value for each in points(line)] for line in lines] == [[0, 0, 0]]
+
+
+def test_what_a_tick_has_started_is_published_though_it_fails_after_that(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(pools={P5: 1})
+    world.submit("a", 1)
+    capsys.readouterr()
+    monkeypatch.setattr(world.training_jobs, "create", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        world.tick()
+    assert [value for _, value in of(published(capsys), "TimeToStart")] == [0]
 
 
 def test_a_job_on_two_pools_starts_in_both() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headway.lifecycle import JobState
+from headway.lifecycle import WAITING, JobState
 from headway.policy import Ageing, Policy, Team
 from headway.reasons import ReasonCode
 from headway_service import transitions
@@ -61,6 +61,25 @@ def waits(table: MemoryTable, name: str, priority: int = 0, *, team: str = "", e
         reason=ReasonRecord(code=ReasonCode.ENTERED, message="entered"),
     )
     table.write([entry.put() for entry in job.line_entries()])
+
+
+@pytest.mark.parametrize("state", [JobState.PENDING, JobState.PREEMPTED, JobState.RUNNING, JobState.COMPLETED])
+@pytest.mark.parametrize(("team", "held"), [("", False), ("red", False), ("red", True)])
+def test_the_keys_of_a_jobs_lines_are_those_of_its_entries(state: JobState, team: str, *, held: bool) -> None:
+    job = JobRecord(
+        job_name="a",
+        job_state=state,
+        priority=7,
+        entry_time=5,
+        handicap_ms=3,
+        demand={P5: 1, G5: 2},
+        team=team,
+        held=held,
+        request_digest="",
+        reason=ReasonRecord(code=ReasonCode.ENTERED, message="entered"),
+    )
+    assert job.line_keys() == [entry.key() for entry in job.line_entries()]
+    assert bool(job.line_keys()) == (job.job_state in WAITING and not held)
 
 
 def heads(table: MemoryTable, now_ms: int = 0, policy: Policy = NO_WINDOW) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -203,6 +204,38 @@ def test_a_conflict_names_every_write_that_failed(table: Table) -> None:
 
 def test_deleting_what_is_not_there_is_no_error(table: Table) -> None:
     table.write([Delete(key=Key("a", "b"))])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "x",
+        '"',
+        "\x01",
+        "ä",
+        chr(0x10FFFF),
+        "\x01" * 99,
+        True,
+        False,
+        None,
+        1,
+        10**18,
+        0.1 + 0.2,
+        {},
+        [True, None],
+        {"a": ["x"]},
+    ],
+    ids=repr,
+)
+def test_an_item_in_memory_is_refused_from_the_size_on_that_its_json_may_have(value: Any) -> None:
+    own, most = len(json.dumps({"pk": "a", "sk": "a", "list": []}, separators=(", ", ": "))), 400 * 1024
+    each = len(json.dumps(value, ensure_ascii=False).encode()) + len(", ")
+    fits = (most - own + len(", ")) // each
+    table = MemoryTable()
+    table.write([put("a", "a", list=[value] * fits)])
+    for write in (put("a", "a", list=[value] * (fits + 1)), Change(key=Key("a", "a"), sets={"more": [value] * fits})):
+        with pytest.raises(ValueError, match="at most"):
+            table.write([write])
 
 
 def test_a_hundred_writes_are_one_transaction(table: Table) -> None:

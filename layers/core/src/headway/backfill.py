@@ -80,7 +80,9 @@ def reserve_start(
     have = {pool: available.get(pool, 0) for pool in need}
     closed = [other for other in others if other.start_ms is None]
     at_ms, i = not_before_ms, 0
-    while not any(other.is_delayed_by(need, at_ms, None) for other in closed):
+    # A start that is not known may be any moment, so whether this one delays it is the same whenever this one is.
+    possible = not any(other.is_delayed_by(need, at_ms, None) for other in closed)
+    while possible:
         while i < len(events) and events[i][0] <= at_ms:
             _, vector, sign = events[i]
             for pool, count in vector.items():

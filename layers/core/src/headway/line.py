@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from headway.capacity import minus
 from headway.model import Demand, Snapshot, WaitingJob
@@ -25,16 +27,65 @@ def in_rank_order(snapshot: Snapshot, use: TeamUse, reserved: Mapping[str, Deman
         snapshot: pools, policy, waiting jobs.
         use: what each team holds or has reserved. It may change while the jobs are gone through, and what comes next
             is worked out anew then: a team that was just given instances comes later.
-        reserved: what is reserved for each job, as a part of its team's use.
+        reserved: what is reserved for each job, as a part of its team's use. It may only become less meanwhile.
     """
     if not snapshot.policy.teams:
-        line = _heap_of(snapshot.waiting, None, {}, snapshot)
-        while line:
-            yield heapq.heappop(line)[-1]
+        priority_of = _priority_of(snapshot)
+        by_priority: defaultdict[int, list[WaitingJob]] = defaultdict(list)
+        for job in snapshot.waiting:
+            by_priority[priority_of(job)].append(job)
+        line = _Line(by_priority, {})
+        while line.first() is not None:
+            yield line.pop()
         return
     lines = _Lines(snapshot, use, reserved)
-    while (job := lines.next()) is not None:
-        yield job
+    while (each := lines.next()) is not None:
+        yield each
+
+
+_ByPriority = Mapping[int, Sequence[WaitingJob]]
+"""Jobs by their effective priority."""
+
+_Entry = tuple[bool, int, str, WaitingJob]
+"""Whether nothing is reserved for the job; turn; name; the job."""
+
+
+class _Line:
+    """Some jobs in order. Those of a priority are put in order when the first of them is asked for.
+
+    A decision seldom looks at all of a long line.
+    """
+
+    def __init__(self, by_priority: _ByPriority, reserved: Mapping[str, Demand]) -> None:
+        self._by_priority = by_priority
+        self._reserved = reserved
+        #: Priorities that come later, the next one last.
+        self._lower = sorted(by_priority)
+        #: The jobs of the priority that it is the turn of.
+        self._heap: list[_Entry] = []
+        self.priority = 0
+
+    def first(self) -> _Entry | None:
+        """The first of the jobs that are left, which is one of :attr:`priority`."""
+        if not self._heap:
+            if not self._lower:
+                return None
+            self._begin(self._lower.pop())
+        heap, reserved = self._heap, self._reserved
+        while not heap[0][0] and heap[0][2] not in reserved:
+            # What was reserved for it has gone to another job since.
+            heapq.heapreplace(heap, (True, *heap[0][1:]))
+        return heap[0]
+
+    def pop(self) -> WaitingJob:
+        """Take out what was :meth:`first` when that was asked for."""
+        return heapq.heappop(self._heap)[-1]
+
+    def _begin(self, priority: int) -> None:
+        self.priority = priority
+        reserved = self._reserved
+        self._heap = [(job.name not in reserved, job.turn_ms, job.name, job) for job in self._by_priority[priority]]
+        heapq.heapify(self._heap)
 
 
 class _Lines:
@@ -47,11 +98,11 @@ class _Lines:
         policy = snapshot.policy
         lines = [
             (team, jobs)
-            for team, mine in _by_team(snapshot.waiting).items()
-            for jobs in _apart(mine, snapshot, policy.team(team))
+            for team, by_demand in _by_team(snapshot).items()
+            for jobs in _apart(by_demand, snapshot, policy.team(team))
         ]
         self._teams = [team for team, _ in lines]
-        self._lines = [_heap_of(jobs, policy.team(team), reserved, snapshot) for team, jobs in lines]
+        self._lines = [_Line(jobs, reserved) for _, jobs in lines]
         self._of_team: dict[str, list[int]] = {}
         #: The weighted dominant use of teams, as long as it stays.
         self._shares: dict[str, float] = {}
@@ -74,7 +125,7 @@ class _Lines:
         while self._places:
             *_, number, pushed = heapq.heappop(self._places)
             if pushed == self._pushed[number]:
-                job = heapq.heappop(self._lines[number])[-1]
+                job = self._lines[number].pop()
                 self._push(number)
                 return job
         return None
@@ -82,13 +133,10 @@ class _Lines:
     def _push(self, number: int) -> None:
         self._pushed[number] += 1
         line = self._lines[number]
-        if not line:
+        first = line.first()
+        if first is None:
             return
-        minus_priority, unserved, turn_ms, name, job = line[0]
-        while not unserved and name not in self._reserved:
-            # What was reserved for it has gone to another job since.
-            heapq.heapreplace(line, (minus_priority, True, turn_ms, name, job))
-            minus_priority, unserved, turn_ms, name, job = line[0]
+        unserved, turn_ms, name, job = first
         team = self._teams[number]
         entitled, held = self._snapshot.policy.team(team), self._use.get(team, {})
         # What is reserved for the job counts as used by its team already.
@@ -100,60 +148,57 @@ class _Lines:
             if known is None:
                 known = self._shares[team] = weighted_dominant_use(held, self._snapshot.pools, entitled.weight)
             share = known
-        place = (borrows, minus_priority, unserved, share, turn_ms, name, number, self._pushed[number])
+        place = (borrows, -line.priority, unserved, share, turn_ms, name, number, self._pushed[number])
         heapq.heappush(self._places, place)
 
 
-def _by_team(jobs: Iterable[WaitingJob]) -> dict[str, list[WaitingJob]]:
-    teams: dict[str, list[WaitingJob]] = {}
-    for job in jobs:
-        teams.setdefault(job.team, []).append(job)
-    return teams
+_Demand = tuple[tuple[str, int], ...]
 
 
-def _apart(jobs: Iterable[WaitingJob], snapshot: Snapshot, team: Team) -> Iterator[list[WaitingJob]]:
+def _apart(by_demand: Mapping[_Demand, _ByPriority], snapshot: Snapshot, team: Team) -> Iterator[_ByPriority]:
     """The jobs of one team as lines that have no pool in common.
 
     Jobs that demand more than there is stand in lines of their own: they cannot start, so they hide nobody.
     """
-    alike: dict[tuple[tuple[str, int], ...], list[WaitingJob]] = {}
-    for job in jobs:
-        alike.setdefault(tuple(job.demand.items()), []).append(job)
-    by_pools: dict[tuple[str, ...], list[WaitingJob]] = {}
-    for demand, those in alike.items():
+    by_pools: dict[tuple[str, ...], list[_ByPriority]] = {}
+    for demand, jobs in by_demand.items():
         if all(count <= min(snapshot.pools.get(pool, 0), team.limit.get(pool, count)) for pool, count in demand):
-            by_pools.setdefault(tuple(pool for pool, _ in demand), []).extend(those)
+            by_pools.setdefault(tuple(pool for pool, _ in demand), []).append(jobs)
         else:
-            yield those
-    joined: list[tuple[frozenset[str], list[WaitingJob]]] = []
+            yield jobs
+    joined: list[tuple[frozenset[str], list[_ByPriority]]] = []
     for wanted, line in by_pools.items():
         shared = [(other, with_it) for other, with_it in joined if not other.isdisjoint(wanted)]
         joined = [(other, apart) for other, apart in joined if other.isdisjoint(wanted)]
         pools = frozenset(wanted).union(*(other for other, _ in shared))
-        joined.append((pools, [*line, *(job for _, each in shared for job in each)]))
+        joined.append((pools, [*line, *(jobs for _, each in shared for jobs in each)]))
     for _, line in joined:
-        yield line
+        yield _together(line)
 
 
-_Entry = tuple[int, bool, int, str, WaitingJob]
-"""Effective priority, negative; whether nothing is reserved for the job; turn; name; the job."""
+def _by_team(snapshot: Snapshot) -> dict[str, dict[_Demand, dict[int, list[WaitingJob]]]]:
+    priority_of = _priority_of(snapshot)
+    # This is done for each job of a long line, all else for each kind of jobs.
+    alike: defaultdict[tuple[str, _Demand, int], list[WaitingJob]] = defaultdict(list)
+    for job in snapshot.waiting:
+        alike[job.team, tuple(job.demand.items()), priority_of(job)].append(job)
+    teams: dict[str, dict[_Demand, dict[int, list[WaitingJob]]]] = {}
+    for (team, demand, priority), jobs in alike.items():
+        teams.setdefault(team, {}).setdefault(demand, {})[priority] = jobs
+    return teams
 
 
-def _heap_of(
-    jobs: Iterable[WaitingJob], team: Team | None, reserved: Mapping[str, Demand], snapshot: Snapshot
-) -> list[_Entry]:
-    """Some jobs as a heap: a decision seldom looks at all of a long line."""
+def _together(parts: Iterable[_ByPriority]) -> _ByPriority:
+    together: dict[int, list[WaitingJob]] = {}
+    for part in parts:
+        for priority, jobs in part.items():
+            together.setdefault(priority, []).extend(jobs)
+    return together
+
+
+def _priority_of(snapshot: Snapshot) -> Callable[[WaitingJob], int]:
+    """The effective priority of jobs, where it can be the given one without working anything out."""
     now_ms, policy = snapshot.now_ms, snapshot.policy
-    heap: list[_Entry]
-    if policy.ageing is None and (team is None or team.max_priority is None):
-        heap = [
-            (-job.priority, job.name not in reserved, job.entry_time_ms + job.handicap_ms, job.name, job)
-            for job in jobs
-        ]
-    else:
-        heap = [
-            (-effective_priority(job, now_ms, policy), job.name not in reserved, job.turn_ms, job.name, job)
-            for job in jobs
-        ]
-    heapq.heapify(heap)
-    return heap
+    if policy.ageing is None and all(team.max_priority is None for team in policy.teams.values()):
+        return attrgetter("priority")
+    return lambda job: effective_priority(job, now_ms, policy)

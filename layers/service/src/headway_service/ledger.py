@@ -206,6 +206,9 @@ def read_snapshot(
 def _held_back(waiting: Iterable[WaitingJob], pools: Iterable[PoolRecord], now_ms: int) -> Iterator[WaitingJob]:
     """The jobs, those that demand anything in a pool that backs off not before that is over."""
     backing_off = {pool.pool: pool for pool in pools if pool.backs_off_until_ms > now_ms}
+    if not backing_off:
+        yield from waiting
+        return
     for job in waiting:
         last = max(
             (backing_off[pool] for pool in job.demand if pool in backing_off),

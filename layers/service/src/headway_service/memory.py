@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import marshal
 import threading
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping, Sequence
@@ -38,6 +39,9 @@ _Place = tuple[str, str, str]
 
 _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 _LAST = chr(0x10FFFF)
+
+_PLAIN_MARSHAL = 2
+"""The newest format in which a value that comes twice is written twice."""
 
 
 class MemoryTable:
@@ -151,7 +155,7 @@ class MemoryTable:
                 return None
             case Check():
                 return was
-        if len(_encode(item).encode()) > MAX_ITEM_BYTES:
+        if _is_large(item):
             raise ValueError(f"an item holds at most {MAX_ITEM_BYTES} bytes")
         return item
 
@@ -175,7 +179,11 @@ class MemoryTable:
 
 def _copy(item: Mapping[str, Any]) -> dict[str, Any]:
     """A copy that shares nothing that can change. Items are JSON-like, so this is far quicker than ``deepcopy``."""
-    return {name: value if value.__class__ in _PLAIN else _copy_of(value) for name, value in item.items()}
+    copy = dict(item)
+    for name, value in copy.items():
+        if value.__class__ not in _PLAIN:
+            copy[name] = _copy_of(value)
+    return copy
 
 
 _IN_LISTING = frozenset({"pk", "sk", "listing", "listingKey", *LISTED})
@@ -188,8 +196,19 @@ def _copy_of(value: Any) -> Any:
     if value.__class__ is dict or isinstance(value, Mapping):
         return _copy(value)
     if isinstance(value, list | tuple):
-        return [_copy_of(each) for each in value]
+        return [each if each.__class__ in _PLAIN else _copy_of(each) for each in value]
     return value
+
+
+def _is_large(item: dict[str, Any]) -> bool:
+    """Whether an item holds more than it may."""
+    try:
+        # This is several times as quick as JSON, of which no text is eight times as long.
+        if 8 * len(marshal.dumps(item, _PLAIN_MARSHAL)) <= MAX_ITEM_BYTES:
+            return False
+    except ValueError:  # it holds something else than plain values
+        pass
+    return len(_encode(item).encode()) > MAX_ITEM_BYTES
 
 
 def _listed_part(item: Item) -> Item:

@@ -21,4 +21,5 @@ def record(figures: Iterable[Figure]) -> None:
             metrics.add_dimension(dimension, value)
         for figure in some:
             metrics.add_metric(figure.metric.name, figure.metric.unit, figure.value)
-        metrics.flush_metrics()
+        if metrics.metric_set:  # each hundredth value of a metric has had a line written
+            metrics.flush_metrics()

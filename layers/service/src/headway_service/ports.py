@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from headway.watches import Alarm
 
@@ -21,8 +21,7 @@ MAX_ITEM_BYTES = 400 * 1024
 """DynamoDB's limit of an item (service quota)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """The primary key of an item: partition and sort key."""
 
     pk: str

@@ -69,7 +69,8 @@ class _Record(BaseModel):
         An item is paid for by its size: a usual job that has ended just so keeps within the kilobyte of a write unit.
         """
         said = self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
-        asked_for = {name: getattr(self, name) for name in _ASKED_FOR if hasattr(self, name)}
+        fields = vars(self)
+        asked_for = {name: fields[name] for name in _ASKED_FOR if name in fields}
         return stamped(said | asked_for)
 
 
@@ -197,6 +198,11 @@ class JobRecord(_Record):
     def in_line(self) -> bool:
         """Whether it stands in its lines: it waits, and nobody holds it."""
         return self.job_state in WAITING and not self.held
+
+    def line_keys(self) -> list[Key]:
+        """Where its entries in the lines are kept, if it stands there."""
+        rank = self.rank()
+        return [Key(LineEntry.partition(pool, self.team), rank) for pool in sorted(self.demand)] if self.in_line else []
 
     def line_entries(self) -> list[LineEntry]:
         """Its entries in the lines, if it stands there."""

@@ -17,6 +17,7 @@ from headway.verify import verify
 from headway_service import figures, transitions
 from headway_service.deciding import decide
 from headway_service.errors import Conflict, Unclear
+from headway_service.figures import Figure
 from headway_service.launching import Launcher
 from headway_service.ledger import Ledger, read_ledger
 from headway_service.log import logger
@@ -82,9 +83,18 @@ class Ticker:
         self._started: Counter[str] = Counter()
         #: Who waited when it was decided.
         self._waiting: dict[str, WaitingJob] = {}
+        #: What is to be published when the tick is over: a line for each start would be paid for by its bytes.
+        self._figures: list[Figure] = []
 
     def run(self) -> TickReport:
         """Run rounds until there is nothing left to do now."""
+        try:
+            return self._run()
+        finally:
+            record(self._figures)
+            self._figures.clear()
+
+    def _run(self) -> TickReport:
         report = TickReport()
         configuration = apply_configuration(self._table, self._store, self._clock).configuration
         self._policy, self._rules = configuration.policy(), bool(configuration.rules)
@@ -205,13 +215,14 @@ class Ticker:
                 self._table.write(self._start(job, attempt, action, ledger, now_ms))
                 self._started[job.team] += 1
                 report.started.append(action.job)
-                record(figures.time_to_start(job, now_ms))
+                self._figures += figures.time_to_start(job, now_ms)
                 return attempt
             case Preempt():
                 attempt, writes = self._preempt(action, ledger, now_ms)
                 self._table.write(writes)
                 report.preempted.append(action.job)
-                record([figures.WORK_LOST.of(work_lost_ms(attempt.allocation(), now_ms, self._policy) / 1000)])
+                lost_ms = work_lost_ms(attempt.allocation(), now_ms, self._policy)
+                self._figures.append(figures.WORK_LOST.of(lost_ms / 1000))
                 return attempt
 
     def _attempt(self, job: JobRecord, now_ms: int) -> AttemptRecord:

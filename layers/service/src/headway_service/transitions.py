@@ -562,7 +562,7 @@ def _give(demand: Demand) -> list[Write]:
 
 
 def _leave_line(job: JobRecord) -> Sequence[Write]:
-    return [Delete(key=entry.key()) for entry in job.line_entries()]
+    return [Delete(key=key) for key in job.line_keys()]
 
 
 def _require_no_pause(demand: Demand) -> list[Write]:
