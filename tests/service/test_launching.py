@@ -332,6 +332,39 @@ def test_a_crash_beside_any_write_loses_no_job_and_doubles_none(at: int, after: 
     assert set(created) <= set(launched)
 
 
+def test_an_end_that_is_told_before_its_launch_is_settled_is_found_by_the_same_tick(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.submit("a")
+    create = world.training_jobs.create
+
+    def create_and_end(asked: Mapping[str, Any]) -> None:
+        create(asked)
+        world.fleet.finish("a", now=world.now_s)
+        world.pass_time(5, tick=False)
+
+    monkeypatch.setattr(world.training_jobs, "create", create_and_end)
+    world.tick()
+    assert world.states("a") == {"a": "completed"}
+    assert len(world.fleet.jobs(now=world.now_s)) == 1
+    world.check()
+
+
+def test_an_end_that_is_told_while_its_launch_is_being_settled_is_taken_in(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.submit("a")
+    world.tick()
+    live = attempt(world)
+    launching = live.model_copy(update={"attempt_state": "launching", "version": live.version - 1})
+    shown = iter([launching])
+    look = world.observer._attempt
+    monkeypatch.setattr(world.observer, "_attempt", lambda name: next(shown, None) or look(name))
+    ended = Sighting(attempt="a", status="Completed", secondary_status="Completed", modified_ms=world.clock())
+    assert world.observer.take(ended, world.clock())
+    assert world.states("a") == {"a": "completed"}
+
+
 def test_a_sighting_during_a_launch_is_left_to_whoever_settles_it(world: World) -> None:
     world.submit("a")
     fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500))

@@ -73,6 +73,8 @@ class Observer:
                 # Ended already, or no training job of ours.
                 return None
             if attempt.attempt_state is AttemptState.LAUNCHING:
+                if sighting.ended and not self._heard(attempt, now_ms):
+                    continue
                 # As long as the launch is not settled, this may be somebody else's training job of that name.
                 return None
             if not sighting.ended and not asked and not _is_news(attempt, sighting):
@@ -150,6 +152,17 @@ class Observer:
             extra={"job": job.job_name, "attempt": attempt.attempt_name, "trigger": trigger, "reason": reason.code},
         )
         record([figures.ended(trigger)])
+
+    def _heard(self, attempt: AttemptRecord, now_ms: int) -> bool:
+        """Tell whoever settles a launch that something of its name has ended. False if the launch was settled meanwhile.
+
+        Nobody tells that end again. Who settles the launch finds the attempt changed, and so asks SageMaker.
+        """
+        try:
+            self._table.write(transitions.still(attempt, now_ms))
+        except Conflict:
+            return False
+        return True
 
     def _goes_on(self, attempt: AttemptRecord, sighting: Sighting, now_ms: int) -> bool:
         """Note a status that does not end the attempt. Returns whether the policy has it stopped now.
