@@ -80,12 +80,23 @@ class MeteredTable:
         self._read_before(pk, sk, limit)
         return self._table.keys_before(pk, sk, limit=limit)
 
-    def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
-        """See :class:`headway_service.ports.Table`."""
+    def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
+        """See :class:`headway_service.ports.Table`. What is left out of the answer is consumed too."""
+        found = self._table.tail(pk, attribute, limit=limit)
         with self._metering():
-            counted = self._table.query(pk, limit=limit)
-        self._read("Query", counted, each=EVENTUALLY)
-        return self._table.tally(pk, where, limit=limit)
+            read = [item for sk, _ in found if (item := self._table.get(Key(pk, sk))) is not None]
+        self._read("Query", read, each=EVENTUALLY)
+        return found
+
+    def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
+        """See :class:`headway_service.ports.Table`. What the filter leaves out is consumed too."""
+        if before:
+            self._read_before(pk, before, limit)
+        else:
+            with self._metering():
+                counted = self._table.query(pk, limit=limit)
+            self._read("Query", counted, each=EVENTUALLY)
+        return self._table.tally(pk, where, before=before, limit=limit)
 
     def listing(
         self,
