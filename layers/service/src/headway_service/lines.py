@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from headway_service.ports import Equals, Table
 
 MAX_TAIL = 16
-"""Entries at the end of a line that are read one by one. So many take half as long to decode as another call takes."""
+"""Entries at the end of a line that are read one by one. To decode so many takes no longer than another call."""
 
 
 class Line:
