@@ -63,9 +63,9 @@ class AlikeMeter(MeteredTable):
         self._read_alike(pk, len(keys))
         return keys
 
-    def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
+    def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
         """See :class:`headway_service.ports.Table`."""
-        tally = self._table.tally(pk, where, limit=limit)
+        tally = self._table.tally(pk, where, before=before, limit=limit)
         self._read_alike(pk, tally.items)
         return tally
 

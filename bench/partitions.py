@@ -48,10 +48,15 @@ class PartitionMeter(MeteredTable):
         self._place = place_of(Key(pk, ""))
         return super().keys_before(pk, sk, limit=limit)
 
-    def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
+    def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
         """See :class:`headway_service.ports.Table`."""
         self._place = place_of(Key(pk, ""))
-        return super().tally(pk, where, limit=limit)
+        return super().tail(pk, attribute, limit=limit)
+
+    def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
+        """See :class:`headway_service.ports.Table`."""
+        self._place = place_of(Key(pk, ""))
+        return super().tally(pk, where, before=before, limit=limit)
 
     _place = "listing"
     """Where the table is being read; only a listing does not say so by a key."""

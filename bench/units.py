@@ -85,13 +85,25 @@ class MeteredTable:
         with self._answering():
             return self._table.keys_before(pk, sk, limit=limit)
 
-    def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
-        """See :class:`headway_service.ports.Table`."""
-        with self._metering():
-            counted = self._table.query(pk, limit=limit)
-        self._read("Query", counted, each=EVENTUALLY)
+    def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
+        """See :class:`headway_service.ports.Table`. What is left out of the answer is consumed too."""
         with self._answering():
-            return self._table.tally(pk, where, limit=limit)
+            found = self._table.tail(pk, attribute, limit=limit)
+        with self._metering():
+            read = [item for sk, _ in found if (item := self._table.get(Key(pk, sk))) is not None]
+        self._read("Query", read, each=EVENTUALLY)
+        return found
+
+    def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
+        """See :class:`headway_service.ports.Table`. What the filter leaves out is consumed too."""
+        if before:
+            self._read_before(pk, before, limit)
+        else:
+            with self._metering():
+                counted = self._table.query(pk, limit=limit)
+            self._read("Query", counted, each=EVENTUALLY)
+        with self._answering():
+            return self._table.tally(pk, where, before=before, limit=limit)
 
     def listing(
         self,

@@ -125,12 +125,19 @@ class WiredTable:
             self._answer = {"Items": [{"sk": {"S": key}} for key in keys], "Count": len(keys)}
         return self._adapter.keys_before(pk, sk, limit=limit)
 
-    def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
+    def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
         """See :class:`headway_service.ports.Table`."""
         with self._wire.elsewhere():
-            tally = self._table.tally(pk, where, limit=limit)
+            found = self._table.tail(pk, attribute, limit=limit)
+            self._answer = _page([{"sk": sk, attribute: text} for sk, text in reversed(found)])
+        return self._adapter.tail(pk, attribute, limit=limit)
+
+    def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
+        """See :class:`headway_service.ports.Table`."""
+        with self._wire.elsewhere():
+            tally = self._table.tally(pk, where, before=before, limit=limit)
             self._answer = {"Count": tally.matching, "ScannedCount": tally.items}
-        return self._adapter.tally(pk, where, limit=limit)
+        return self._adapter.tally(pk, where, before=before, limit=limit)
 
     def listing(
         self,

@@ -26,6 +26,7 @@ from bench.article import (
     lists_by_the_minute,
 )
 from bench.article import watched as watched_for
+from bench.cost_world import CostWorld
 from bench.full_queues import ArticleQueue, FullQueue, HeadwayQueue
 from bench.scans import ScannedTable
 from bench.units import MeteredTable
@@ -38,9 +39,14 @@ pass with lines that are longer than the window."""
 
 SHORT, LONG = 100, 500
 
-MOST_WRITES, MOST_READS, MOST_TABLE_CALLS = 34, 50, 62
+MOST_WRITES, MOST_READS, MOST_TABLE_CALLS = 34, 48, 60
 """What a usual job in a queue with 12 lines may take of the table: what it took when this was written."""
 TEN_HOURS_S = 36_000
+
+MOST_CALLS_OF_A_SUBMISSION = {0: 3, 100: 4}
+"""Of the table, where there is one line with so many jobs in it: the configuration, the line, the transaction. A line
+that is too long to be read in one takes one more."""
+MOST_READS_OF_A_SUBMISSION = {0: 1.5, 100: 3.5}
 
 
 def watched(sizes: Sequence[int], meter: Callable[..., MeteredTable] = MeteredTable) -> dict[int, Scenes]:
@@ -113,6 +119,19 @@ def test_a_job_takes_few_units_and_calls_of_the_table_from_its_submission_to_its
     assert job["DynamoDB write units"] <= MOST_WRITES
     assert job[READS] <= MOST_READS
     assert job["DynamoDB calls"] <= MOST_TABLE_CALLS
+
+
+@pytest.mark.parametrize("waiting", MOST_CALLS_OF_A_SUBMISSION)
+def test_a_submission_takes_few_calls_and_reads_its_line_once(waiting: int) -> None:
+    world = CostWorld(1)
+    for number in range(waiting + 1):
+        world.submit(f"job-{number}")
+    world.forget()
+    world.submit("new")
+    used = {kind: number for (function, kind), number in world.used.items() if function == "api"}
+    assert used["DynamoDB calls"] <= MOST_CALLS_OF_A_SUBMISSION[waiting]
+    assert used["DynamoDB read units"] <= MOST_READS_OF_A_SUBMISSION[waiting]
+    assert used["SQS requests"] == 1
 
 
 def test_the_gate_fails_when_a_scan_is_put_back() -> None:

@@ -98,6 +98,8 @@ def test_lines_of_like_entries_are_counted_as_if_each_had_been_sized() -> None:
         table = meter(inner, partial(count_in, counts))
         assert table.count_before("line#p", "200", limit=150) == 150
         assert table.tally("line#p", Equals("t", ""), limit=250).items == 250
+        assert table.tally("line#p", Equals("t", ""), before="200", limit=250).items == 200
+        assert len(table.tail("line#p", "t", limit=16)) == 16
     assert counted[MeteredTable] == counted[AlikeMeter]
     assert counted[AlikeMeter]["read units"] > 2
 

@@ -121,6 +121,8 @@ def test_what_need_not_be_consistent_consumes_half() -> None:
         lambda: table.count_before("p", "z", limit=9),
         lambda: table.keys_before("p", "z", limit=9),
         lambda: table.tally("p", Equals("t", ""), limit=9),
+        lambda: table.tally("p", Equals("t", ""), before="z", limit=9),
+        lambda: table.tail("p", "t", limit=9),
     ):
         counted.clear()
         read()

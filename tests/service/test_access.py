@@ -18,7 +18,7 @@ from headway_service.errors import InvalidRequest, NameInUse, NotAllowed
 from headway_service.foresight import Foresight, SubmitRequest
 from headway_service.lookup import job_named
 from headway_service.memory import MemoryTable
-from headway_service.pools import apply_configuration, in_force
+from headway_service.pools import InForce, apply_configuration, in_force
 from headway_service.records import JobRecord
 from tests.service.world import ACCOUNT, ADA, BOB, DAY_S, P5, ROOT, World, request
 
@@ -71,7 +71,7 @@ class Queue:
         self._table = MemoryTable()
         self._store = MemoryConfiguration(document)
         self.desk = Desk(
-            table=self._table, wake=self.wakes.append, clock=self._clock, configuration=self._configured,
+            table=self._table, wake=self.wakes.append, clock=self._clock, in_force=self._in_force,
             retention_s=DAY_S,
         )  # fmt: skip
         self.foresight = Foresight(table=self._table, clock=self._clock, configuration=self._configured, desk=self.desk)
@@ -79,8 +79,11 @@ class Queue:
     def _clock(self) -> int:
         return 1_800_000_000_000
 
+    def _in_force(self) -> InForce:
+        return in_force(self._table, self._store, self._clock)
+
     def _configured(self) -> Configuration:
-        return in_force(self._table, self._store, self._clock).configuration
+        return self._in_force().configuration
 
     def configure(self, document: dict[str, Any]) -> None:
         """Put another document in force."""

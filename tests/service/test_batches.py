@@ -11,12 +11,14 @@ import pytest
 from headway_service.batches import BATCH_RESERVE_MS, Taken, submit_all
 from headway_service.desk import Desk
 from headway_service.errors import RequestError
+from headway_service.lines import MAX_TAIL
 from headway_service.ports import Wake
+from headway_service.records import LineEntry
 from tests.service.world import ADA, DAY_S, P5, World, request
 
 
 def desk_of(world: World, wake: Wake) -> Desk:
-    return Desk(table=world.table, wake=wake, clock=world.clock, configuration=world.configured, retention_s=30 * DAY_S)
+    return Desk(table=world.table, wake=wake, clock=world.clock, in_force=world.in_force, retention_s=30 * DAY_S)
 
 
 def submit(world: World, *requests: object, remaining_ms: int = 20_000) -> list[Taken | RequestError]:
@@ -42,17 +44,31 @@ def test_each_is_taken_or_refused_by_itself_and_the_scheduler_is_woken_once() ->
     assert {world.seen(name).job.owner for name in ("a", "c")} == {ADA.arn}
 
 
-def test_a_batch_counts_a_line_once_and_adds_those_that_it_brings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_reads_a_line_once_and_adds_those_that_it_brings(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     limits = {"waitingPerTeam": 9, "waitingPerOwner": 3}
     world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "limits": limits}))
     world.desk.submit(request("before"), ADA)
-    tally = Mock(wraps=world.table.tally)
-    monkeypatch.setattr(world.table, "tally", tally)
+    reads = {name: Mock(wraps=getattr(world.table, name)) for name in ("tail", "tally", "count_before", "keys_before")}
+    for name, read in reads.items():
+        monkeypatch.setattr(world.table, name, read)
     results = submit(world, *(request(f"j{i}") for i in (1, 1, 2, 3)))
     told = [each.code if isinstance(each, RequestError) else each.seen.place for each in results]
     assert told == [2, 2, 3, "QueueFull"]
-    assert tally.call_count == 1
+    assert {name: read.call_count for name, read in reads.items() if read.call_count} == {"tail": 1}
+
+
+@pytest.mark.parametrize("length", [0, MAX_TAIL - 2, 3 * MAX_TAIL])
+def test_a_batch_tells_the_places_that_its_jobs_have_when_all_have_joined(length: int) -> None:
+    world = World()
+    submit(world, *(request(f"old{i:02}", 2 if i % 4 else 7) for i in range(length)), remaining_ms=99_000)
+    world.now_s += 1
+    priorities = (2, 9, 0, 5, 2, 7)
+    results = submit(world, *(request(f"new{i}", priority) for i, priority in enumerate(priorities)))
+    ranks = [item["sk"] for item in world.table.query(LineEntry.partition(P5), limit=99)]
+    told = [each.seen for each in results if isinstance(each, Taken)]
+    assert [seen.place for seen in told] == [1 + ranks.index(seen.job.rank()) for seen in told]
+    assert len(told) == len(priorities)
 
 
 def test_the_same_request_again_is_the_same_job() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import Mock
 
 from headway_sandbox.memory_configuration import MemoryConfiguration
-from headway_service.ledger import read_ledger
+from headway_service.ledger import read_ledger, read_lines
 from headway_service.memory import MemoryTable
-from headway_service.pools import apply_configuration, in_force
-from headway_service.ports import Write
+from headway_service.pools import TEAM_KEPT_MS, applied, apply_configuration, in_force
+from headway_service.ports import Key, Put, Write
 from tests.service.world import P5, START_S, World
 
 
@@ -58,3 +60,25 @@ def test_a_tick_finishes_what_a_broken_off_change_of_the_pools_left_undone() -> 
     apply_configuration(world.table, one, now_ms)
     world.tick()
     assert {pool.pool: pool.size for pool in read_ledger(world.table).pools} == {P5: 2, "ml.g5.xlarge": 1}
+
+
+def test_what_is_in_force_tells_the_teams_that_have_lines_until_those_who_left_are_gone() -> None:
+    table = MemoryTable()
+    store = MemoryConfiguration({"pools": {P5: {"size": 2}}, "teams": {"a": {}, "b": {}}})
+    told = []
+    for teams, later_ms in (({"a", "b"}, 0), ({"b"}, 0), ({"b", "c"}, 1), ({"c"}, TEAM_KEPT_MS + 1)):
+        store.write(json.dumps({"pools": {P5: {"size": 2}}, "teams": {team: {} for team in sorted(teams)}}))
+        found = apply_configuration(table, store, Mock(return_value=now_ms() + later_ms))
+        known = applied(table)
+        assert known == found
+        assert set(found.lines or ()) == set(read_lines(table))
+        told.append(found.lines)
+    assert told == [("", "a", "b"), ("", "b", "a"), ("", "b", "c", "a"), ("", "c", "b")]
+
+
+def test_a_configuration_that_was_applied_before_those_who_left_were_noted_does_not_tell_the_lines() -> None:
+    table, store = MemoryTable(), MemoryConfiguration({"pools": {P5: {"size": 2}}})
+    apply_configuration(table, store, now_ms)
+    item = table.get(Key("config", "config")) or {}
+    table.write([Put(item={name: value for name, value in item.items() if name != "left"})])
+    assert in_force(table, store, now_ms).lines is None

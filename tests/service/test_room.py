@@ -10,7 +10,12 @@ import pytest
 
 from headway_service.access import Caller
 from headway_service.errors import QueueFull
+from headway_service.explanation import Seen
+from headway_service.lines import MAX_TAIL
 from headway_service.lookup import job_named
+from headway_service.memory import MemoryTable
+from headway_service.pools import apply_configuration
+from headway_service.ports import Delete, Key, Put
 from headway_service.records import JobRecord, LineEntry
 from tests.service.world import ADA, BOB, P5, ROOT, World, on, request
 
@@ -138,3 +143,64 @@ def test_entries_of_a_time_before_owners_were_kept_count_for_the_line_alone(worl
         world.table.write([type(entry.put())(item=item)])
     submit(world, "new", ADA)
     assert "4 jobs wait" in refused(world, "late", ADA)
+
+
+def waits(world: World, name: str, team: str, priority: int) -> Seen:
+    """Submit, a while after all others."""
+    world.now_s += 1
+    tags = [{"Key": "team", "Value": team}, {"Key": "priority", "Value": str(priority)}]
+    return world.desk.submit(request(name, Tags=tags), ADA)[0]
+
+
+def place_of(world: World, name: str) -> int:
+    """The place of a job among all entries of all lines of a pool."""
+    assert isinstance(world.table, MemoryTable)
+    ranks = [item["sk"] for item in world.table.items() if item["pk"].startswith(LineEntry.partition(P5))]
+    return 1 + sorted(ranks).index(job_named(world.table, name).rank())
+
+
+@pytest.mark.parametrize("noted", [True, False], ids=["who left is noted", "applied before who left was noted"])
+@pytest.mark.parametrize("length", [0, 1, MAX_TAIL - 1, MAX_TAIL, 3 * MAX_TAIL])
+@pytest.mark.parametrize("team", ["research", "left"])
+def test_a_submission_is_told_its_place_in_the_lines_of_all_teams(
+    world: World, length: int, team: str, *, noted: bool
+) -> None:
+    roomy = {"limits": {"waitingPerTeam": 500, "waitingPerOwner": 500}}
+    configure(world, teams={**TEAMS, "left": {}}, **roomy)
+    for i in range(length):
+        waits(world, f"old{i:02}", team, 2 if i % 4 else 7)
+    waits(world, "other", "products", 5)
+    configure(world, teams=TEAMS, **roomy)
+    apply_configuration(world.table, world.configuration, world.clock)
+    if not noted:
+        item = world.table.get(Key("config", "config")) or {}
+        world.table.write([Put(item={name: value for name, value in item.items() if name != "left"})])
+    for name, priority in (("last", 0), ("equal", 2), ("middle", 6), ("first", 9), ("equals", 2)):
+        assert waits(world, name, "research", priority).place == place_of(world, name)
+
+
+@pytest.mark.parametrize("length", [0, MAX_TAIL - 2, 3 * MAX_TAIL])
+def test_a_dry_run_tells_the_place_that_a_submission_would_have(world: World, length: int) -> None:
+    configure(world, limits={"waitingPerTeam": 500, "waitingPerOwner": 500})
+    for i in range(length):
+        waits(world, f"old{i:02}", "", 2 if i % 4 else 7)
+    for priority in (0, 2, 9):
+        asked = request("asked", priority)
+        told = world.foresight.dry_run(asked, ADA).seen.place
+        assert told == world.desk.submit(asked, ADA)[0].place
+        world.desk.stop("asked", ROOT)
+        world.table.write([Delete(key=JobRecord.key("asked"))])
+
+
+def test_a_place_behind_a_line_that_was_not_counted_to_its_end_is_right_too(world: World) -> None:
+    roomy = {"waitingPerTeam": 500, "waitingPerOwner": 500}
+    configure(world, teams=TEAMS, limits=roomy)
+    for i in range(2 * MAX_TAIL):
+        waits(world, f"old{i:02}", "products", 5)
+    configure(world, teams=TEAMS, limits={**roomy, "waitingPerTeam": MAX_TAIL + 1})
+    apply_configuration(world.table, world.configuration, world.clock)
+    terms = world.desk.terms(ADA)
+    with pytest.raises(QueueFull):
+        world.desk.enter(request("late", 1, **of_team("products")), ADA, None, terms)
+    entered = world.desk.enter(request("new", 1, **of_team("research")), ADA, None, terms)
+    assert world.desk.places([entered], terms)[0].place == 2 * MAX_TAIL + 1

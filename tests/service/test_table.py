@@ -130,7 +130,19 @@ def test_a_tally_counts_all_items_of_a_partition_and_those_that_are_asked_for(ta
     ada = Equals("ownedBy", "ada")
     assert table.tally("p", ada, limit=10) == Tally(items=7, matching=2)
     assert table.tally("p", ada, limit=3) == Tally(items=3, matching=1)
+    assert table.tally("p", ada, before="4", limit=10) == Tally(items=4, matching=2)
+    assert table.tally("p", ada, before="4", limit=2) == Tally(items=2, matching=1)
+    assert table.tally("p", ada, before="0", limit=2) == Tally(items=0, matching=0)
     assert table.tally("q", ada, limit=3) == Tally(items=0, matching=0)
+
+
+def test_the_tail_of_a_partition_is_given_in_order_with_a_text_of_each_item(table: Table) -> None:
+    for i in (2, 0, 1):
+        table.write([put("p", f"{i}", ownedBy=f"of {i}")])
+    table.write([put("p", "3")])
+    assert table.tail("p", "ownedBy", limit=3) == (("1", "of 1"), ("2", "of 2"), ("3", ""))
+    assert table.tail("p", "ownedBy", limit=9) == (("0", "of 0"), ("1", "of 1"), ("2", "of 2"), ("3", ""))
+    assert table.tail("q", "ownedBy", limit=9) == ()
 
 
 CONDITIONS: list[tuple[str, Condition, bool, bool]] = [

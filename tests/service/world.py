@@ -22,7 +22,7 @@ from headway_service.ledger import read_ledger
 from headway_service.memory import MemoryTable
 from headway_service.observation import Observer
 from headway_service.patrol import patrol
-from headway_service.pools import in_force
+from headway_service.pools import InForce, in_force
 from headway_service.ports import Table
 from headway_service.reconcile import reconcile
 from headway_service.rogues import Rogues
@@ -62,7 +62,7 @@ class World:
             table=self.table,
             wake=self.wakes.append,
             clock=self.clock,
-            configuration=self.configured,
+            in_force=self.in_force,
             retention_s=30 * DAY_S,
         )
         self.foresight = Foresight(table=self.table, clock=self.clock, configuration=self.configured, desk=self.desk)
@@ -75,8 +75,11 @@ class World:
         """Now, ms."""
         return int(self.now_s * 1000)
 
+    def in_force(self) -> InForce:
+        return in_force(self.table, self.configuration, self.clock)
+
     def configured(self) -> Configuration:
-        return in_force(self.table, self.configuration, self.clock).configuration
+        return self.in_force().configuration
 
     def submit(self, name: str, priority: int | None = None, **changes: Any) -> Seen:
         """Submit a job that trains for ten minutes."""

@@ -116,9 +116,10 @@ def admit(request: Any, configuration: Configuration, caller: Caller) -> Admitte
             f"the request has {size_bytes} bytes, the queue takes {MAX_REQUEST_BYTES}: "
             "move large hyperparameters or environment values to S3 and pass their location"
         )
-    _refuse(review(request, configuration, caller))
+    home = entitlement.home_of(caller, configuration)
+    _refuse(_review(request, configuration, caller, home))
     tags = tags_in(request.get("Tags"))
-    team = _team(tags, configuration, entitlement.home_of(caller, configuration))
+    team = _team(tags, configuration, home)
     spot = request.get("EnableManagedSpotTraining", False)
     return Admitted(
         name=request["TrainingJobName"],
@@ -143,13 +144,17 @@ def review(request: Mapping[str, Any], configuration: Configuration, caller: Cal
         configuration: the pools and the rules in force.
         caller: who asks; None for nobody in particular, who may have everything.
     """
+    return _review(request, configuration, caller, entitlement.home_of(caller, configuration))
+
+
+def _review(request: Mapping[str, Any], configuration: Configuration, caller: Caller | None, home: str) -> Review:
+    """See :func:`review`; ``home`` is the caller's team, for whom all callers of all teams are tried."""
     errors = shapes.check(request)
-    home = entitlement.home_of(caller, configuration)
     named: entitlement.Named = ()
     # The queue's own rules look only at parts that have the right shape.
     if _sound("Tags", errors):
         named = _tagged(request, TEAM_TAGS)
-        errors += entitlement.team_errors(named, caller, configuration)
+        errors += entitlement.team_errors(named, caller, home, configuration)
         errors += _tag_errors(request, home, configuration)
     if _sound("ResourceConfig", errors):
         errors += _resource_errors(request, configuration)

@@ -41,7 +41,7 @@ def submit_all(
 ) -> list[Taken | RequestError]:
     """Submit one request after the other, and wake the scheduler once.
 
-    The configuration is read once, each line counted once, and the places are told together, however many there are.
+    The configuration is read once, each line read once, and the places are told together, however many there are.
 
     Args:
         requests: CreateTrainingJob requests as decoded from JSON.
@@ -60,7 +60,7 @@ def submit_all(
     """
     wakes: list[str] = []
     taking = desk(wakes.append)
-    terms = taking.terms()
+    terms = taking.terms(caller)
     results: list[Entered | RequestError] = []
     try:
         for request in requests:
@@ -72,7 +72,7 @@ def submit_all(
         # Those that were taken before a fault are in the queue.
         if wakes:
             wake(f"submitted {len(wakes)} in a batch")
-    seen = iter(taking.places([each for each in results if isinstance(each, Entered)]))
+    seen = iter(taking.places([each for each in results if isinstance(each, Entered)], terms))
     return [Taken(seen=next(seen), new=each.new) if isinstance(each, Entered) else each for each in results]
 
 

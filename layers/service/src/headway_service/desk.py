@@ -34,6 +34,7 @@ from headway_service.listing import Wanted, list_jobs
 from headway_service.log import logger
 from headway_service.lookup import job_named, live_attempt_of
 from headway_service.observation import MAX_TRIES
+from headway_service.pools import InForce
 from headway_service.ports import Table, Wake
 from headway_service.records import (
     LEDGER,
@@ -77,7 +78,7 @@ class PoolUse:
 class Terms:
     """What all submissions of one call are judged by."""
 
-    configuration: Configuration
+    in_force: InForce
     room: Room
 
 
@@ -99,7 +100,7 @@ class Desk:
         table: the table.
         wake: asks for a tick.
         clock: now, ms.
-        configuration: the configuration in force.
+        in_force: the configuration in force.
         retention_s: how long an ended job is kept, s.
     """
 
@@ -109,15 +110,15 @@ class Desk:
         table: Table,
         wake: Wake,
         clock: Callable[[], int],
-        configuration: Callable[[], Configuration],
+        in_force: Callable[[], InForce],
         retention_s: int,
     ) -> None:
         self._table = table
         self._wake = wake
         self._clock = clock
-        self._configuration = configuration
+        self._in_force = in_force
         self._retention_s = retention_s
-        self._explainer = Explainer(table, clock, lambda: configuration().policy())
+        self._explainer = Explainer(table, clock, lambda: self._configuration().policy())
 
     def submit(self, request: Any, caller: Caller, key: str | None = None) -> tuple[Seen, bool]:
         """Accept a CreateTrainingJob request into the queue.
@@ -137,17 +138,18 @@ class Desk:
             QueueFull: see :meth:`headway_service.room.Room.require`.
             NameInUse: another request of that name is in the queue, or somebody else's.
         """
-        entered = self.enter(request, caller, key, self.terms())
-        return self.places([entered])[0], entered.new
+        terms = self.terms(caller)
+        entered = self.enter(request, caller, key, terms)
+        return self.places([entered], terms)[0], entered.new
 
-    def terms(self) -> Terms:
-        """What submissions are judged by from now on."""
-        configuration = self._configuration()
-        return Terms(configuration=configuration, room=Room(self._table, configuration.limits))
+    def terms(self, caller: Caller) -> Terms:
+        """What submissions of a caller are judged by from now on."""
+        in_force = self._in_force()
+        return Terms(in_force=in_force, room=Room(self._table, in_force.configuration.limits, caller.arn))
 
     def enter(self, request: Any, caller: Caller, key: str | None, terms: Terms) -> Entered:
         """Accept a request as :meth:`submit` does, and tell nothing of its place yet."""
-        configuration = terms.configuration
+        configuration = terms.in_force.configuration
         admitted = admit(request, configuration, caller)
         job = new_job(admitted, configuration.policy(), owner=caller.arn, key=key, now_ms=self._clock())
         try:
@@ -174,10 +176,10 @@ class Desk:
         self._wake("submitted")
         return Entered(job=job, made=True, new=True)
 
-    def places(self, entered: Sequence[Entered]) -> list[Seen]:
+    def places(self, entered: Sequence[Entered], terms: Terms) -> list[Seen]:
         """Jobs that were submitted, in the order given: those that were found in the queue are explained."""
         made = [each.job for each in entered if each.made]
-        places = self._explainer.places(made)
+        places = self._explainer.places(made, terms.in_force.lines, terms.room.lines)
         known = iter(self._explainer.explain([each.job for each in entered if not each.made]))
         return [
             Seen(job=each.job, place=places[each.job.job_name], reason=each.job.reason) if each.made else next(known)
@@ -327,7 +329,7 @@ class Desk:
             job = self._unended(name, caller, Action.RELEASE, "there is nothing to release")
             if not job.held:
                 return self._seen(job)
-            Room(self._table, self._configuration().limits).require(job)
+            Room(self._table, self._configuration().limits, job.owner).require(job)
             item = self._table.get(TeamRecord.key(job.team)) if job.team else None
             team = TeamRecord.parse(item) if item else None
             try:
@@ -392,6 +394,9 @@ class Desk:
 
     def _job(self, name: str) -> JobRecord:
         return job_named(self._table, name)
+
+    def _configuration(self) -> Configuration:
+        return self._in_force().configuration
 
     def _changeable(self, name: str, caller: Caller, action: Action) -> JobRecord:
         job = self._job(name)

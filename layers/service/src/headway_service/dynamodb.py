@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 LISTING_INDEX = "listing"
 
+_BEFORE = "pk = :pk AND sk < :sk"
 _EVENTUALLY = {"ConsistentRead": False}
 
 MAX_CONTENTION_RETRIES = 5
@@ -111,7 +112,22 @@ class DynamoDBTable:
                 break
         return tuple(found[:limit])
 
-    def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
+    def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
+        """See :class:`headway_service.ports.Table`."""
+        options = {
+            "ProjectionExpression": "sk, #text",
+            "ExpressionAttributeNames": {"#text": attribute},
+            "ScanIndexForward": False,
+            **_EVENTUALLY,
+        }
+        found: list[tuple[str, str]] = []
+        for page in self._pages("pk = :pk", {":pk": _serialize(pk)}, limit, options):
+            found += [(item["sk"]["S"], item[attribute]["S"] if attribute in item else "") for item in page["Items"]]
+            if len(found) >= limit:
+                break
+        return tuple(reversed(found[:limit]))
+
+    def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
         """See :class:`headway_service.ports.Table`."""
         aliases = _Aliases()
         # The filter works on what has been read, so that one query counts both.
@@ -121,8 +137,11 @@ class DynamoDBTable:
             "Select": "COUNT",
             **_EVENTUALLY,
         }
+        condition, values = "pk = :pk", {**aliases.values, ":pk": _serialize(pk)}
+        if before:
+            condition, values = _BEFORE, {**values, ":sk": _serialize(before)}
         items = matching = 0
-        for page in self._pages("pk = :pk", {**aliases.values, ":pk": _serialize(pk)}, limit, options):
+        for page in self._pages(condition, values, limit, options):
             items, matching = items + page["ScannedCount"], matching + page["Count"]
             if items >= limit:
                 break
@@ -240,7 +259,7 @@ class DynamoDBTable:
 
     def _before(self, pk: str, sk: str, limit: int, options: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         values = {":pk": _serialize(pk), ":sk": _serialize(sk)}
-        return self._pages("pk = :pk AND sk < :sk", values, limit, {**options, **_EVENTUALLY})
+        return self._pages(_BEFORE, values, limit, {**options, **_EVENTUALLY})
 
     def _pages(
         self, condition: str, values: Mapping[str, Any], limit: int, options: Mapping[str, Any]

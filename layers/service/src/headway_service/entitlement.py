@@ -23,18 +23,26 @@ def home_of(caller: Caller | None, configuration: Configuration) -> str:
     return mine[0] if mine else DEFAULT_TEAM
 
 
-def team_errors(named: Named, caller: Caller | None, configuration: Configuration) -> Iterator[FieldError]:
-    """What is wrong with how a request names its team."""
+def team_errors(named: Named, caller: Caller | None, home: str, configuration: Configuration) -> Iterator[FieldError]:
+    """What is wrong with how a request names its team.
+
+    Args:
+        named: the teams that it names.
+        caller: who asks; None for nobody in particular.
+        home: see :func:`home_of`.
+        configuration: the rules in force.
+    """
     if not configuration.teams:
         return
-    known = _possible(caller, configuration)
+    # Which teams take somebody's jobs is asked only where that is told: it means to try all callers of all teams.
     for i, value in named:
         if value not in configuration.teams:
+            known = _possible(caller, configuration)
             use = f": use one of {', '.join(known)}" if known else ""
             yield FieldError(field=f"Tags[{i}].Value", message=f"is {value!r:.80}, which is no team{use}")
     if len({value for _, value in named}) > 1:
         yield FieldError(field="Tags", message="names two different teams: keep one of 'team', 'headway:team'")
-    if not named and known and home_of(caller, configuration) not in configuration.teams:
+    if not named and home not in configuration.teams and (known := _possible(caller, configuration)):
         mine = configuration.access_rules().teams_of(caller) if caller else []
         belongs = ", and you belong to several" if mine else ""
         message = f"names no team{belongs}: add the tag 'team' with one of {', '.join(mine or known)}"

@@ -7,7 +7,7 @@ written for jobs that merely go on waiting.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,6 +19,7 @@ from headway.policy import Policy
 from headway.reasons import Reason
 from headway.schedule import schedule
 from headway_service.ledger import look_at_ledger, read_lines, read_snapshot
+from headway_service.lines import Line
 from headway_service.ports import Table
 from headway_service.records import JobRecord, LineEntry, ReasonRecord
 
@@ -75,12 +76,21 @@ class Explainer:
             seen.append(Seen(job=job, place=place, reason=reason))
         return seen
 
-    def places(self, jobs: Sequence[JobRecord]) -> dict[str, int | None]:
+    def places(
+        self, jobs: Sequence[JobRecord], teams: Sequence[str] | None = None, read: Mapping[str, Line] | None = None
+    ) -> dict[str, int | None]:
         """The place of each job in the longest of its lines, 1 being next; None beyond :data:`MAX_PLACE`.
 
         The lines of all teams in a pool count as one, in the order of the given priorities.
+
+        Args:
+            jobs: the jobs, which need not stand in line.
+            teams: the teams that have lines; None if that is to be read too.
+            read: lines that were read already, by partition; they are not read again where they tell enough.
         """
-        return _Lines(self._table, read_lines(self._table)).places(jobs) if jobs else {}
+        if not jobs:
+            return {}
+        return _Lines(self._table, read_lines(self._table) if teams is None else teams, read=read).places(jobs)
 
 
 def told_by(plan: Plan) -> dict[str, tuple[int | None, ReasonRecord]]:
@@ -113,11 +123,19 @@ class _Lines:
         table: the table.
         teams: the teams that have lines.
         snapshot: whose heads need not be read again, if any.
+        read: lines that were read already, by partition.
     """
 
-    def __init__(self, table: Table, teams: Sequence[str], snapshot: Snapshot | None = None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        teams: Sequence[str],
+        snapshot: Snapshot | None = None,
+        read: Mapping[str, Line] | None = None,
+    ) -> None:
         self._table = table
         self._teams = teams
+        self._read = read or {}
         self._heads: dict[tuple[str, str], list[str]] = {}
         if snapshot is not None:
             self._heads = {(pool, team): [] for pool in snapshot.pools for team in teams}
@@ -133,24 +151,33 @@ class _Lines:
 
         Each line is read once, however many the jobs are.
         """
-        last = max((job.rank() for job in jobs), default="")
         pools = sorted({pool for job in jobs for pool in job.demand})
-        lines = {pool: [self._line(pool, team, last, alone=len(jobs) == 1) for team in self._teams] for pool in pools}
+        ranks = {pool: {job.rank() for job in jobs if pool in job.demand} for pool in pools}
+        lines = {pool: [self._line(pool, team, ranks[pool]) for team in self._teams] for pool in pools}
         places: dict[str, int | None] = {}
         for job in jobs:
             ahead = max(sum(before(job.rank()) for before in lines[pool]) for pool in job.demand)
             places[job.job_name] = ahead + 1 if ahead < MAX_PLACE else None
         return places
 
-    def _line(self, pool: str, team: str, last: str, *, alone: bool) -> Callable[[str], int]:
-        """How many of a line stand before a rank, up to ``last`` (``alone``: before that), to :data:`MAX_PLACE`."""
+    def _line(self, pool: str, team: str, ranks: Collection[str]) -> Callable[[str], int]:
+        """How many of a line stand before one of these ranks, to :data:`MAX_PLACE` at least."""
         heads = self._heads.get((pool, team))
         if heads is not None and len(heads) < MAX_EXPLAINED:
             # So few heads were found because the line has no more.
             return partial(bisect_left, heads)
-        line = LineEntry.partition(pool, team)
-        if alone:
+        partition = LineEntry.partition(pool, team)
+        known = self._read.get(partition)
+        if known is None:
+            return self._counted(partition, ranks)
+        further = [rank for rank in ranks if not known.tells(rank)]
+        counted = self._counted(partition, further) if further else known.ahead
+        return lambda rank: known.ahead(rank) if known.tells(rank) else counted(rank)
+
+    def _counted(self, partition: str, ranks: Collection[str]) -> Callable[[str], int]:
+        last = max(ranks)
+        if len(ranks) == 1:
             # DynamoDB reads as much for a number as for the ranks, but sends less.
-            found = self._table.count_before(line, last, limit=MAX_PLACE)
+            found = self._table.count_before(partition, last, limit=MAX_PLACE)
             return lambda _: found
-        return partial(bisect_left, self._table.keys_before(line, last, limit=MAX_PLACE))
+        return partial(bisect_left, self._table.keys_before(partition, last, limit=MAX_PLACE))

@@ -162,11 +162,12 @@ class Foresight:
         configuration = self._configuration()
         admitted = self._admit(request, caller, configuration)
         job = new_job(admitted, configuration.policy(), owner=caller.arn, key=None, now_ms=self._clock())
-        Room(self._table, configuration.limits).require(job)
+        room = Room(self._table, configuration.limits, caller.arn)
+        room.require(job)
         lookout = look_out(self._table, job.entry_time, configuration.policy())
         result = lookout.what_if([Submit(job=job.waiting())])
         told = told_by(result.plan).get(job.job_name)
-        place = self._explainer.places([job])[job.job_name]
+        place = self._explainer.places([job], read=room.lines)[job.job_name]
         in_line = {each.name for each in lookout.snapshot.waiting}
         moved = [move for move in _moves(result) if move.job in in_line]
         return DryRun(

@@ -86,10 +86,17 @@ class MemoryTable:
             keys = self._sort_keys.get(pk, [])
             return tuple(keys[: min(limit, bisect_left(keys, sk))])
 
-    def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
+    def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
         """See :class:`headway_service.ports.Table`."""
         with self._lock:
-            read = self._sort_keys.get(pk, [])[:limit]
+            read = self._sort_keys.get(pk, [])[-limit:]
+            return tuple((sk, self._items[Key(pk, sk)].get(attribute, "")) for sk in read)
+
+    def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
+        """See :class:`headway_service.ports.Table`."""
+        with self._lock:
+            keys = self._sort_keys.get(pk, [])
+            read = keys[: min(limit, bisect_left(keys, before) if before else limit)]
             found = [self._items[Key(pk, sk)].get(where.attribute) for sk in read]
             return Tally(items=len(read), matching=found.count(where.value))
 

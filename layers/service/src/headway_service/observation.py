@@ -154,7 +154,7 @@ class Observer:
         record([figures.ended(trigger)])
 
     def _heard(self, attempt: AttemptRecord, now_ms: int) -> bool:
-        """Tell whoever settles a launch that something of its name has ended. False if the launch was settled meanwhile.
+        """Tell whoever settles a launch that something of its name has ended. False if it was settled meanwhile.
 
         Nobody tells that end again. Who settles the launch finds the attempt changed, and so asks SageMaker.
         """

@@ -27,6 +27,8 @@ class InForce:
 
     configuration: Configuration
     version: int
+    #: The teams that have lines, beginning with that of the jobs without a team; None if only the ledger tells.
+    lines: tuple[str, ...] | None = None
     #: Why the stored document is not in force, if it is not.
     problem: str | None = None
 
@@ -39,7 +41,9 @@ def applied(table: Table) -> InForce | None:
     # Not parsed like a stored document: what is in force was short enough once, and is not refused for its length.
     item = upgraded(item)
     document = configuration.validate(json.loads(item["document"]))
-    return InForce(configuration=document, version=int(item["version"]))
+    # An item of a time before those who left were noted tells of none.
+    lines = ("", *document.teams, *item["left"]) if "left" in item else None
+    return InForce(configuration=document, version=int(item["version"]), lines=lines)
 
 
 def in_force(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> InForce:
@@ -72,19 +76,20 @@ def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable
         logger.error(
             "the stored configuration is invalid; the last valid one stays in force", extra={"error": str(error)}
         )
-        return InForce(configuration=known.configuration, version=known.version, problem=str(error))
+        return replace(known, problem=str(error))
     try:
-        _apply_teams(table, wanted, clock())
+        left = _apply_teams(table, wanted, clock())
         _resize(table, wanted)
     except Conflict:
         # Two at once, such as the first two submissions after a deployment. The document is in force all the same;
         # as it is not noted as applied here, the next tick does what the other may have left undone.
         logger.info("somebody else applies the configuration at the same time", extra={"version": stored.version})
         return InForce(configuration=wanted, version=stored.version)
-    item = {"pk": _KEY.pk, "sk": _KEY.sk, "document": configuration.text_of(wanted), "version": stored.version}
+    text = configuration.text_of(wanted)
+    item = {"pk": _KEY.pk, "sk": _KEY.sk, "document": text, "version": stored.version, "left": left}
     table.write([Put(item=stamped(item))])
     logger.info("configuration applied", extra={"version": stored.version})
-    return InForce(configuration=wanted, version=stored.version)
+    return InForce(configuration=wanted, version=stored.version, lines=("", *wanted.teams, *left))
 
 
 def current(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> InForce:
@@ -123,8 +128,11 @@ def _resize(table: Table, wanted: Configuration) -> None:
             logger.info("a removed pool is still in use", extra={"pool": name})
 
 
-def _apply_teams(table: Table, wanted: Configuration, now_ms: int) -> None:
+def _apply_teams(table: Table, wanted: Configuration, now_ms: int) -> list[str]:
     """Idempotent, as :func:`_resize`.
+
+    Returns:
+        The teams that are not in the configuration any more and may still have lines.
 
     Raises:
         Conflict: somebody else brings back a team that is removed now.
@@ -135,12 +143,16 @@ def _apply_teams(table: Table, wanted: Configuration, now_ms: int) -> None:
         if name not in known or known[name].left_ms is not None:
             table.write(transitions.add_team(name))
     pools = {pool.pool for pool in ledger.pools} | wanted.pools.keys()
-    for name in sorted(known.keys() - wanted.teams.keys()):
+    left = sorted(known.keys() - wanted.teams.keys())
+    gone = set()
+    for name in left:
         team = known[name]
         if team.left_ms is None:
             table.write(transitions.take_out_team(team, now_ms))
         elif team.left_ms + TEAM_KEPT_MS < now_ms and not _has_jobs(table, team, pools):
             table.write(transitions.remove_team(team))
+            gone.add(name)
+    return [name for name in left if name not in gone]
 
 
 def _has_jobs(table: Table, team: TeamRecord, pools: Collection[str]) -> bool:

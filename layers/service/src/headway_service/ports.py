@@ -188,12 +188,22 @@ class Table(Protocol):
             limit: at most so many.
         """
 
-    def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
+    def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
+        """The greatest sort keys of a partition, ascending, each with a text of its item; eventually consistent.
+
+        Args:
+            pk: the partition.
+            attribute: what holds the text; where an item has none, it is empty.
+            limit: at most so many.
+        """
+
+    def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
         """Count the items of a partition, and those of them of which something holds; eventually consistent.
 
         Args:
             pk: the partition.
             where: what holds of those that are counted apart.
+            before: only lesser sort keys count; all without it.
             limit: looks no further once it has seen so many, by ascending sort key; a page may hold a few more.
         """
 

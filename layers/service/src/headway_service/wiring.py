@@ -33,7 +33,7 @@ from headway_service.outlets import EventBus, Topic
 from headway_service.parameter import ParameterStore
 from headway_service.patrol import patrol
 from headway_service.pauses import Pauses
-from headway_service.pools import applied, in_force
+from headway_service.pools import InForce, applied, in_force
 from headway_service.ports import Alarms, AllTrainingJobs, ConfigurationStore, Table, Wake
 from headway_service.rogues import Rogues
 from headway_service.sagemaker import SageMakerTrainingJobs
@@ -209,7 +209,7 @@ class Services:
             table=self.table,
             wake=wake,
             clock=self.clock,
-            configuration=self._configuration,
+            in_force=self._in_force,
             retention_s=self.settings.retention_s,
         )
 
@@ -274,8 +274,11 @@ class Services:
         )
         return ticker.run()
 
+    def _in_force(self) -> InForce:
+        return in_force(self.table, self.store, self.clock)
+
     def _configuration(self) -> Configuration:
-        return in_force(self.table, self.store, self.clock).configuration
+        return self._in_force().configuration
 
     def _notifications(self) -> Notifications:
         """The policy on messages; the default before any document was applied, so that telling changes nothing."""

@@ -166,9 +166,13 @@ class EdgeTable:
         """See :class:`headway_service.ports.Table`."""
         return self._edge.call("Query", lambda: self._table.keys_before(pk, sk, limit=limit), refused=_busy)
 
-    def tally(self, pk: str, where: Equals, *, limit: int) -> Tally:
+    def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
         """See :class:`headway_service.ports.Table`."""
-        return self._edge.call("Query", lambda: self._table.tally(pk, where, limit=limit), refused=_busy)
+        return self._edge.call("Query", lambda: self._table.tail(pk, attribute, limit=limit), refused=_busy)
+
+    def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
+        """See :class:`headway_service.ports.Table`."""
+        return self._edge.call("Query", lambda: self._table.tally(pk, where, before=before, limit=limit), refused=_busy)
 
     def listing(
         self,

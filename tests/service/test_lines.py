@@ -1,0 +1,67 @@
+"""A line is read once, in few queries, and that tells of each rank how many stand ahead of it, or that it does not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from bench.units import MeteredTable
+from headway_service.lines import MAX_TAIL, read_line
+from headway_service.memory import MemoryTable
+from headway_service.ports import Put
+
+LINE, MARK, LIMIT = "line#p", "mine", 1000
+LONG = 3 * MAX_TAIL
+
+
+def rank(number: int) -> str:
+    return f"{number:04d}"
+
+
+def line_of(number: int) -> MemoryTable:
+    """Entries of the even ranks; every third is of the owner, and some are of a time before owners were kept."""
+    table = MemoryTable()
+    for i in range(number):
+        owner: dict[str, Any] = {} if i % 5 == 4 else {"ownedBy": MARK if i % 3 == 0 else "other"}
+        table.write([Put(item={"pk": LINE, "sk": rank(2 * i), **owner})])
+    return table
+
+
+def mine(number: int) -> int:
+    return sum(i % 3 == 0 and i % 5 != 4 for i in range(number))
+
+
+@pytest.mark.parametrize(("number", "calls"), [(0, 1), (1, 1), (MAX_TAIL - 1, 1), (MAX_TAIL, 2), (LONG, 2)])
+def test_a_short_line_is_read_by_one_query_and_a_longer_one_by_two(number: int, calls: int) -> None:
+    counted: Counter[str] = Counter()
+    table = MeteredTable(line_of(number), lambda kind, count: counted.update({kind: int(count)}))
+    line = read_line(table, LINE, MARK, limit=LIMIT)
+    assert (line.items, line.matching, counted["calls"]) == (number, mine(number), calls)
+
+
+@pytest.mark.parametrize("number", [0, 1, MAX_TAIL - 1, MAX_TAIL, LONG])
+def test_it_tells_who_stands_ahead_of_a_rank_in_a_short_line_and_at_the_end_of_a_long_one(number: int) -> None:
+    line = read_line(line_of(number), LINE, MARK, limit=LIMIT)
+    told = [asked for asked in range(2 * number + 1) if line.tells(rank(asked))]
+    whole = number < MAX_TAIL
+    assert told == list(range(0 if whole else 2 * (number - MAX_TAIL), 2 * number + 1))
+    assert [line.ahead(rank(asked)) for asked in told] == [(asked + 1) // 2 for asked in told]
+
+
+@pytest.mark.parametrize("number", [2, MAX_TAIL - 1, MAX_TAIL, LONG])
+def test_those_who_join_count_at_their_places(number: int) -> None:
+    line = read_line(line_of(number), LINE, MARK, limit=LIMIT)
+    for joins in (1, 2 * number - 1, 2 * number + 1):
+        line.join(rank(joins))
+    assert (line.items, line.matching) == (number + 3, mine(number) + 3)
+    assert line.ahead(rank(2 * number + 2)) == number + 3
+    assert line.ahead(rank(2 * number)) == number + 2
+
+
+@pytest.mark.parametrize(("limit", "items"), [(4, MAX_TAIL), (MAX_TAIL, MAX_TAIL), (MAX_TAIL + 5, MAX_TAIL + 5)])
+def test_a_line_that_is_longer_than_it_is_counted_tells_nothing_of_places(limit: int, items: int) -> None:
+    line = read_line(line_of(LONG), LINE, MARK, limit=limit)
+    assert line.items == items
+    assert not any(line.tells(rank(asked)) for asked in range(2 * LONG + 1))
