@@ -23,6 +23,7 @@ from typing import Any
 from bench import burst, long_sandbox, minute_of_ends
 from bench.long_lines import CALLS, OPERATIONS, READS, measured_apart, ratios
 from bench.machine import describe_machine
+from bench.part_process import end_by_signals
 from bench.partitions import bounds, units_of_steps
 from headway_sandbox.emulator import VERSION
 from headway_service.log import logger
@@ -151,4 +152,5 @@ def _lines(figures: Mapping[str, Any]) -> str:
 
 
 if __name__ == "__main__":
+    end_by_signals()
     raise SystemExit(main())
