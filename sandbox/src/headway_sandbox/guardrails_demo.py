@@ -76,7 +76,7 @@ def play(stage: Stage) -> None:
     lives = dict.fromkeys(("one-gpu", "trainium", "spotty", "unlucky"), "running")
     stage.wait(
         "the learner goes idle, and its alarm fires",
-        lambda jobs: jobs["learner"] == "stopped",
+        lambda jobs: jobs.get("learner") == "stopped",
         lives,
         timeout_s=_MINUTES_S,
     )
@@ -121,7 +121,7 @@ def _interrupt(stage: Stage) -> None:
         check(f"spot took its instances, {number} of 4")
     stage.wait(
         "after the fourth time it is started again, on demand",
-        lambda jobs: jobs["spotty"] == "running" and len(stage.attempts("spotty")) == 2,
+        lambda jobs: jobs.get("spotty") == "running" and len(stage.attempts("spotty")) == 2,
     )
     stage.expect_training("spotty")
     first, second = (_described(stage, name) for name in stage.attempts("spotty"))
@@ -142,7 +142,7 @@ def _resume(stage: Stage) -> None:
     stage.sandbox.fail(stage.attempts("mistaken")[-1])
     stage.wait(
         "the first one goes on from its checkpoint, not the other one",
-        lambda jobs: jobs["mistaken"] == "failed" and len(stage.attempts("unlucky")) == 2,
+        lambda jobs: jobs.get("mistaken") == "failed" and len(stage.attempts("unlucky")) == 2,
         timeout_s=_MINUTES_S,
     )
     first, second = (_described(stage, name) for name in stage.attempts("unlucky"))
