@@ -10,7 +10,7 @@ from bench.article import ENDS, PASSES
 from bench.article import Goal as Counted
 from bench.help_speed import GOAL_S as HELP_GOAL_S
 from bench.kueue import GOAL_S as KUEUE_GOAL_S
-from bench.kueue import WORK_S
+from bench.kueue_report import WORK_S
 from bench.markdown import Figures, in_three_figures
 from bench.reaction import GOAL_COLD_MS, GOAL_REACTION_MS, GOAL_SUBMISSION_MS
 from bench.schedule_speed import GOAL_MS, GOAL_WAITING, STORMS

@@ -107,7 +107,7 @@ def measure(side: Side, sizes: Sizes, tell: Callable[[str], None]) -> Figures:
         side.lengthen(waiting)
         for _ in range(sizes.listings):
             note(f"listing of {waiting:,}: the first {FIRST}, ms", side.list_jobs(FIRST) * 1000)
-        # All of a long line takes the sandbox minutes.
+        # All of a long line takes the sandbox some ten seconds: once tells enough.
         for _ in range(sizes.runs if waiting <= ALL_OFTEN else 1):
             note(f"listing of {waiting:,}: all, ms", side.list_jobs(None) * 1000)
     for _ in range(sizes.runs):
