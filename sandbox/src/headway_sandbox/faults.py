@@ -21,6 +21,19 @@ class Faults:
     """Per operation: how many of the next calls take effect while the caller gets an HTTP 500."""
     kill_caller: Mapping[str, int] = field(default_factory=dict)
     """Per operation: after how many of the next calls, which took effect, the calling function is killed."""
+    quota_before_name: bool = False
+    """Whether a used-up quota is answered before a name in use. AWS does not document the order of these checks."""
+    repeated_create: str = ""
+    """Error code for a CreateTrainingJob whose name is in use, such as `AccessDeniedException`; empty: `ResourceInUse`.
+
+    A retry of a call whose answer was lost may meet a policy, a quota or a check that the first try did not meet.
+    """
+    describe_lag_s: float = 0.0
+    """How long Describe and Stop do not find a new training job, in seconds of the real world."""
+    list_lag_s: float = 0.0
+    """How long ListTrainingJobs leaves out a new training job, in seconds of the real world."""
+    tags_lag_s: float = 0.0
+    """How long ListTags answers no tags for a new training job, in seconds of the real world."""
     event_drop: float = 0.0
     """Probability that a state-change event is never delivered."""
     event_duplicate: float = 0.0
@@ -36,8 +49,9 @@ class Faults:
         for name in ("event_drop", "event_duplicate", "event_delay", "event_shuffle"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} is a probability, from 0 to 1, not {getattr(self, name)}.")
-        if self.event_delay_s < 0:
-            raise ValueError(f"event_delay_s can't be negative ({self.event_delay_s}).")
+        for name in ("event_delay_s", "describe_lag_s", "list_lag_s", "tags_lag_s"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} can't be negative ({getattr(self, name)}).")
         for name in ("quotas", "capacity", "throttle", "lose_answer", "kill_caller"):
             if any(count < 0 for count in getattr(self, name).values()):
                 raise ValueError(f"{name} holds a negative number.")
