@@ -35,7 +35,7 @@ UNKIND: dict[str, Faults] = {
 }
 
 
-@pytest.fixture(params=UNKIND.values(), ids=UNKIND.keys())
+@pytest.fixture(params=list(UNKIND.values()), ids=list(UNKIND))
 def world(request: pytest.FixtureRequest) -> World:
     """A queue whose SageMaker answers in one of the ways that AWS does not rule out."""
     world = World()
