@@ -207,7 +207,7 @@ class People:
             event_shuffle=random.choice([0.0, 1.0]),
             quotas=random.choice([{}, {}, {P5: 1}]),
             capacity=random.choice([{}, {}, {G5: 1}]),
-        )
+        ).with_changes(self.queue.temper)
 
     def _take_name(self) -> None:
         """Somebody else creates a training job of that name, beside the queue."""
