@@ -318,7 +318,8 @@ class EdgeSageMaker:
             needs=[each.action for each in permissions(operation, request, arn_prefix=self._fleet.arn(""))],
             refused=lambda: AwsError("ThrottlingException", "Rate exceeded", status=400),
             lost=lambda: ReadTimeoutError(endpoint_url="https://sagemaker.invalid"),
-            again=work,
+            # The client for CreateTrainingJob makes one try (headway_service.wiring.ONE_TRY).
+            again=None if operation == "CreateTrainingJob" else work,
         )
 
     def _maybe_old(self, place: str, page: Mapping[str, Any]) -> Mapping[str, Any]:
