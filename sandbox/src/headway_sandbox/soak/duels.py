@@ -27,6 +27,7 @@ from headway_sandbox.soak.situations import (
     patrol,
     submit,
     tick,
+    turned_away,
     watch,
 )
 from headway_sandbox.training_request import G5, P5
@@ -86,6 +87,18 @@ DUELS: dict[str, Duel] = {
         "a launch that was never made is found in a pool that was paused", RESUME, tick
     ),
     "a resize of one pool, and a configuration": _duel("a pool is resized", configure({P5: 3, G5: 1})),
+    "two changes of the configuration after one that died": _duel(
+        "the configuration is changed after a change that died", configure({P5: 3, G5: 1})
+    ),
+    "a launch that is turned away and its stop": Duel(
+        situation=Situation(prepare=done(submit("j")), begin=turned_away), meanwhile=done(ask("DELETE", "/jobs/j"))
+    ),
+    "a drain of a paused pool and its resume": _duel("a paused pool is drained", RESUME, PAUSE),
+    "an idle job that is told and stopped": _duel(
+        "an idle job is told that it is idle", ask("DELETE", "/jobs/j"), tick
+    ),
+    "an idle job that is told and ends": _duel("an idle job is told that it is idle", finished, heard, tick),
+    "an idle job that is told twice": _duel("an idle job is told that it is idle", watch),
     "a start and a hold": _duel("jobs start", ask("POST", "/jobs/b/hold")),
     "a hold and a start": _duel("a waiting job is held", tick),
     "a hold and the end that its job waits for": _duel("a job that something is reserved for is held", news, tick),

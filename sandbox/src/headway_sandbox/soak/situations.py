@@ -138,6 +138,26 @@ def cut_short(queue: Queue) -> None:
     queue.accidents.planned = None
 
 
+def cut_edit(queue: Queue) -> None:
+    """A change of the configuration that dies as soon as it has its lease."""
+    queue.accidents.planned = lambda operation: Accident.CRASH_AFTER if operation == "PutItem" else Accident.NONE
+    queue.finish(configure(POOLS)(queue))
+    queue.accidents.planned = None
+
+
+def turned_away(queue: Queue) -> Process:
+    """A tick of which SageMaker turns away the first launch."""
+
+    def first(operation: str) -> Accident:
+        if operation != "CreateTrainingJob":
+            return Accident.NONE
+        queue.accidents.planned = None
+        return Accident.REFUSED
+
+    queue.accidents.planned = first
+    return tick(queue)
+
+
 def heard(queue: Queue) -> None:
     """All events that are there are handled."""
     while queue.has_news:
@@ -183,6 +203,7 @@ def _training(*submissions: Begin) -> tuple[Step, ...]:
 _BOTH_RUN = _training(submit("low-1"), submit("low-2"))
 _STOPPING = (*_BOTH_RUN, submit("high", (P5, 2), priority=9), tick)
 _REQUEUES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "requeue"}}
+_NOTIFIES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "notify"}}
 
 
 def _idle(profile: str = "0:0", **rules: Any) -> tuple[Step, ...]:
@@ -225,9 +246,13 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "a pool is paused": Situation(prepare=done(submit("j")), begin=PAUSE),
     "a pool is drained": Situation(prepare=done(*_BOTH_RUN, DRAIN), begin=tick),
+    "a paused pool is drained": Situation(prepare=done(*_BOTH_RUN, PAUSE, later(100)), begin=DRAIN),
     "a pool is resumed": Situation(prepare=done(*_BOTH_RUN, DRAIN, tick), begin=RESUME),
     "a pool is resized": Situation(
         prepare=done(configure(POOLS), *_BOTH_RUN), begin=ask("PATCH", f"/pools/{P5}", {"size": 1})
+    ),
+    "the configuration is changed after a change that died": Situation(
+        prepare=done(configure(POOLS), cut_edit, later(100)), begin=ask("PATCH", f"/pools/{P5}", {"size": 1})
     ),
     "a launch is found in a pool that was paused": Situation(
         prepare=done(submit("j"), cut_off, PAUSE, later(90)), begin=tick
@@ -270,6 +295,7 @@ SITUATIONS: dict[str, Situation] = {
     "a job waits for a launch while a patrol goes": Situation(prepare=done(submit("j")), begin=patrol),
     "a job that trains gets its alarm": Situation(prepare=done(*_idle()[:5]), begin=watch),
     "an idle job is found": Situation(prepare=done(*_idle()), begin=watch),
+    "an idle job is told that it is idle": Situation(prepare=done(*_idle(watches=_NOTIFIES)), begin=watch),
     "an alarm tells of an idle job": Situation(prepare=done(*_idle()), begin=alarm),
     "an alarm tells late of a job that is busy again": Situation(
         prepare=done(*_idle("0:0,600:720"), later(300), later(300)), begin=alarm

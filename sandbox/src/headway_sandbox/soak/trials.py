@@ -6,12 +6,13 @@ A crash beside each external call of an invocation; and others that act between 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from random import Random
 
 from headway_sandbox.soak.accidents import Accident
-from headway_sandbox.soak.duels import DUELS
+from headway_sandbox.soak.duels import DUELS, Duel
 from headway_sandbox.soak.invariants import Violated
 from headway_sandbox.soak.life import rest
 from headway_sandbox.soak.queue import Queue
@@ -36,61 +37,105 @@ class Trial:
     violations: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """One of the ways in which a situation or a duel is tried. It means the same in each process.
+
+    Attributes:
+        name: of the situation, or of the duel if there is no accident.
+        at: calls that the invocation makes before it is disturbed.
+        accident: what happens beside the next call.
+        rival_at: calls that the rival of a duel makes before it is disturbed.
+    """
+
+    name: str
+    at: int
+    accident: Accident | None = None
+    rival_at: int | None = None
+
+    def __str__(self) -> str:
+        if self.accident is not None:
+            return f"{self.accident} call {self.at + 1}"
+        return f"meanwhile after {self.at} calls" + (
+            "" if self.rival_at is None else f" and {self.rival_at} of the rival's"
+        )
+
+
 def crash(name: str) -> Trial:
     """A situation with a crash just before and just after each call."""
-    situation = SITUATIONS[name]
-    trial = _undisturbed(name, situation)
-    for at in range(trial.calls):
-        for accident in (Accident.CRASH_BEFORE, Accident.CRASH_AFTER):
-
-            def happen(queue: Queue, at: int = at, accident: Accident = accident) -> None:
-                made = iter(range(trial.calls + 1))
-                queue.accidents.planned = lambda _: accident if next(made) == at else Accident.NONE
-                queue.finish(situation.begin(queue))
-                queue.accidents.planned = None
-
-            _try(trial, f"{accident} call {at + 1}", situation, happen)
+    trial = undisturbed(name, SITUATIONS[name])
+    for way in crashes(trial):
+        _try(trial, way)
     return trial
 
 
 def duel(name: str) -> Trial:
     """A situation in which others act before each call, and after the last one."""
-    duel = DUELS[name]
-    trial = _undisturbed(name, duel.situation)
-    rival_calls = _undisturbed(name, replace(duel.situation, begin=duel.rival)).calls if duel.rival else 0
-    for at in range(trial.calls + 1):
-        for rival_at in range(rival_calls + 1):
-
-            def happen(queue: Queue, at: int = at, rival_at: int = rival_at) -> None:
-                process = duel.situation.begin(queue)
-                queue.advance_by(process, at)
-                rival = duel.rival(queue) if duel.rival else None
-                if rival is not None:
-                    queue.advance_by(rival, rival_at)
-                    queue.finish(process)
-                duel.meanwhile(queue)
-                queue.finish(rival or process)
-
-            way = f"meanwhile after {at} calls" + (f" and {rival_at} of the rival's" if duel.rival else "")
-            _try(trial, way, duel.situation, happen)
+    trial = undisturbed(name, DUELS[name].situation)
+    for way in meetings(trial):
+        _try(trial, way)
     return trial
 
 
-def _try(trial: Trial, way: str, situation: Situation, happen: Callable[[Queue], None]) -> None:
+def crashes(trial: Trial) -> list[Way]:
+    """The ways of :func:`crash`."""
+    accidents = (Accident.CRASH_BEFORE, Accident.CRASH_AFTER)
+    return [Way(name=trial.name, at=at, accident=accident) for at in range(trial.calls) for accident in accidents]
+
+
+def meetings(trial: Trial) -> list[Way]:
+    """The ways of :func:`duel`."""
+    duel = DUELS[trial.name]
+    rivals: Sequence[int | None] = [None]
+    if duel.rival is not None:
+        rivals = range(undisturbed(trial.name, replace(duel.situation, begin=duel.rival)).calls + 1)
+    return [Way(name=trial.name, at=at, rival_at=rival_at) for at in range(trial.calls + 1) for rival_at in rivals]
+
+
+def violation_in(way: Way) -> str | None:
+    """What promise is broken in one way; None if all are kept."""
+    trial = Trial(name=way.name)
+    _try(trial, way)
+    return trial.violations.get(str(way))
+
+
+def _try(trial: Trial, way: Way) -> None:
     trial.ways += 1
+    situation = SITUATIONS[way.name] if way.accident is not None else DUELS[way.name].situation
     queue = Queue(Random(0), POOLS)
     try:
         situation.prepare(queue)
-        happen(queue)
+        if way.accident is not None:
+            _crash(queue, situation, way.at, way.accident)
+        else:
+            _meet(queue, DUELS[way.name], way.at, way.rival_at or 0)
         rest(queue, ALL_POOLS)
     except Violated as error:
-        trial.violations[way] = str(error)
+        trial.violations[str(way)] = str(error)
     finally:
         trial.needed += queue.needed
         queue.processes.kill_all()
 
 
-def _undisturbed(name: str, situation: Situation) -> Trial:
+def _crash(queue: Queue, situation: Situation, at: int, accident: Accident) -> None:
+    made = count()
+    queue.accidents.planned = lambda _: accident if next(made) == at else Accident.NONE
+    queue.finish(situation.begin(queue))
+    queue.accidents.planned = None
+
+
+def _meet(queue: Queue, duel: Duel, at: int, rival_at: int) -> None:
+    process = duel.situation.begin(queue)
+    queue.advance_by(process, at)
+    rival = duel.rival(queue) if duel.rival else None
+    if rival is not None:
+        queue.advance_by(rival, rival_at)
+        queue.finish(process)
+    duel.meanwhile(queue)
+    queue.finish(rival or process)
+
+
+def undisturbed(name: str, situation: Situation) -> Trial:
     """The situation without any disturbance: how many calls its invocation makes."""
     queue = Queue(Random(0), POOLS)
     trial = Trial(name=name)
