@@ -7,17 +7,21 @@ from dataclasses import dataclass
 
 from headway_sandbox.soak.queue import Queue
 from headway_sandbox.soak.situations import (
+    DRAIN,
+    ENDLESS_S,
     P4,
     PAUSE,
     POOLS,
     RESUME,
     SITUATIONS,
+    STOPPING,
     TEAMS,
     Begin,
     Situation,
     Step,
     ask,
     configure,
+    cut_off,
     done,
     finished,
     heard,
@@ -51,6 +55,17 @@ class Duel:
 def _duel(situation: str, *steps: Step) -> Duel:
     return Duel(situation=SITUATIONS[situation], meanwhile=done(*steps))
 
+
+_FORGOTTEN = (
+    *(configure(POOLS, {"b": {}}), submit("j", team="b"), ask("POST", "/jobs/j/hold")),
+    *(configure(POOLS), later(100_000)),
+)
+"""A job is held, and its team was taken out of the configuration long ago."""
+
+_ENDLESS = (submit("j", run_s=ENDLESS_S), tick, later(300))
+"""A job trains that does not end by itself; events of its start are there."""
+
+_STOP = ask("DELETE", "/jobs/j")
 
 DUELS: dict[str, Duel] = {
     "two schedulers": _duel("jobs start", tick),
@@ -99,6 +114,57 @@ DUELS: dict[str, Duel] = {
     ),
     "an idle job that is told and ends": _duel("an idle job is told that it is idle", finished, heard, tick),
     "an idle job that is told twice": _duel("an idle job is told that it is idle", watch),
+    "a launch whose name is taken and its stop": _duel("a name is taken", ask("DELETE", "/jobs/j"), tick),
+    "a launch whose name is taken and another priority": _duel(
+        "a name is taken", ask("PATCH", "/jobs/j", {"priority": 5}), tick
+    ),
+    "two schedulers and a name that another job's attempt has": _duel(
+        "the next attempt of a job has the name that another job's attempt has", tick
+    ),
+    "a stop and an end": _duel("a running job is stopped", finished, heard, tick),
+    "another priority and an end": _duel("a running job gets another priority", finished, heard, tick),
+    "another priority and a stop": Duel(
+        situation=Situation(prepare=done(*_ENDLESS, heard), begin=ask("PATCH", "/jobs/j", {"priority": 5})),
+        meanwhile=done(_STOP),
+    ),
+    "a stop and the settlement of its launch": Duel(
+        situation=Situation(prepare=done(submit("j", run_s=ENDLESS_S), cut_off, later(90)), begin=_STOP),
+        meanwhile=done(tick),
+    ),
+    "news of a start and a stop": Duel(
+        situation=Situation(prepare=done(*_ENDLESS), begin=lambda queue: queue.hand_out()), meanwhile=done(_STOP, tick)
+    ),
+    "news of a start and a preemption": Duel(
+        situation=Situation(prepare=done(*_ENDLESS), begin=lambda queue: queue.hand_out()),
+        meanwhile=done(submit("high", (P5, 2), priority=9), tick, later(200), heard, tick, _STOP),
+    ),
+    "a look at a job and its stop": Duel(
+        situation=Situation(prepare=done(*_ENDLESS, heard, later(200)), begin=minute), meanwhile=done(_STOP, tick)
+    ),
+    "a preemption and a stop": Duel(
+        situation=Situation(prepare=done(*_ENDLESS, heard, submit("high", (P5, 2), priority=9)), begin=tick),
+        meanwhile=done(_STOP),
+    ),
+    "a preemption and an end": _duel("two are preempted for one", finished, heard),
+    "a second end and the hold of whom it was for": Duel(
+        situation=Situation(prepare=done(*STOPPING, later(200), news), begin=news),
+        meanwhile=done(ask("POST", "/jobs/high/hold")),
+    ),
+    "a start on what was freed for it, and a pause that comes and goes": _duel(
+        "a job starts on what was freed for it", PAUSE, tick, RESUME
+    ),
+    "a release of what was freed, and another": _duel("what was freed for a job that left is released", tick),
+    "a release, and its team that comes back": Duel(
+        situation=Situation(prepare=done(*_FORGOTTEN, configure({P5: 1, G5: 2})), begin=ask("POST", "/jobs/j/release")),
+        meanwhile=done(configure(POOLS, {"b": {}})),
+    ),
+    "a pause and a drain": _duel("a pool is paused", DRAIN),
+    "a pause of everything and another": Duel(
+        situation=Situation(prepare=done(later(100)), begin=ask("POST", "/pause", {"reason": "so it is"})),
+        meanwhile=done(ask("POST", "/pause", {"reason": "and so"}), later(1)),
+    ),
+    "a rogue job that is stopped and ends": _duel("a rogue job is stopped", finished, heard),
+    "a rogue job that is stopped twice": _duel("a rogue job is stopped", patrol),
     "a start and a hold": _duel("jobs start", ask("POST", "/jobs/b/hold")),
     "a hold and a start": _duel("a waiting job is held", tick),
     "a hold and the end that its job waits for": _duel("a job that something is reserved for is held", news, tick),
@@ -109,20 +175,14 @@ DUELS: dict[str, Duel] = {
     ),
     "a release while its team is forgotten": Duel(
         situation=Situation(
-            prepare=done(
-                *(configure(POOLS, {"b": {}}), submit("j", team="b"), ask("POST", "/jobs/j/hold")),
-                *(configure(POOLS), later(100_000)),
-            ),
+            prepare=done(*_FORGOTTEN),
             begin=ask("POST", "/jobs/j/release"),
         ),
         meanwhile=done(configure({P5: 1, G5: 2})),
     ),
     "a team that is forgotten while its job is released": Duel(
         situation=Situation(
-            prepare=done(
-                *(configure(POOLS, {"b": {}}), submit("j", team="b"), ask("POST", "/jobs/j/hold")),
-                *(configure(POOLS), later(100_000)),
-            ),
+            prepare=done(*_FORGOTTEN),
             begin=configure({P5: 1, G5: 2}),
         ),
         meanwhile=done(ask("POST", "/jobs/j/release")),

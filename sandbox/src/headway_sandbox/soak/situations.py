@@ -14,6 +14,7 @@ from headway_sandbox.soak.people import document_of
 from headway_sandbox.soak.processes import Process
 from headway_sandbox.soak.queue import Queue
 from headway_sandbox.training_request import G5, P5, training_request
+from headway_service.naming import attempt_name
 
 P4 = "ml.p4d.24xlarge"
 POOLS = {P5: 2, G5: 2}
@@ -80,10 +81,17 @@ def submit_spot(name: str) -> Begin:
     return lambda queue: queue.submit(request)
 
 
-def submit(name: str, *demand: tuple[str, int], priority: int = 0, team: str = "", outcome: str = "complete") -> Begin:
-    """A submission of a job that trains for 30 s."""
+def submit(
+    name: str,
+    *demand: tuple[str, int],
+    priority: int = 0,
+    team: str = "",
+    outcome: str = "complete",
+    run_s: int = 30,
+) -> Begin:
+    """A submission of a job that trains for 30 s, unless something else is said."""
     tags = {"priority": str(priority), **({"team": team} if team else {})}
-    request = training_request(name, demand or [(P5, 1)], run_s=30, outcome=outcome, tags=tags)
+    request = training_request(name, demand or [(P5, 1)], run_s=run_s, outcome=outcome, tags=tags)
 
     return lambda queue: queue.submit(request)
 
@@ -201,7 +209,7 @@ def _training(*submissions: Begin) -> tuple[Step, ...]:
 
 
 _BOTH_RUN = _training(submit("low-1"), submit("low-2"))
-_STOPPING = (*_BOTH_RUN, submit("high", (P5, 2), priority=9), tick)
+STOPPING = (*_BOTH_RUN, submit("high", (P5, 2), priority=9), tick)
 _REQUEUES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "requeue"}}
 _NOTIFIES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "notify"}}
 
@@ -217,6 +225,9 @@ _INTERRUPTED = (
 )
 PAUSE = ask("POST", f"/pools/{P5}/pause", {"reason": "so it is"})
 DRAIN = ask("POST", f"/pools/{P5}/drain", {"reason": "so it is", "stop": True})
+ENDLESS_S = 1_000_000
+"""Nobody waits for the end of a job that trains for so long: it has to be stopped."""
+
 RESUME = ask("POST", f"/pools/{P5}/resume")
 TEAMS = {"a": {"limit": {P5: 1}}, "b": {"guaranteed": {P5: 1}}}
 
@@ -232,7 +243,7 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "a waiting job is held": Situation(prepare=done(submit("j", (P5, 1), (G5, 1))), begin=ask("POST", "/jobs/j/hold")),
     "a job that something is reserved for is held": Situation(
-        prepare=done(*_STOPPING, later(200), news), begin=ask("POST", "/jobs/high/hold")
+        prepare=done(*STOPPING, later(200), news), begin=ask("POST", "/jobs/high/hold")
     ),
     "a held job is released": Situation(
         prepare=done(submit("j", (P5, 1), (G5, 1)), ask("POST", "/jobs/j/hold"), tick),
@@ -260,7 +271,17 @@ SITUATIONS: dict[str, Situation] = {
     "a launch that was never made is found in a pool that was paused": Situation(
         prepare=done(submit("j"), cut_short, PAUSE, later(90)), begin=tick
     ),
-    "jobs start": Situation(prepare=done(submit("a"), submit("b", (P5, 1), (G5, 2)), submit("c", (G5, 1))), begin=tick),
+    "the next attempt of a job has the name that another job's attempt has": Situation(
+        prepare=done(
+            *(configure(POOLS), submit(attempt_name("j", 2), (G5, 1), run_s=3000)),
+            *(submit("j", outcome="CapacityError"), tick, later(300), heard, later(900)),
+        ),
+        begin=tick,
+    ),
+    # So far apart that the order holds whatever the functions' clocks say: the first two start.
+    "jobs start": Situation(
+        prepare=done(submit("a"), later(5), submit("b", (P5, 1), (G5, 2)), later(5), submit("c", (G5, 1))), begin=tick
+    ),
     "two are preempted for one": Situation(prepare=done(*_BOTH_RUN, submit("high", (P5, 2), priority=9)), begin=tick),
     "a job that was asked to stop is stopped": Situation(
         prepare=done(*_training(submit("j")), ask("DELETE", "/jobs/j")), begin=tick
@@ -276,10 +297,10 @@ SITUATIONS: dict[str, Situation] = {
         begin=tick,
     ),
     "a name is taken": Situation(prepare=done(submit("j"), taken), begin=tick),
-    "a preempted attempt has ended": Situation(prepare=done(*_STOPPING, later(200)), begin=news),
-    "a job starts on what was freed for it": Situation(prepare=done(*_STOPPING, later(200), news, news), begin=tick),
+    "a preempted attempt has ended": Situation(prepare=done(*STOPPING, later(200)), begin=news),
+    "a job starts on what was freed for it": Situation(prepare=done(*STOPPING, later(200), news, news), begin=tick),
     "what was freed for a job that left is released": Situation(
-        prepare=done(*_STOPPING, later(200), news, news, ask("DELETE", "/jobs/high")), begin=tick
+        prepare=done(*STOPPING, later(200), news, news, ask("DELETE", "/jobs/high")), begin=tick
     ),
     "a job has completed": Situation(prepare=done(*_training(submit("j")), later(900)), begin=news),
     "a job has failed": Situation(
