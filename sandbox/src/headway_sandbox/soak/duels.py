@@ -9,6 +9,7 @@ from headway_sandbox.soak.queue import Queue
 from headway_sandbox.soak.situations import (
     DRAIN,
     ENDLESS_S,
+    NOTIFIES,
     P4,
     PAUSE,
     POOLS,
@@ -30,6 +31,7 @@ from headway_sandbox.soak.situations import (
     news,
     patrol,
     submit,
+    submit_idle,
     tick,
     turned_away,
     watch,
@@ -102,48 +104,43 @@ DUELS: dict[str, Duel] = {
         "a launch that was never made is found in a pool that was paused", RESUME, tick
     ),
     "a resize of one pool, and a configuration": _duel("a pool is resized", configure({P5: 3, G5: 1})),
-    "two changes of the configuration after one that died": _duel(
-        "the configuration is changed after a change that died", configure({P5: 3, G5: 1})
-    ),
     "a launch that is turned away and its stop": Duel(
         situation=Situation(prepare=done(submit("j")), begin=turned_away), meanwhile=done(ask("DELETE", "/jobs/j"))
     ),
     "a drain of a paused pool and its resume": _duel("a paused pool is drained", RESUME, PAUSE),
-    "an idle job that is told and stopped": _duel(
-        "an idle job is told that it is idle", ask("DELETE", "/jobs/j"), tick
-    ),
-    "an idle job that is told and ends": _duel("an idle job is told that it is idle", finished, heard, tick),
-    "an idle job that is told twice": _duel("an idle job is told that it is idle", watch),
     "a launch whose name is taken and its stop": _duel("a name is taken", ask("DELETE", "/jobs/j"), tick),
     "a launch whose name is taken and another priority": _duel(
         "a name is taken", ask("PATCH", "/jobs/j", {"priority": 5}), tick
-    ),
-    "two schedulers and a name that another job's attempt has": _duel(
-        "the next attempt of a job has the name that another job's attempt has", tick
-    ),
-    "a stop and an end": _duel("a running job is stopped", finished, heard, tick),
-    "another priority and an end": _duel("a running job gets another priority", finished, heard, tick),
-    "another priority and a stop": Duel(
-        situation=Situation(prepare=done(*_ENDLESS, heard), begin=ask("PATCH", "/jobs/j", {"priority": 5})),
-        meanwhile=done(_STOP),
     ),
     "a stop and the settlement of its launch": Duel(
         situation=Situation(prepare=done(submit("j", run_s=ENDLESS_S), cut_off, later(90)), begin=_STOP),
         meanwhile=done(tick),
     ),
-    "news of a start and a stop": Duel(
-        situation=Situation(prepare=done(*_ENDLESS), begin=lambda queue: queue.hand_out()), meanwhile=done(_STOP, tick)
-    ),
-    "news of a start and a preemption": Duel(
-        situation=Situation(prepare=done(*_ENDLESS), begin=lambda queue: queue.hand_out()),
-        meanwhile=done(submit("high", (P5, 2), priority=9), tick, later(200), heard, tick, _STOP),
+    "news of a job and its stop": Duel(
+        situation=Situation(prepare=done(*_ENDLESS), begin=minute), meanwhile=done(_STOP)
     ),
     "a look at a job and its stop": Duel(
-        situation=Situation(prepare=done(*_ENDLESS, heard, later(200)), begin=minute), meanwhile=done(_STOP, tick)
+        situation=Situation(prepare=done(*_ENDLESS, heard, later(200)), begin=minute), meanwhile=done(_STOP)
     ),
-    "a preemption and a stop": Duel(
-        situation=Situation(prepare=done(*_ENDLESS, heard, submit("high", (P5, 2), priority=9)), begin=tick),
+    "an idle job that is told and stopped": Duel(
+        situation=Situation(
+            prepare=done(
+                *(configure(POOLS, watches=NOTIFIES), submit_idle("j", run_s=ENDLESS_S), tick, later(400), heard),
+                *(watch, later(400), heard),
+            ),
+            begin=watch,
+        ),
         meanwhile=done(_STOP),
+    ),
+    "two changes of the configuration": Duel(
+        situation=SITUATIONS["a pool is resized"],
+        rival=ask("PATCH", f"/pools/{G5}", {"size": 1}),
+        meanwhile=done(),
+    ),
+    "two changes of the configuration after one that died": Duel(
+        situation=SITUATIONS["the configuration is changed after a change that died"],
+        rival=ask("PATCH", f"/pools/{G5}", {"size": 1}),
+        meanwhile=done(),
     ),
     "a preemption and an end": _duel("two are preempted for one", finished, heard),
     "a second end and the hold of whom it was for": Duel(

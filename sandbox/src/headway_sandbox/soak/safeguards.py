@@ -237,5 +237,10 @@ PATCHES: dict[str, Patch] = {
 }
 """The safeguards that are not conditions of writes, by what they guarantee."""
 
-REASONS: dict[tuple[str, str, str], str] = {}
-"""Conditions that need not be noticed, by function, item and condition of their places, and why."""
+_OUTLIVES = "the ledger of a pool outlives all that is held there; without it, only a deletion by hand would show"
+
+REASONS: dict[tuple[str, str, str], str] = {
+    (function, "pool", "exists"): _OUTLIVES
+    for function in ("back_off", "postpone", "free", "end", "change_rogue", "forget_rogue")
+}
+"""Conditions that nothing can notice, by function, item and condition of their places, and why."""

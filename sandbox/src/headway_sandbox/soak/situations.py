@@ -14,7 +14,6 @@ from headway_sandbox.soak.people import document_of
 from headway_sandbox.soak.processes import Process
 from headway_sandbox.soak.queue import Queue
 from headway_sandbox.training_request import G5, P5, training_request
-from headway_service.naming import attempt_name
 
 P4 = "ml.p4d.24xlarge"
 POOLS = {P5: 2, G5: 2}
@@ -64,9 +63,9 @@ def alarm(queue: Queue) -> Process:
     return queue.hand_alarm()
 
 
-def submit_idle(name: str, profile: str = "0:0") -> Begin:
+def submit_idle(name: str, profile: str = "0:0", run_s: int = 3000) -> Begin:
     """A submission of a job that does not use its GPUs, at least at first."""
-    request = training_request(name, [(P5, 1)], run_s=3000)
+    request = training_request(name, [(P5, 1)], run_s=run_s)
     request["Environment"][GPU_UTILIZATION] = profile
 
     return lambda queue: queue.submit(request)
@@ -211,7 +210,7 @@ def _training(*submissions: Begin) -> tuple[Step, ...]:
 _BOTH_RUN = _training(submit("low-1"), submit("low-2"))
 STOPPING = (*_BOTH_RUN, submit("high", (P5, 2), priority=9), tick)
 _REQUEUES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "requeue"}}
-_NOTIFIES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "notify"}}
+NOTIFIES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "notify"}}
 
 
 def _idle(profile: str = "0:0", **rules: Any) -> tuple[Step, ...]:
@@ -271,13 +270,6 @@ SITUATIONS: dict[str, Situation] = {
     "a launch that was never made is found in a pool that was paused": Situation(
         prepare=done(submit("j"), cut_short, PAUSE, later(90)), begin=tick
     ),
-    "the next attempt of a job has the name that another job's attempt has": Situation(
-        prepare=done(
-            *(configure(POOLS), submit(attempt_name("j", 2), (G5, 1), run_s=3000)),
-            *(submit("j", outcome="CapacityError"), tick, later(300), heard, later(900)),
-        ),
-        begin=tick,
-    ),
     # So far apart that the order holds whatever the functions' clocks say: the first two start.
     "jobs start": Situation(
         prepare=done(submit("a"), later(5), submit("b", (P5, 1), (G5, 2)), later(5), submit("c", (G5, 1))), begin=tick
@@ -316,7 +308,7 @@ SITUATIONS: dict[str, Situation] = {
     "a job waits for a launch while a patrol goes": Situation(prepare=done(submit("j")), begin=patrol),
     "a job that trains gets its alarm": Situation(prepare=done(*_idle()[:5]), begin=watch),
     "an idle job is found": Situation(prepare=done(*_idle()), begin=watch),
-    "an idle job is told that it is idle": Situation(prepare=done(*_idle(watches=_NOTIFIES)), begin=watch),
+    "an idle job is told that it is idle": Situation(prepare=done(*_idle(watches=NOTIFIES)), begin=watch),
     "an alarm tells of an idle job": Situation(prepare=done(*_idle()), begin=alarm),
     "an alarm tells late of a job that is busy again": Situation(
         prepare=done(*_idle("0:0,600:720"), later(300), later(300)), begin=alarm
