@@ -132,15 +132,9 @@ DUELS: dict[str, Duel] = {
         ),
         meanwhile=done(_STOP),
     ),
-    "two changes of the configuration": Duel(
-        situation=SITUATIONS["a pool is resized"],
-        rival=ask("PATCH", f"/pools/{G5}", {"size": 1}),
-        meanwhile=done(),
-    ),
     "two changes of the configuration after one that died": Duel(
         situation=SITUATIONS["the configuration is changed after a change that died"],
-        rival=ask("PATCH", f"/pools/{G5}", {"size": 1}),
-        meanwhile=done(),
+        meanwhile=done(configure({P5: 3, G5: 1})),
     ),
     "a preemption and an end": _duel("two are preempted for one", finished, heard),
     "a second end and the hold of whom it was for": Duel(
