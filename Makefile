@@ -123,8 +123,8 @@ trials: .venv/.made ## crash beside each call of each function, and let others a
 	$(VENV)/python -m headway_sandbox.soak --trials
 
 .PHONY: safeguards
-safeguards: .venv/.made ## remove one safeguard after the other, and see which of SEEDS lives notices
-	$(VENV)/python -m headway_sandbox.soak --safeguards --seeds $(or $(SEEDS),300)
+safeguards: .venv/.made ## remove one safeguard at a time, and report the trial or the life (of SEEDS) that notices; ONLY=text for some
+	$(VENV)/python -m headway_sandbox.soak --safeguards --seeds $(or $(SEEDS),300) $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: chaos
 chaos: .venv/.made .envs/sandbox/.made .envs/sam/.made ## kill, repeat, lose and restart while JOBS jobs run on a sandbox; SEED draws it all

@@ -17,7 +17,7 @@ from headway_sandbox.soak.duels import DUELS
 from headway_sandbox.soak.life import Outcome, live
 from headway_sandbox.soak.processes import Process, Processes
 from headway_sandbox.soak.record import keep
-from headway_sandbox.soak.safeguards import switched_off
+from headway_sandbox.soak.removing import removed
 from headway_sandbox.soak.shrinking import MAX_LIVES, shrink
 from headway_sandbox.soak.situations import SITUATIONS
 from headway_sandbox.soak.trials import crash, duel
@@ -25,14 +25,6 @@ from headway_service.log import logger
 
 SEEDS = 30
 PROCESSES = 2
-
-NOTICED = (
-    "a new job needs its name to be unused",
-    "the intent is written before SageMaker is called",
-    "a launch is settled by the holder of its lease only",
-    "what is decided before a pause takes no effect after it",
-)
-"""Safeguards whose removal a trial notices. `make safeguards` tries all of them, with lives too."""
 
 
 @pytest.fixture(autouse=True)
@@ -62,15 +54,8 @@ def test_a_seed_gives_the_same_life_again() -> None:
     assert live(7).log != live(8).log
 
 
-@pytest.mark.parametrize("name", NOTICED)
-def test_without_a_safeguard_a_trial_breaks_a_promise(name: str) -> None:
-    _, _, _, trial, how = soak.first_noticed(name, [])
-    assert trial in DUELS
-    assert how
-
-
 def test_without_a_safeguard_a_life_breaks_a_promise_and_only_what_is_named_happens_in_it_again() -> None:
-    with switched_off("a launch without an answer stays an intent"):
+    with removed("a launch without an answer stays an intent"):
         whole = next(life for life in map(soak.lived, range(50)) if life.violation)
         assert soak.lived(whole.seed, range(1, whole.happenings + 1)).log == whole.log
         nothing = soak.lived(whole.seed, [])

@@ -65,7 +65,7 @@ def test_a_launch_is_sent_once_however_sagemaker_answers(monkeypatch: pytest.Mon
     asked: list[str] = []
 
     class Broken(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802 - http.server calls it so
+        def do_POST(self) -> None:
             asked.append(self.headers["X-Amz-Target"])
             self.send_error(HTTPStatus.BAD_GATEWAY)
 

@@ -4,7 +4,7 @@
     python -m headway_sandbox.soak --seed 17            # one life, with its log
     python -m headway_sandbox.soak --seed 17 --only 3,8 # the same, where no more than these two things happen
     python -m headway_sandbox.soak --trials             # a crash beside each call, and others between each two
-    python -m headway_sandbox.soak --safeguards --seeds 300
+    python -m headway_sandbox.soak --safeguards --seeds 300 [--only preempt]
 
 Exit code 1 if a promise is broken, or a removed safeguard is not noticed.
 """
@@ -18,7 +18,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stdout
 from functools import partial
@@ -27,13 +27,14 @@ from io import StringIO
 from tabulate import tabulate
 
 from headway_sandbox.soak.accidents import Accident
+from headway_sandbox.soak.conditions import unreached
 from headway_sandbox.soak.duels import DUELS
 from headway_sandbox.soak.life import Outcome, live
 from headway_sandbox.soak.record import keep
-from headway_sandbox.soak.safeguards import SAFEGUARDS, switched_off
+from headway_sandbox.soak.removing import TRIALS, Removal, stale_reasons
 from headway_sandbox.soak.shrinking import shrink
 from headway_sandbox.soak.situations import SITUATIONS
-from headway_sandbox.soak.trials import Trial, crash, duel
+from headway_sandbox.soak.trials import Trial, Way, crash, duel
 from headway_service.log import logger
 
 MAX_SHRUNK = 5
@@ -49,19 +50,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--from", dest="first", type=int, default=0, help="the first seed")
     parser.add_argument("--processes", type=int, default=2, help="lives at once")
     parser.add_argument("--seed", type=int, help="live one life only, and show all of its log")
-    parser.add_argument("--only", type=_numbers, help="of what happens in that life only these, as a soak prints them")
+    only = "of what happens in that life only these numbers; or, of the safeguards, only those with this text"
+    parser.add_argument("--only", help=only)
     parser.add_argument("--trials", action="store_true", help="try every situation in each of its ways")
     parser.add_argument("--safeguards", action="store_true", help="remove one safeguard after the other")
     args = parser.parse_args(argv)
     if args.seeds < 1 or args.processes < 1:
         parser.error("--seeds and --processes take numbers from 1 on")
     if args.seed is not None:
-        return _one(args.seed, args.only)
+        return _one(args.seed, None if args.only is None else _numbers(args.only))
     seeds = range(args.first, args.first + args.seeds)
     with ProcessPoolExecutor(max_workers=args.processes, initializer=quiet) as pool:
         if args.trials:
             return _trials(pool)
-        return _safeguards(pool, seeds) if args.safeguards else _soak(pool, seeds)
+        if args.safeguards:
+            return _safeguards(pool, seeds, args.processes, args.only or "")
+        return _soak(pool, seeds)
 
 
 def quiet() -> None:
@@ -164,19 +168,22 @@ def tried(kind: Callable[[str], Trial], name: str) -> Trial:
         return kind(name)
 
 
-def _safeguards(pool: ProcessPoolExecutor, seeds: range) -> int:
-    rows = list(pool.map(partial(first_noticed, seeds=seeds), SAFEGUARDS))
-    headers = ["without", "seed", "what is broken", "a trial", "what is broken"]
-    print(tabulate(rows, headers=headers, missingval="-", maxcolwidths=[40, None, 44, 28, 44]))
-    return 1 if any(seed is None and not trial for _, seed, _, trial, _ in rows) else 0
-
-
-def first_noticed(name: str, seeds: Iterable[int]) -> tuple[str, int | None, str, str, str]:
-    """What notices that a safeguard is missing: the first seed, and the first duel; each with what it says."""
-    with switched_off(name):
-        trial = next(((each, found) for each in DUELS if (found := tried(duel, each).violations)), None)
-        seed = next(((seed, how) for seed in seeds if (how := lived(seed).violation)), None)
-    return (name, *(seed or (None, "")), *((trial[0], next(iter(trial[1].values()))) if trial else ("", "")))
+def _safeguards(pool: ProcessPoolExecutor, seeds: range, processes: int, only: str) -> int:
+    began = time.perf_counter()
+    removal = Removal(pool, partial(print, flush=True), only=only)
+    all_noticed = removal.run(TRIALS, seeds, processes)
+    unknown = [*unreached(removal.calls), *([] if only else stale_reasons(removal.rows))]
+    for each in unknown:
+        print(f"a condition that no trial sets, or a reason for one that is not there: {each}")
+    rows = removal.rows.values()
+    by = Counter("trials" if isinstance(row.noticed_by, Way) else "lives" for row in rows if row.noticed_by is not None)
+    cpu_s = sum(row.cpu_s for row in rows)
+    print(
+        f"{len(rows)} safeguards in {time.perf_counter() - began:.0f} s, with {processes} processes: {by['trials']} "
+        f"noticed by trials, {by['lives']} by lives; {removal.survey_cpu_s:.0f} s of CPU to see what matters where, "
+        f"{cpu_s:.0f} s without safeguards"
+    )
+    return 0 if all_noticed and not unknown else 1
 
 
 def _commit() -> str:

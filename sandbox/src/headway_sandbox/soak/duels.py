@@ -7,17 +7,22 @@ from dataclasses import dataclass
 
 from headway_sandbox.soak.queue import Queue
 from headway_sandbox.soak.situations import (
+    DRAIN,
+    ENDLESS_S,
+    NOTIFIES,
     P4,
     PAUSE,
     POOLS,
     RESUME,
     SITUATIONS,
+    STOPPING,
     TEAMS,
     Begin,
     Situation,
     Step,
     ask,
     configure,
+    cut_off,
     done,
     finished,
     heard,
@@ -26,7 +31,9 @@ from headway_sandbox.soak.situations import (
     news,
     patrol,
     submit,
+    submit_idle,
     tick,
+    turned_away,
     unkind,
     watch,
 )
@@ -52,6 +59,17 @@ class Duel:
 def _duel(situation: str, *steps: Step) -> Duel:
     return Duel(situation=SITUATIONS[situation], meanwhile=done(*steps))
 
+
+_FORGOTTEN = (
+    *(configure(POOLS, {"b": {}}), submit("j", team="b"), ask("POST", "/jobs/j/hold")),
+    *(configure(POOLS), later(100_000)),
+)
+"""A job is held, and its team was taken out of the configuration long ago."""
+
+_ENDLESS = (submit("j", run_s=ENDLESS_S), tick, later(300))
+"""A job trains that does not end by itself; events of its start are there."""
+
+_STOP = ask("DELETE", "/jobs/j")
 
 DUELS: dict[str, Duel] = {
     "two schedulers": _duel("jobs start", tick),
@@ -88,6 +106,58 @@ DUELS: dict[str, Duel] = {
         "a launch that was never made is found in a pool that was paused", RESUME, tick
     ),
     "a resize of one pool, and a configuration": _duel("a pool is resized", configure({P5: 3, G5: 1})),
+    "a launch that is turned away and its stop": Duel(
+        situation=Situation(prepare=done(submit("j")), begin=turned_away), meanwhile=done(ask("DELETE", "/jobs/j"))
+    ),
+    "a drain of a paused pool and its resume": _duel("a paused pool is drained", RESUME, PAUSE),
+    "a launch whose name is taken and its stop": _duel("a name is taken", ask("DELETE", "/jobs/j"), tick),
+    "a launch whose name is taken and another priority": _duel(
+        "a name is taken", ask("PATCH", "/jobs/j", {"priority": 5}), tick
+    ),
+    "a stop and the settlement of its launch": Duel(
+        situation=Situation(prepare=done(submit("j", run_s=ENDLESS_S), cut_off, later(90)), begin=_STOP),
+        meanwhile=done(tick),
+    ),
+    "news of a job and its stop": Duel(
+        situation=Situation(prepare=done(*_ENDLESS), begin=minute), meanwhile=done(_STOP)
+    ),
+    "a look at a job and its stop": Duel(
+        situation=Situation(prepare=done(*_ENDLESS, heard, later(200)), begin=minute), meanwhile=done(_STOP)
+    ),
+    "an idle job that is told and stopped": Duel(
+        situation=Situation(
+            prepare=done(
+                *(configure(POOLS, watches=NOTIFIES), submit_idle("j", run_s=ENDLESS_S), tick, later(400), heard),
+                *(watch, later(400), heard),
+            ),
+            begin=watch,
+        ),
+        meanwhile=done(_STOP),
+    ),
+    "two changes of the configuration after one that died": Duel(
+        situation=SITUATIONS["the configuration is changed after a change that died"],
+        meanwhile=done(configure({P5: 3, G5: 1})),
+    ),
+    "a preemption and an end": _duel("two are preempted for one", finished, heard),
+    "a second end and the hold of whom it was for": Duel(
+        situation=Situation(prepare=done(*STOPPING, later(200), news), begin=news),
+        meanwhile=done(ask("POST", "/jobs/high/hold")),
+    ),
+    "a start on what was freed for it, and a pause that comes and goes": _duel(
+        "a job starts on what was freed for it", PAUSE, tick, RESUME
+    ),
+    "a release of what was freed, and another": _duel("what was freed for a job that left is released", tick),
+    "a release, and its team that comes back": Duel(
+        situation=Situation(prepare=done(*_FORGOTTEN, configure({P5: 1, G5: 2})), begin=ask("POST", "/jobs/j/release")),
+        meanwhile=done(configure(POOLS, {"b": {}})),
+    ),
+    "a pause and a drain": _duel("a pool is paused", DRAIN),
+    "a pause of everything and another": Duel(
+        situation=Situation(prepare=done(later(100)), begin=ask("POST", "/pause", {"reason": "so it is"})),
+        meanwhile=done(ask("POST", "/pause", {"reason": "and so"}), later(1)),
+    ),
+    "a rogue job that is stopped and ends": _duel("a rogue job is stopped", finished, heard),
+    "a rogue job that is stopped twice": _duel("a rogue job is stopped", patrol),
     "a start and a hold": _duel("jobs start", ask("POST", "/jobs/b/hold")),
     "a hold and a start": _duel("a waiting job is held", tick),
     "a hold and the end that its job waits for": _duel("a job that something is reserved for is held", news, tick),
@@ -98,20 +168,14 @@ DUELS: dict[str, Duel] = {
     ),
     "a release while its team is forgotten": Duel(
         situation=Situation(
-            prepare=done(
-                *(configure(POOLS, {"b": {}}), submit("j", team="b"), ask("POST", "/jobs/j/hold")),
-                *(configure(POOLS), later(100_000)),
-            ),
+            prepare=done(*_FORGOTTEN),
             begin=ask("POST", "/jobs/j/release"),
         ),
         meanwhile=done(configure({P5: 1, G5: 2})),
     ),
     "a team that is forgotten while its job is released": Duel(
         situation=Situation(
-            prepare=done(
-                *(configure(POOLS, {"b": {}}), submit("j", team="b"), ask("POST", "/jobs/j/hold")),
-                *(configure(POOLS), later(100_000)),
-            ),
+            prepare=done(*_FORGOTTEN),
             begin=configure({P5: 1, G5: 2}),
         ),
         meanwhile=done(ask("POST", "/jobs/j/release")),

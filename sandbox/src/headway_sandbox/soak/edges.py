@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
@@ -15,7 +16,8 @@ from headway_sandbox.errors import AwsError
 from headway_sandbox.fleet import Fleet
 from headway_sandbox.memory_cloudwatch import MemoryCloudWatch
 from headway_sandbox.soak.accidents import BESIDE, READS, Accident, Accidents
-from headway_sandbox.soak.processes import Killed, current
+from headway_sandbox.soak.invariants import Violated
+from headway_sandbox.soak.processes import Killed, Process, current
 from headway_service.admission import JOB_TAG
 from headway_service.errors import Busy
 from headway_service.memory import MemoryTable
@@ -217,6 +219,8 @@ class EdgeConfiguration:
         self._text = json.dumps(document)
         self._version = 1
         self._edge = edge
+        #: Who has read the document, and which version last.
+        self._read: WeakKeyDictionary[Process, int] = WeakKeyDictionary()
 
     @property
     def document(self) -> dict[str, Any]:
@@ -226,17 +230,29 @@ class EdgeConfiguration:
 
     def read(self) -> ConfigurationText:
         """See :class:`headway_service.ports.ConfigurationStore`."""
-        return self._edge.call(
-            "GetParameter",
-            lambda: ConfigurationText(text=self._text, version=self._version),
-            refused=_busy,
-        )
+
+        def work() -> ConfigurationText:
+            process = current()
+            if process is not None:
+                self._read[process] = self._version
+            return ConfigurationText(text=self._text, version=self._version)
+
+        return self._edge.call("GetParameter", work, refused=_busy)
 
     def write(self, text: str) -> int:
-        """See :class:`headway_service.ports.ConfigurationStore`."""
+        """See :class:`headway_service.ports.ConfigurationStore`.
+
+        Raises:
+            Violated: whoever writes has read an older document than it replaces.
+        """
 
         def work() -> int:
+            process = current()
+            if process is not None and self._read.get(process, self._version) != self._version:
+                raise Violated("a change of the configuration is lost to another")
             self._text, self._version = text, self._version + 1
+            if process is not None:
+                self._read[process] = self._version
             return self._version
 
         return self._edge.call("PutParameter", work, refused=_busy, again=work)

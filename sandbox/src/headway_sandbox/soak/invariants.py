@@ -69,6 +69,8 @@ class Invariants:
         self._underused: set[tuple[str, int]] = set()
         #: Attempts that were seen stopping for another job.
         self._preempted: set[str] = set()
+        #: The pauses that were last seen.
+        self._pauses: _Items = {}
         #: Since when each pause is seen, s; "*" pauses all pools.
         self._paused_s: dict[str, float] = {}
         #: Attempts that were seen stopping because their pool is drained.
@@ -93,6 +95,7 @@ class Invariants:
         pools = {name: item for (kind, name), item in ledger.items() if kind == "pool"}
         rogues = {name: item for (kind, name), item in ledger.items() if kind == "rogue"}
         pauses = {name: item for (kind, name), item in ledger.items() if kind == "pause"}
+        self._check_changes_of_pauses(pauses, now_s)
         self._check_pauses(pauses, attempts, now_s)
         self._check_capacity(pools, attempts, reservations, rogues, now_s)
         self._check_rogues(rogues, now_s)
@@ -197,6 +200,18 @@ class Invariants:
                 self._preempted.add(name)
                 waits = _stands_in_line(jobs.get(preemptor, {}))
                 _require(waits, f"{name} is preempted for {preemptor}, which does not wait")
+
+    def _check_changes_of_pauses(self, pauses: _Items, now_s: float) -> None:
+        """A pause begins when it is noted, and whoever asks for another one takes nothing of it back."""
+        for pool, pause in pauses.items():
+            before = self._pauses.get(pool)
+            if before is None:
+                fresh = pause["sinceMs"] / 1000 > now_s - LONGEST_INVOCATION_S
+                _require(fresh, f"the pause of {pool} is over, and comes back")
+            else:
+                _require(pause["sinceMs"] == before["sinceMs"], f"the pause of {pool} is replaced by another")
+                _require(pause.get("stops") or not before.get("stops"), f"the drain of {pool} becomes a pause")
+        self._pauses = pauses
 
     def _check_pauses(self, pauses: _Items, attempts: _Items, now_s: float) -> None:
         """In a paused pool nothing is begun, and of what was begun before nothing is launched after its invocation."""

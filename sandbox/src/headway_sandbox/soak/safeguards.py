@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
@@ -20,54 +21,96 @@ from headway_service import (
     patrol,
     reconcile,
     rogues,
+    sagemaker,
     telling,
     tick,
     transitions,
     watching,
 )
-from headway_service.errors import Unclear
+from headway_service.errors import Conflict, TrainingJobEnded, Unclear
 from headway_service.ledger import Ledger
-from headway_service.memory import MemoryTable
-from headway_service.ports import Absent, AllEqual, AtLeast, Check, Equals, Write
-from headway_service.records import AttemptRecord
-
-Switch = Callable[[], Any]
+from headway_service.records import NOBODY, AttemptRecord
 
 
-def _without(drop: Callable[[Write], bool]) -> Switch:
-    """A table that forgets some conditions."""
-    whole = MemoryTable.write
+@dataclass(frozen=True)
+class Patch:
+    """A safeguard that is not a condition of a write: a name in the code, and what stands there without it.
 
-    def write(self: MemoryTable, writes: Sequence[Write]) -> None:
-        kept = [each for each in writes if not (isinstance(each, Check) and drop(each))]
-        whole(self, [each if isinstance(each, Check) or not drop(each) else _bare(each) for each in kept])
+    Attributes:
+        target: the module or class.
+        name: in it.
+        value: what it is without the safeguard.
+        raises: whether it matters only where it raises an error.
+    """
 
-    return lambda: mock.patch.object(MemoryTable, "write", write)
+    target: Any
+    name: str
+    value: Any
+    raises: bool = False
+
+    def removed(self) -> AbstractContextManager[Any]:
+        """The code without it."""
+        return mock.patch.object(self.target, self.name, self.value)
+
+    def watched(self, used: Callable[[], None]) -> AbstractContextManager[Any]:
+        """The code as it is, which says when this matters: when it is called. What is no function may always matter."""
+        whole = inspect.getattr_static(self.target, self.name)
+        if not inspect.isfunction(whole):
+            used()
+            return nullcontext()
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            if not self.raises:
+                used()
+            try:
+                return whole(*args, **kwargs)
+            except Exception:
+                used()
+                raise
+
+        return mock.patch.object(self.target, self.name, watched)
 
 
-def _bare(write: Write) -> Write:
-    return replace(write, requires=None)  # type: ignore[arg-type]
+@dataclass(frozen=True)
+class Omission(Patch):
+    """Writes of a helper of ``transitions`` that one of the functions leaves out.
+
+    Attributes:
+        function: that leaves them out.
+    """
+
+    function: str = ""
+
+    def removed(self) -> AbstractContextManager[Any]:
+        """See :class:`Patch`."""
+        whole = getattr(self.target, self.name)
+
+        def omitted(*args: Any) -> Any:
+            return [] if self._is_caller() else whole(*args)
+
+        return mock.patch.object(self.target, self.name, omitted)
+
+    def watched(self, used: Callable[[], None]) -> AbstractContextManager[Any]:
+        """See :class:`Patch`."""
+        return super().watched(lambda: used() if self._is_caller() else None)
+
+    def _is_caller(self) -> bool:
+        frame = inspect.currentframe()
+        while frame is not None and frame.f_globals is not vars(self.target):
+            frame = frame.f_back
+        return frame is not None and frame.f_code.co_name == self.function
 
 
-def _on(prefix: str, condition: type[object], attribute: str = "") -> Callable[[Write], bool]:
-    """Conditions of one kind on items of one kind."""
-
-    def drop(write: Write) -> bool:
-        key = write.key
-        about = key.sk if key.pk == "ledger" else f"{key.pk.partition('#')[0]}#{key.sk}"
-        requires = write.requires
-        if not about.startswith(prefix) or not isinstance(requires, condition):
-            return False
-        return not attribute or getattr(requires, "attribute", "") == attribute
-
-    return drop
+def _omissions(name: str, what: str) -> dict[str, Patch]:
+    """One for each function of ``transitions`` that calls a helper."""
+    return {
+        f"{function}: {what}": Omission(transitions, name, None, function=function)
+        for function, value in vars(transitions).items()
+        if inspect.isfunction(value) and name in value.__code__.co_names
+    }
 
 
-def _patch(target: Any, name: str, value: Any) -> Switch:
-    return lambda: mock.patch.object(target, name, value)
-
-
-def _launch_first(whole: Any = tick.Ticker._write) -> Switch:
+def _launch_first(whole: Any = tick.Ticker._write) -> Patch:
     """SageMaker is called before the intent is written."""
 
     def write(self: Any, action: Any, ledger: Any, report: Any) -> Any:
@@ -79,10 +122,10 @@ def _launch_first(whole: Any = tick.Ticker._write) -> Switch:
                 return whole(self, action, ledger, report)
         return whole(self, action, ledger, report)
 
-    return _patch(tick.Ticker, "_write", write)
+    return Patch(tick.Ticker, "_write", write)
 
 
-def _unclear_is_failed() -> Switch:
+def _unclear_is_failed() -> Patch:
     """A launch without an answer counts as not made."""
     whole = launching.Launcher._launch
 
@@ -93,18 +136,19 @@ def _unclear_is_failed() -> Switch:
             self._postpone(attempt, ReasonCode.LAUNCH_POSTPONED, "?", now_ms, name_is_free=True)
             return False
 
-    return _patch(launching.Launcher, "_launch", launch)
+    return Patch(launching.Launcher, "_launch", launch)
 
 
-def _any_lease() -> Switch:
-    def pending(_: Any, attempt: Any, __: int) -> bool:
-        launch = attempt.attempt_state is AttemptState.LAUNCHING
-        return launch or (attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None)
+def _any_lease(whole: Any = launching.Launcher.pending) -> Patch:
+    """A launch is settled by anybody, as if its lease had passed."""
 
-    return _patch(launching.Launcher, "pending", pending)
+    def pending(self: Any, attempt: Any, now_ms: int) -> Any:
+        return whole(self, attempt.model_copy(update={"lease_until_ms": now_ms - 1}), now_ms)
+
+    return Patch(launching.Launcher, "pending", pending)
 
 
-def _observed_too_early() -> Switch:
+def _observed_too_early() -> Patch:
     """What is heard of a name counts before the launch is settled."""
     whole = observation.Observer._attempt
 
@@ -114,34 +158,34 @@ def _observed_too_early() -> Switch:
             return found.model_copy(update={"attempt_state": AttemptState.LIVE})
         return found
 
-    return _patch(observation.Observer, "_attempt", attempt)
+    return Patch(observation.Observer, "_attempt", attempt)
 
 
-def _launched_anyway() -> Switch:
+def _launched_anyway() -> Patch:
     """A launch that is found in a paused pool is tried again, as in any other."""
-    return _patch(launching.Launcher, "_withdraw", lambda self, attempt, now_ms: self._launch(attempt, now_ms))
+    return Patch(launching.Launcher, "_withdraw", lambda self, attempt, now_ms: self._launch(attempt, now_ms))
 
 
-def _all_at_once() -> Switch:
+def _all_at_once() -> Patch:
     """Several changes of one job are sent at once."""
 
     def together(news: Sequence[Any]) -> Iterator[list[Any]]:
         for i in range(0, len(news), telling.MAX_SENT):
             yield list(news[i : i + telling.MAX_SENT])
 
-    return _patch(telling, "_together", together)
+    return Patch(telling, "_together", together)
 
 
-def _told_is_told(whole: Any = telling.Teller.tell) -> Switch:
+def _told_is_told(whole: Any = telling.Teller.tell) -> Patch:
     """What was not taken does not come again."""
 
     def tell(self: Any, records: Any) -> Any:
         return replace(whole(self, records), failed_from=None)
 
-    return _patch(telling.Teller, "tell", tell)
+    return Patch(telling.Teller, "tell", tell)
 
 
-def _believed() -> Switch:
+def _believed() -> Patch:
     """What a message says of an alarm is believed, however old it is."""
     whole = watching.Watcher._judge
 
@@ -153,70 +197,107 @@ def _believed() -> Switch:
         covered = self._coverage(attempt, self._configuration())
         return whole(self, attempt, covered, {alarm for each in covered for alarm in each.alarms})
 
-    return _patch(watching.Watcher, "heed", heed)
+    return Patch(watching.Watcher, "heed", heed)
 
 
-def _moved_again() -> Switch:
+def _moved_again() -> Patch:
     """Also a job that runs on demand is moved to instances on demand."""
     whole = measures.on_interruption
 
     def on_interruption(job: Any, interruptions: int, most: int | None) -> Any:
         return whole(job.model_copy(update={"on_demand": False}), interruptions, most)
 
-    return _patch(measures, "on_interruption", on_interruption)
+    return Patch(measures, "on_interruption", on_interruption)
+
+
+def _answered(whole: Any = transitions.take_lease) -> Patch:
+    """Whoever takes over a launch takes it that CreateTrainingJob was not called before."""
+
+    def take_lease(attempt: Any, holder: str, lease_until_ms: int) -> Any:
+        return whole(attempt.model_copy(update={"lease_holder": NOBODY}), holder, lease_until_ms)
+
+    return Patch(transitions, "take_lease", take_lease)
+
+
+def _conflict(*_: Any) -> Any:
+    raise Conflict([0])
+
+
+def _missing_is_gone() -> Patch:
+    """One answer that there is no such training job ends a live attempt."""
+    whole = observation.Observer._attempt
+
+    def attempt(self: Any, name: str) -> Any:
+        found = whole(self, name)
+        return found and found.model_copy(update={"missing_since_ms": 0})
+
+    return Patch(observation.Observer, "_attempt", attempt)
+
+
+def _stop_believed() -> Patch:
+    """A refused StopTrainingJob counts as sent."""
+
+    def stop(self: Any, attempt: Any, now_ms: int) -> bool:
+        with suppress(TrainingJobEnded):
+            self._training_jobs.stop(attempt.attempt_name)
+        self._table.write(transitions.stop_sent(attempt, now_ms))
+        return True
+
+    return Patch(launching.Launcher, "_stop", stop)
+
+
+def _sent_again(whole: Any = sagemaker.SageMakerTrainingJobs.create) -> Patch:
+    """A retry hides what became of the first try."""
+
+    def create(self: Any, request: Any) -> None:
+        try:
+            whole(self, request)
+        except Unclear:
+            whole(self, request)
+
+    return Patch(sagemaker.SageMakerTrainingJobs, "create", create)
 
 
 _NOTHING = Ledger(pools=(), attempts=(), reservations=())
 
-SAFEGUARDS: dict[str, Switch] = {
-    "a start needs its instances to be free": _without(_on("pool#", AtLeast)),
-    "a change of a job needs the version that was read": _without(_on("job#job", Equals, "version")),
-    "a change of an attempt needs the version that was read": _without(_on("attempt#", Equals, "version")),
-    "a new attempt needs its name to be unused": _without(_on("attempt#", Absent)),
-    "a new job needs its name to be unused": _without(_on("job#job", Absent)),
-    "a preemption needs its preemptor to stand in line": _without(_on("line#", Equals, "jobName")),
-    "what is decided before a pause takes no effect after it": _without(_on("pause#", Absent)),
+PATCHES: dict[str, Patch] = {
+    **_omissions("_take", "takes instances from the pools"),
+    **_omissions("_give", "gives instances back, or takes what a rogue job holds"),
+    **_omissions("_leave_line", "takes the job out of the lines"),
     "a launch that was left behind in a paused pool is not made": _launched_anyway(),
-    "nobody is stopped for a drain that is over": _without(_on("pause#", Equals, "sinceMs")),
-    "a held job does not start": _patch(transitions, "_require_released", lambda _: None),
-    "a team is kept for a job that is released": _patch(transitions, "_keep_team", lambda *_: []),
-    "a grown reservation needs the version that was read": _without(_on("reservation#", Equals, "version")),
-    "a first reservation needs that there is none": _without(_on("reservation#", Absent)),
-    "a start of a limited team needs that it was the only one": _without(_on("team#", Equals, "starts")),
-    "a team is removed only if it has not come back": _without(_on("team#", Equals, "leftMs")),
-    "a pool is added only if it is not there": _without(_on("pool#", Absent)),
-    "a resize needs the size that was read": _without(_on("pool#", Equals, "size")),
-    "a pool is removed only if nothing uses it": _without(_on("pool#", AllEqual)),
-    "a pool is removed only if it has not come back": _patch(transitions, "AllEqual", lambda _: Equals("free", 0)),
+    "a held job does not start": Patch(transitions, "_require_released", lambda _: None, raises=True),
+    "a team is kept for a job that is released": Patch(transitions, "_keep_team", lambda *_: []),
     "the intent is written before SageMaker is called": _launch_first(),
-    "a name in use is asked whose it is: always ours": _patch(launching.Launcher, "_is_ours", lambda *_: True),
-    "a name in use is asked whose it is: never ours": _patch(launching.Launcher, "_is_ours", lambda *_: False),
+    "a name in use is asked whose it is: always ours": Patch(launching.Launcher, "_find", lambda *_, **__: True),
+    "a name in use is asked whose it is: never ours": Patch(launching.Launcher, "_find", lambda *_, **__: False),
+    "a launch that is not shown may be shown later": Patch(launching, "is_proven", lambda *_: True),
+    "a launch whose answer nobody knows is noted": _answered(),
+    "what SageMaker has accepted is noted though its job has changed": Patch(
+        launching.Launcher, "_confirm_changed", _conflict
+    ),
+    "a live attempt that is missing once has not ended": _missing_is_gone(),
+    "a stop is noted as sent only if it was": _stop_believed(),
+    "CreateTrainingJob is sent once": _sent_again(),
     "a launch without an answer stays an intent": _unclear_is_failed(),
     "a launch is settled by the holder of its lease only": _any_lease(),
     "what is heard before a launch is settled does not count": _observed_too_early(),
-    "lost events are made good by asking": _patch(reconcile, "read_ledger", lambda _: _NOTHING),
-    "who is not listed as it is known is described": _patch(
-        reconcile, "unchanged", lambda attempts, *_, **__: attempts
-    ),
-    "a lost wake-up is made good each minute": _patch(queue, "EVERY_MINUTE", ("patrol", "watch")),
+    "lost events are made good by asking": Patch(reconcile, "read_ledger", lambda _: _NOTHING),
+    "who is not listed as it is known is described": Patch(reconcile, "unchanged", lambda attempts, *_, **__: attempts),
+    "a lost wake-up is made good each minute": Patch(queue, "EVERY_MINUTE", ("patrol", "watch")),
     "an alarm is read again before anybody is stopped": _believed(),
-    "an alarm that is left over is removed": _patch(alarms.CloudWatchAlarms, "delete", lambda *_: None),
+    "an alarm that is left over is removed": Patch(alarms.CloudWatchAlarms, "delete", lambda *_: None),
     "who goes on on demand is not moved again": _moved_again(),
-    "a rogue job is put down once": _without(_on("rogue#", Absent)),
-    "a change of a rogue job needs the version that was read": _without(_on("rogue#", Equals, "version")),
-    "an attempt of the queue is no rogue job": _patch(rogues.Rogues, "_is_attempt", lambda *_: False),
-    "what no event has told of is found in the list": _patch(patrol, "sweep", lambda *_, **__: ()),
-    "what is freed for a job is given back": _patch(transitions, "_give", lambda _: []),
-    "instances are taken from the ledger": _patch(transitions, "_take", lambda _: []),
-    "who starts leaves the line": _patch(transitions, "_leave_line", lambda _: []),
+    "an attempt of the queue is no rogue job": Patch(rogues.Rogues, "_attempt", lambda *_: None),
+    "what no event has told of is found in the list": Patch(patrol, "sweep", lambda *_, **__: ()),
     "changes of one job are told one after the other": _all_at_once(),
     "changes that could not be told come again": _told_is_told(),
 }
-"""By what it guarantees. Each gives a context in which it does not hold."""
+"""The safeguards that are not conditions of writes, by what they guarantee."""
 
+_OUTLIVES = "the ledger of a pool outlives all that is held there; without it, only a deletion by hand would show"
 
-@contextmanager
-def switched_off(name: str) -> Iterator[None]:
-    """Without one of them."""
-    with SAFEGUARDS[name]():
-        yield
+REASONS: dict[tuple[str, str, str], str] = {
+    (function, "pool", "exists"): _OUTLIVES
+    for function in ("back_off", "postpone", "free", "end", "change_rogue", "forget_rogue")
+}
+"""Conditions that nothing can notice, by function, item and condition of their places, and why."""

@@ -44,11 +44,11 @@ class Situation:
 
 
 def unkind(situation: Situation, temper: Temper) -> Situation:
-    """The same with a SageMaker that answers so all the while."""
+    """The same with a SageMaker that answers so from now on; what was launched just before may not be shown any more."""
 
     def prepare(queue: Queue) -> None:
-        queue.set_temper(temper)
         situation.prepare(queue)
+        queue.set_temper(temper)
 
     return replace(situation, prepare=prepare)
 
@@ -78,9 +78,9 @@ def alarm(queue: Queue) -> Process:
     return queue.hand_alarm()
 
 
-def submit_idle(name: str, profile: str = "0:0") -> Begin:
+def submit_idle(name: str, profile: str = "0:0", run_s: int = 3000) -> Begin:
     """A submission of a job that does not use its GPUs, at least at first."""
-    request = training_request(name, [(P5, 1)], run_s=3000)
+    request = training_request(name, [(P5, 1)], run_s=run_s)
     request["Environment"][GPU_UTILIZATION] = profile
 
     return lambda queue: queue.submit(request)
@@ -95,10 +95,17 @@ def submit_spot(name: str) -> Begin:
     return lambda queue: queue.submit(request)
 
 
-def submit(name: str, *demand: tuple[str, int], priority: int = 0, team: str = "", outcome: str = "complete") -> Begin:
-    """A submission of a job that trains for 30 s."""
+def submit(
+    name: str,
+    *demand: tuple[str, int],
+    priority: int = 0,
+    team: str = "",
+    outcome: str = "complete",
+    run_s: int = 30,
+) -> Begin:
+    """A submission of a job that trains for 30 s, unless something else is said."""
     tags = {"priority": str(priority), **({"team": team} if team else {})}
-    request = training_request(name, demand or [(P5, 1)], run_s=30, outcome=outcome, tags=tags)
+    request = training_request(name, demand or [(P5, 1)], run_s=run_s, outcome=outcome, tags=tags)
 
     return lambda queue: queue.submit(request)
 
@@ -153,6 +160,26 @@ def cut_short(queue: Queue) -> None:
     queue.accidents.planned = None
 
 
+def cut_edit(queue: Queue) -> None:
+    """A change of the configuration that dies as soon as it has its lease."""
+    queue.accidents.planned = lambda operation: Accident.CRASH_AFTER if operation == "PutItem" else Accident.NONE
+    queue.finish(configure(POOLS)(queue))
+    queue.accidents.planned = None
+
+
+def turned_away(queue: Queue) -> Process:
+    """A tick of which SageMaker turns away the first launch."""
+
+    def first(operation: str) -> Accident:
+        if operation != "CreateTrainingJob":
+            return Accident.NONE
+        queue.accidents.planned = None
+        return Accident.REFUSED
+
+    queue.accidents.planned = first
+    return tick(queue)
+
+
 def heard(queue: Queue) -> None:
     """All events that are there are handled."""
     while queue.has_news:
@@ -196,8 +223,9 @@ def _training(*submissions: Begin) -> tuple[Step, ...]:
 
 
 _BOTH_RUN = _training(submit("low-1"), submit("low-2"))
-_STOPPING = (*_BOTH_RUN, submit("high", (P5, 2), priority=9), tick)
+STOPPING = (*_BOTH_RUN, submit("high", (P5, 2), priority=9), tick)
 _REQUEUES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "requeue"}}
+NOTIFIES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "notify"}}
 
 
 def _idle(profile: str = "0:0", **rules: Any) -> tuple[Step, ...]:
@@ -211,6 +239,9 @@ _INTERRUPTED = (
 )
 PAUSE = ask("POST", f"/pools/{P5}/pause", {"reason": "so it is"})
 DRAIN = ask("POST", f"/pools/{P5}/drain", {"reason": "so it is", "stop": True})
+ENDLESS_S = 1_000_000
+"""Nobody waits for the end of a job that trains for so long: it has to be stopped."""
+
 RESUME = ask("POST", f"/pools/{P5}/resume")
 TEAMS = {"a": {"limit": {P5: 1}}, "b": {"guaranteed": {P5: 1}}}
 
@@ -226,7 +257,7 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "a waiting job is held": Situation(prepare=done(submit("j", (P5, 1), (G5, 1))), begin=ask("POST", "/jobs/j/hold")),
     "a job that something is reserved for is held": Situation(
-        prepare=done(*_STOPPING, later(200), news), begin=ask("POST", "/jobs/high/hold")
+        prepare=done(*STOPPING, later(200), news), begin=ask("POST", "/jobs/high/hold")
     ),
     "a held job is released": Situation(
         prepare=done(submit("j", (P5, 1), (G5, 1)), ask("POST", "/jobs/j/hold"), tick),
@@ -240,9 +271,13 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "a pool is paused": Situation(prepare=done(submit("j")), begin=PAUSE),
     "a pool is drained": Situation(prepare=done(*_BOTH_RUN, DRAIN), begin=tick),
+    "a paused pool is drained": Situation(prepare=done(*_BOTH_RUN, PAUSE, later(100)), begin=DRAIN),
     "a pool is resumed": Situation(prepare=done(*_BOTH_RUN, DRAIN, tick), begin=RESUME),
     "a pool is resized": Situation(
         prepare=done(configure(POOLS), *_BOTH_RUN), begin=ask("PATCH", f"/pools/{P5}", {"size": 1})
+    ),
+    "the configuration is changed after a change that died": Situation(
+        prepare=done(configure(POOLS), cut_edit, later(100)), begin=ask("PATCH", f"/pools/{P5}", {"size": 1})
     ),
     "a launch is found in a pool that was paused": Situation(
         prepare=done(submit("j"), cut_off, PAUSE, later(LEASE_S)), begin=tick
@@ -250,7 +285,10 @@ SITUATIONS: dict[str, Situation] = {
     "a launch that was never made is found in a pool that was paused": Situation(
         prepare=done(submit("j"), cut_short, PAUSE, later(LEASE_S)), begin=tick
     ),
-    "jobs start": Situation(prepare=done(submit("a"), submit("b", (P5, 1), (G5, 2)), submit("c", (G5, 1))), begin=tick),
+    # So far apart that the order holds whatever the functions' clocks say: the first two start.
+    "jobs start": Situation(
+        prepare=done(submit("a"), later(5), submit("b", (P5, 1), (G5, 2)), later(5), submit("c", (G5, 1))), begin=tick
+    ),
     "two are preempted for one": Situation(prepare=done(*_BOTH_RUN, submit("high", (P5, 2), priority=9)), begin=tick),
     "a job that was asked to stop is stopped": Situation(
         prepare=done(*_training(submit("j")), ask("DELETE", "/jobs/j")), begin=tick
@@ -266,10 +304,10 @@ SITUATIONS: dict[str, Situation] = {
         begin=tick,
     ),
     "a name is taken": Situation(prepare=done(submit("j"), taken), begin=tick),
-    "a preempted attempt has ended": Situation(prepare=done(*_STOPPING, later(200)), begin=news),
-    "a job starts on what was freed for it": Situation(prepare=done(*_STOPPING, later(200), news, news), begin=tick),
+    "a preempted attempt has ended": Situation(prepare=done(*STOPPING, later(200)), begin=news),
+    "a job starts on what was freed for it": Situation(prepare=done(*STOPPING, later(200), news, news), begin=tick),
     "what was freed for a job that left is released": Situation(
-        prepare=done(*_STOPPING, later(200), news, news, ask("DELETE", "/jobs/high")), begin=tick
+        prepare=done(*STOPPING, later(200), news, news, ask("DELETE", "/jobs/high")), begin=tick
     ),
     "a job has completed": Situation(prepare=done(*_training(submit("j")), later(900)), begin=news),
     "a job has failed": Situation(
@@ -285,6 +323,7 @@ SITUATIONS: dict[str, Situation] = {
     "a job waits for a launch while a patrol goes": Situation(prepare=done(submit("j")), begin=patrol),
     "a job that trains gets its alarm": Situation(prepare=done(*_idle()[:5]), begin=watch),
     "an idle job is found": Situation(prepare=done(*_idle()), begin=watch),
+    "an idle job is told that it is idle": Situation(prepare=done(*_idle(watches=NOTIFIES)), begin=watch),
     "an alarm tells of an idle job": Situation(prepare=done(*_idle()), begin=alarm),
     "an alarm tells late of a job that is busy again": Situation(
         prepare=done(*_idle("0:0,600:720"), later(300), later(300)), begin=alarm

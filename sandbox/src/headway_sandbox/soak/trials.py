@@ -7,13 +7,13 @@ AWS does not rule out; and others that act between each two of its calls.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from random import Random
 
 from headway_sandbox.soak.accidents import Accident
-from headway_sandbox.soak.duels import DUELS
+from headway_sandbox.soak.duels import DUELS, Duel
 from headway_sandbox.soak.invariants import Violated
 from headway_sandbox.soak.life import drain, rest
 from headway_sandbox.soak.queue import Queue
@@ -22,6 +22,9 @@ from headway_sandbox.soak.tempers import UNKIND
 
 BESIDE_EACH = (Accident.CRASH_BEFORE, Accident.CRASH_AFTER, Accident.ANSWER_LOST)
 """What happens beside each call."""
+
+AFTER_EFFECT = (Accident.CRASH_AFTER, Accident.ANSWER_LOST)
+"""What happens beside each call to a SageMaker that answers unkindly."""
 
 SAGEMAKER = frozenset({"CreateTrainingJob", "StopTrainingJob", "DescribeTrainingJob", "ListTags", "ListTrainingJobs"})
 
@@ -49,79 +52,122 @@ class Trial:
     violations: dict[str, str] = field(default_factory=dict)
 
 
-def crash(name: str) -> Trial:
-    """A situation with a crash just before and just after each call, and with each answer lost.
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """One of the ways in which a situation or a duel is tried. It means the same in each process.
 
-    One that calls SageMaker is tried with each of its tempers: with an accident beside each of the calls to SageMaker.
+    Attributes:
+        name: of the situation, or of the duel if there is no accident.
+        at: calls that the invocation makes before it is disturbed.
+        accident: what happens beside the next call.
+        rival_at: calls that the rival of a duel makes before it is disturbed.
+        temper: how SageMaker answers, of :data:`headway_sandbox.soak.tempers.UNKIND`.
     """
-    situation = SITUATIONS[name]
-    trial = _undisturbed(name, situation)
-    for at in range(trial.calls):
-        for accident in BESIDE_EACH:
-            _try(trial, f"{accident} call {at + 1}", situation, _with_accident(situation, at, accident))
-    for title, temper in UNKIND.items() if trial.asks_sagemaker else ():
-        tried = unkind(situation, temper)
-        calls = _undisturbed(name, tried)
-        trial.violations.update({f"{title}, {way}": how for way, how in calls.violations.items()})
-        for at in calls.asks_sagemaker:
-            for accident in (Accident.CRASH_AFTER, Accident.ANSWER_LOST):
-                _try(trial, f"{title}, {accident} call {at + 1}", tried, _with_accident(tried, at, accident))
+
+    name: str
+    at: int
+    accident: Accident | None = None
+    rival_at: int | None = None
+    temper: str = ""
+
+    def __str__(self) -> str:
+        if self.accident is not None:
+            return f"{self.temper + ', ' if self.temper else ''}{self.accident} call {self.at + 1}"
+        return f"meanwhile after {self.at} calls" + (
+            "" if self.rival_at is None else f" and {self.rival_at} of the rival's"
+        )
+
+
+def crash(name: str) -> Trial:
+    """A situation with each accident beside each call.
+
+    One that calls SageMaker is tried with each of its tempers, too: with an accident beside each call to SageMaker.
+    """
+    trial = undisturbed(name, SITUATIONS[name])
+    for way in crashes(trial):
+        _try(trial, way)
     return trial
-
-
-def _with_accident(situation: Situation, at: int, accident: Accident) -> Callable[[Queue], None]:
-    """What is about to happen happens, with an accident beside one call; then others go on for some minutes."""
-
-    def happen(queue: Queue) -> None:
-        made = count()
-        queue.accidents.planned = lambda _: accident if next(made) == at else Accident.NONE
-        queue.finish(situation.begin(queue))
-        queue.accidents.planned = None
-        for _ in range(MINUTES_AFTER if queue.temper else 0):
-            queue.pass_time(60)
-            drain(queue)
-
-    return happen
 
 
 def duel(name: str) -> Trial:
     """A situation in which others act before each call, and after the last one."""
-    duel = DUELS[name]
-    trial = _undisturbed(name, duel.situation)
-    rival_calls = _undisturbed(name, replace(duel.situation, begin=duel.rival)).calls if duel.rival else 0
-    for at in range(trial.calls + 1):
-        for rival_at in range(rival_calls + 1):
-
-            def happen(queue: Queue, at: int = at, rival_at: int = rival_at) -> None:
-                process = duel.situation.begin(queue)
-                queue.advance_by(process, at)
-                rival = duel.rival(queue) if duel.rival else None
-                if rival is not None:
-                    queue.advance_by(rival, rival_at)
-                    queue.finish(process)
-                duel.meanwhile(queue)
-                queue.finish(rival or process)
-
-            way = f"meanwhile after {at} calls" + (f" and {rival_at} of the rival's" if duel.rival else "")
-            _try(trial, way, duel.situation, happen)
+    trial = undisturbed(name, DUELS[name].situation)
+    for way in meetings(trial):
+        _try(trial, way)
     return trial
 
 
-def _try(trial: Trial, way: str, situation: Situation, happen: Callable[[Queue], None]) -> None:
+def crashes(trial: Trial) -> list[Way]:
+    """The ways of :func:`crash`."""
+    ways = [Way(name=trial.name, at=at, accident=accident) for at in range(trial.calls) for accident in BESIDE_EACH]
+    for title, temper in UNKIND.items() if trial.asks_sagemaker else ():
+        calm = undisturbed(trial.name, unkind(SITUATIONS[trial.name], temper))
+        trial.violations.update({f"{title}, {way}": how for way, how in calm.violations.items()})
+        ways += [
+            Way(name=trial.name, at=at, accident=accident, temper=title)
+            for at in calm.asks_sagemaker
+            for accident in AFTER_EFFECT
+        ]
+    return ways
+
+
+def meetings(trial: Trial) -> list[Way]:
+    """The ways of :func:`duel`."""
+    duel = DUELS[trial.name]
+    rivals: Sequence[int | None] = [None]
+    if duel.rival is not None:
+        rivals = range(undisturbed(trial.name, replace(duel.situation, begin=duel.rival)).calls + 1)
+    return [Way(name=trial.name, at=at, rival_at=rival_at) for at in range(trial.calls + 1) for rival_at in rivals]
+
+
+def violation_in(way: Way) -> str | None:
+    """What promise is broken in one way; None if all are kept."""
+    trial = Trial(name=way.name)
+    _try(trial, way)
+    return trial.violations.get(str(way))
+
+
+def _try(trial: Trial, way: Way) -> None:
     trial.ways += 1
+    situation = SITUATIONS[way.name] if way.accident is not None else DUELS[way.name].situation
+    situation = unkind(situation, UNKIND[way.temper]) if way.temper else situation
     queue = Queue(Random(0), POOLS)
     try:
         situation.prepare(queue)
-        happen(queue)
+        if way.accident is not None:
+            _crash(queue, situation, way.at, way.accident)
+        else:
+            _meet(queue, DUELS[way.name], way.at, way.rival_at or 0)
         rest(queue, ALL_POOLS)
     except Violated as error:
-        trial.violations[way] = str(error)
+        trial.violations[str(way)] = str(error)
     finally:
         trial.needed += queue.needed
         queue.processes.kill_all()
 
 
-def _undisturbed(name: str, situation: Situation) -> Trial:
+def _crash(queue: Queue, situation: Situation, at: int, accident: Accident) -> None:
+    made = count()
+    queue.accidents.planned = lambda _: accident if next(made) == at else Accident.NONE
+    queue.finish(situation.begin(queue))
+    queue.accidents.planned = None
+    for _ in range(MINUTES_AFTER if queue.temper else 0):
+        queue.pass_time(60)
+        drain(queue)
+
+
+def _meet(queue: Queue, duel: Duel, at: int, rival_at: int) -> None:
+    process = duel.situation.begin(queue)
+    queue.advance_by(process, at)
+    rival = duel.rival(queue) if duel.rival else None
+    if rival is not None:
+        queue.advance_by(rival, rival_at)
+        queue.finish(process)
+    duel.meanwhile(queue)
+    queue.finish(rival or process)
+
+
+def undisturbed(name: str, situation: Situation) -> Trial:
     """The situation without any disturbance: how many calls its invocation makes."""
     queue = Queue(Random(0), POOLS)
     trial = Trial(name=name)

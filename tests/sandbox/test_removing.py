@@ -1,0 +1,223 @@
+"""Removed safeguards are noticed; and where one is not, `make safeguards` fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import redirect_stdout
+from io import StringIO
+from typing import Any
+
+import pytest
+
+from headway_sandbox.soak import __main__ as soak
+from headway_sandbox.soak.conditions import Place, recorded, unreached, without
+from headway_sandbox.soak.duels import DUELS
+from headway_sandbox.soak.removing import TRIALS, Removal, Survey, Trialled, removed, stale_reasons, survey
+from headway_sandbox.soak.safeguards import PATCHES
+from headway_sandbox.soak.situations import SITUATIONS
+from headway_service import transitions
+from headway_service.errors import Conflict
+from headway_service.log import logger
+from headway_service.memory import MemoryTable
+from headway_service.ports import Check, Delete, Equals, Key, Put
+from headway_service.records import PauseRecord, PoolRecord
+
+SUBMISSIONS = Trialled(name="two submissions of one name", is_duel=True)
+LISTED = Trialled(name="jobs are listed", is_duel=False)
+
+
+class Here(Executor):
+    """Does at once what it is given."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+@pytest.fixture(autouse=True)
+def silence() -> Iterator[None]:
+    before = logger.log_level
+    logger.setLevel(logging.CRITICAL)
+    yield
+    logger.setLevel(before)
+
+
+@pytest.fixture
+def no_patches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only conditions of writes are removed."""
+    monkeypatch.setattr("headway_sandbox.soak.removing.PATCHES", {})
+
+
+def removal(said: list[str], **more: Any) -> Removal:
+    return Removal(Here(), said.append, **more)
+
+
+def test_a_condition_that_a_trial_notices_is_told_at_once(no_patches: None) -> None:
+    said: list[str] = []
+    assert removal(said, only="accept: ").run([SUBMISSIONS], [], 1)
+    assert len(said) == 1
+    assert "noticed accept: the job does not exist (transitions.py:" in said[0]
+    assert "duel `two submissions of one name`, meanwhile after 0 calls: no end: ['j']" in said[0]
+
+
+def test_a_condition_that_nothing_notices_makes_it_fail_unless_there_is_a_reason(no_patches: None) -> None:
+    said: list[str] = []
+    # One submission only: nobody else uses the name.
+    lone = Trialled(name="a job is submitted", is_duel=False)
+    assert not removal(said, only="accept: ").run([lone], [], 1)
+    assert "MISSED  accept: the job does not exist" in said[0]
+    reasons = {("accept", "job", "does not exist"): "so it is"}
+    assert removal(said, only="accept: ", reasons=reasons).run([lone], [], 1)
+    assert said[1].endswith("so it is")
+
+
+def test_a_reason_for_a_condition_that_is_noticed_makes_it_fail(no_patches: None) -> None:
+    reasons = {("accept", "job", "does not exist"): "so it is"}
+    assert not removal([], only="accept: ", reasons=reasons).run([SUBMISSIONS], [], 1)
+
+
+def test_a_life_is_asked_where_no_trial_notices() -> None:
+    said: list[str] = []
+    title = "a lost wake-up is made good each minute"
+    assert removal(said, only=title).run([LISTED], range(1), 1)
+    assert "life 0: " in said[0]
+
+
+def test_a_trial_that_fails_with_all_safeguards_makes_it_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    broken = Survey(broken=["a duel: it is broken"])
+    monkeypatch.setattr("headway_sandbox.soak.removing.survey_trial", lambda trial: broken)
+    assert not removal(said, only="nothing").run([LISTED], [], 1)
+    assert said == ["BROKEN as it is: a duel: it is broken"]
+
+
+def test_the_command_answers_1_if_a_removal_is_not_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soak, "TRIALS", (LISTED,))
+    monkeypatch.setattr(soak, "unreached", lambda calls: [])
+    assert soak.main(["--safeguards", "--seeds", "1", "--only", "no safeguard has this title"]) == 0
+    monkeypatch.setattr(soak, "TRIALS", (Trialled(name="a job is submitted", is_duel=False),))
+    assert soak.main(["--safeguards", "--seeds", "1", "--only", "add_pool: "]) == 1
+
+
+@pytest.mark.parametrize(
+    ("safeguard", "duel"),
+    [
+        ("the intent is written before SageMaker is called", "two schedulers"),
+        ("a launch is settled by the holder of its lease only", "a launch and its stop"),
+        ("start: takes instances from the pools", "two schedulers"),
+        ("a held job does not start", "a start and a hold"),
+    ],
+)
+def test_other_safeguards_are_noticed(safeguard: str, duel: str) -> None:
+    said: list[str] = []
+    assert removal(said, only=safeguard).run([Trialled(name=duel, is_duel=True)], [], 1)
+    assert duel in said[0]
+
+
+def seen() -> Survey:
+    """What the conditions do in two ways of each trial."""
+    found = Survey()
+    for trial in TRIALS:
+        with redirect_stdout(StringIO()):
+            ways = trial.ways()
+        each = survey([ways[0], ways[-1]])
+        found.places |= each.places
+        found.calls |= each.calls
+    return found
+
+
+def test_each_condition_of_a_write_has_a_row_and_each_reason_a_condition() -> None:
+    found = seen()
+    assert unreached(found.calls) == [], "write a situation or a duel in which the code sets this condition"
+    assert stale_reasons(found.places) == []
+    rows = {(place.function, place.item, place.condition) for place in found.places}
+    assert ("preempt", "pause", "does not exist") in rows
+    assert ("preempt", "pause of all", "does not exist") in rows
+    assert ("start", "pause", "does not exist") in rows
+
+
+def test_a_condition_that_nothing_sets_is_found() -> None:
+    lines = {each for each in unreached(set()) if each.startswith("transitions.py")}
+    assert len(lines) > 40
+
+
+def test_trials_are_all_there_is() -> None:
+    assert {trial.name for trial in TRIALS} == {*DUELS, *SITUATIONS}
+
+
+def key_of(pool: str) -> Key:
+    return PoolRecord.key(pool)
+
+
+def table_with(*pools: tuple[str, int, int]) -> MemoryTable:
+    table = MemoryTable()
+    for pool, size, free in pools:
+        key = key_of(pool)
+        table.write([Put(item={"pk": key.pk, "sk": key.sk, "pool": pool, "size": size, "free": free})])
+    return table
+
+
+def record_of(pool: str) -> PoolRecord:
+    return PoolRecord(pool=pool, size=0, free=0)
+
+
+@pytest.mark.parametrize(("size", "free", "decides"), [(1, 0, ["has size 0"]), (0, 1, ["has free 0"]), (1, 1, [])])
+def test_a_condition_decides_if_the_write_fails_for_it_alone(size: int, free: int, decides: Sequence[str]) -> None:
+    table = table_with(("p", size, free))
+    with recorded() as record, pytest.raises(Conflict):
+        table.write(transitions.remove_pool(record_of("p")))
+    assert [place.condition for place in sorted(record.decided)] == decides
+    assert {place.condition for place in record.places} == {"has size 0", "has free 0"}
+    assert {place.function for place in record.places} == {"remove_pool"}
+
+
+def test_one_condition_of_several_is_removed() -> None:
+    table = table_with(("p", 1, 0))
+    with recorded() as record:
+        (write,) = transitions.remove_pool(record_of("p"))
+    size = next(place for place in record.places if place.condition == "has size 0")
+    with without(size):
+        table.write(transitions.remove_pool(record_of("p")))
+    assert table.get(write.key) is None
+
+
+def test_a_condition_is_removed_in_one_function_only() -> None:
+    pause = PauseRecord(pool="p", by="me", reason="so it is", since_ms=1)
+    with recorded() as record:
+        transitions.pause(pause)
+        transitions.change_pause(pause)
+    place = next(place for place in record.places if place.function == "pause")
+    assert place.title == "pause: the pause of the pool does not exist"
+    with without(place):
+        assert transitions.pause(pause)[0].requires is None
+        assert transitions.change_pause(pause)[0].requires == Equals("sinceMs", 1)
+    assert transitions.pause(pause)[0].requires is not None
+
+
+def test_a_removed_check_always_passes() -> None:
+    with recorded() as record:
+        (check,) = transitions._require_no_pause({})  # nobody public asks for this alone
+    assert [place.item for place in record.places] == ["pause of all"]
+    with without(next(iter(record.places))):
+        table = MemoryTable()
+        table.write([*transitions._require_no_pause({}), Delete(key=Key("a", "b"))])
+    assert isinstance(check, Check)
+
+
+@pytest.mark.parametrize("name", PATCHES)
+def test_what_is_removed_is_there_again_afterwards(name: str) -> None:
+    patch = PATCHES[name]
+    before = getattr(patch.target, patch.name)
+    with removed(name):
+        assert getattr(patch.target, patch.name) is not before
+    with patch.watched(lambda: None):
+        pass
+    assert getattr(patch.target, patch.name) is before
+
+
+def test_places_are_told_by_function_item_and_condition() -> None:
+    place = Place(module="transitions", line=7, function="start", item="pool", condition="has enough free")
+    assert (place.title, place.where) == ("start: the pool has enough free", "transitions.py:7")
