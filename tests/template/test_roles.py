@@ -21,7 +21,13 @@ ACTIONS = {
     "ApiFunctionRole": ALL
     | QUERIES
     | LETTERS
-    | {"lambda:InvokeFunction", "sqs:SendMessage", "ssm:GetParameter", "ssm:PutParameter"},
+    | {
+        "dynamodb:ConditionCheckItem",
+        "lambda:InvokeFunction",
+        "sqs:SendMessage",
+        "ssm:GetParameter",
+        "ssm:PutParameter",
+    },
     "ScheduleFunctionRole": ALL
     | QUERIES
     | {

@@ -91,7 +91,8 @@ class Queue:
         self.cloudwatch = MemoryCloudWatch(self.fleet)
         self.invariants = Invariants(self.table, self.fleet, self.cloudwatch)
         self._edge = edge = Edge(self.accidents, self.note, lambda: self.now_s)
-        self.store = EdgeConfiguration({"pools": {pool: {"size": size} for pool, size in pools.items()}}, edge)
+        document = {"pools": {pool: {"size": size} for pool, size in pools.items()}}
+        self.store = EdgeConfiguration(document, edge, lambda: self.now_s)
         _current["sagemaker"] = EdgeSageMaker(self.fleet, edge, lambda: self.now_s, random)
         _current["cloudwatch"] = EdgeCloudWatch(self.cloudwatch, edge, lambda: self.now_s)
         self.audience = Audience(self.table, edge, self.accidents, Random(random.random()))
@@ -164,6 +165,7 @@ class Queue:
         body: Any = None,
         *,
         query: Mapping[str, list[str]] | None = None,
+        headers: Mapping[str, str] | None = None,
         then: Callable[[int, Any], None] | None = None,
     ) -> Process:
         """Start a call of the API. ``then`` takes status and document of the answer."""
@@ -176,7 +178,7 @@ class Queue:
             if then is not None:
                 then(status, document)
 
-        payload = http_event(method, path, None if body is None else json.dumps(body), query)
+        payload = http_event(method, path, None if body is None else json.dumps(body), query, headers)
         return self.begin("api", payload, name=f"{method} {path}", then=answered)
 
     def submit(self, request: Mapping[str, Any]) -> Process:

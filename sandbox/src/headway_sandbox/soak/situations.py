@@ -94,8 +94,15 @@ def ask(method: str, path: str, body: Any = None) -> Begin:
 
 
 def configure(sizes: Mapping[str, int], teams: Mapping[str, Any] | None = None, **rules: Any) -> Begin:
-    """A new configuration."""
-    return ask("PUT", "/config", document_of(sizes, teams or {}, **rules))
+    """A new configuration, whatever the one before."""
+    document = document_of(sizes, teams or {}, **rules)
+
+    return lambda queue: queue.ask("PUT", "/config", document, headers={"If-Match": "*"})
+
+
+def configure_from(version: int, sizes: Mapping[str, int]) -> Begin:
+    """A new configuration that was made from a version."""
+    return ask("PUT", "/config", {**document_of(sizes, {}), "version": version})
 
 
 def news(queue: Queue) -> Process:
