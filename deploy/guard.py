@@ -74,7 +74,7 @@ def read_config(config: Path, env: str) -> Target:
 
 
 def protected() -> dict[str, set[str]]:
-    """What stack-policy.json lets nobody do, by logical id: ``Update:Modify``, ``Update:Replace``, ``Update:Delete``."""
+    """What stack-policy.json lets nobody do, by logical id: ``Update:Modify``, ``:Replace`` and ``:Delete``."""
     found: dict[str, set[str]] = {}
     for statement in json.loads(POLICY.read_text(encoding="utf-8"))["Statement"]:
         if statement["Effect"] == "Deny":
