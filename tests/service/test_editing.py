@@ -304,7 +304,8 @@ def test_who_applies_an_older_version_late_changes_nothing_after_a_newer_one(wor
         world.configured()
         by_hand(world, {"pools": {P5: {"size": 5}}, "overheadSeconds": 5})
         table = _Interrupted(world.table, writes, lambda world=world: editor(world).replace(POOLS, None))  # type: ignore[misc]
-        apply_configuration(table, world.configuration, world.clock)  # type: ignore[arg-type]
+        apply_configuration(table, world.configuration, world.clock)
+        assert current(world.table, world.configuration, world.clock).version == 3, writes
         world.tick()
         assert known(world) == POOLS, writes
         assert {use.pool: use.size for use in world.desk.capacity()} == {P5: 2}, writes

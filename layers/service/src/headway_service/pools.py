@@ -60,7 +60,8 @@ class InForce:
 
         Versions only grow; but they begin again if somebody deletes the parameter and creates it again.
         """
-        return stored.version > self.version or stored.modified_ms > self.modified_ms + CLOCK_MARGIN_MS
+        later = 0 < self.modified_ms < stored.modified_ms - CLOCK_MARGIN_MS
+        return stored.version > self.version or later
 
 
 def applied(table: Table) -> InForce | None:

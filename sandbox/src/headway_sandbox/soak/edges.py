@@ -236,6 +236,17 @@ class EdgeConfiguration:
         document: dict[str, Any] = json.loads(self._store.text)
         return document
 
+    @property
+    def version(self) -> int:
+        """The newest version."""
+        return self._store.version
+
+    def document_of(self, version: int) -> dict[str, Any] | None:
+        """The document of a version; None if there is none."""
+        found = self._store.read_version(version)
+        document: dict[str, Any] | None = json.loads(found.text) if found else None
+        return document
+
     def edit(self, document: Mapping[str, Any]) -> None:
         """Somebody edits the parameter itself, in AWS's console."""
         self._write(json.dumps(document))

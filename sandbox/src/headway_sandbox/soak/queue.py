@@ -175,11 +175,20 @@ class Queue:
             self.answers[status] += 1
             if status == HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise Violated(f"{method} {path} is answered by {status}: {document}")
+            if (method, path, status) == ("PUT", "/config", HTTPStatus.OK) and "version" in body:
+                self._check_kept(body)
             if then is not None:
                 then(status, document)
 
         payload = http_event(method, path, None if body is None else json.dumps(body), query, headers)
         return self.begin("api", payload, name=f"{method} {path}", then=answered)
+
+    def _check_kept(self, document: Mapping[str, Any]) -> None:
+        """A configuration that was accepted came right after the version that it was made from."""
+        said = {name: value for name, value in document.items() if name != "version"}
+        found = self.store.document_of(document["version"] + 1)
+        if found != said:
+            raise Violated(f"a configuration made from version {document['version']} replaced a newer one: {found}")
 
     def submit(self, request: Mapping[str, Any]) -> Process:
         """Start a submission. What is answered with success is accepted, and has to reach its end."""

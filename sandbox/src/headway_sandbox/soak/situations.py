@@ -127,6 +127,16 @@ def later(seconds: float) -> Step:
     return lambda queue: queue.let_pass(seconds)
 
 
+def edited(queue: Queue) -> None:
+    """Somebody edits the parameter itself, in AWS's console."""
+    queue.store.edit({**queue.store.document, "limits": {"waitingPerTeam": 900}})
+
+
+def read_late(queue: Queue) -> None:
+    """From now on reads do not show a configuration before it is some minutes old."""
+    queue.store.lag_s = 300.0
+
+
 def cut_off(queue: Queue) -> None:
     """A tick that dies as soon as it has launched anything."""
     queue.accidents.planned = lambda operation: (
@@ -236,6 +246,10 @@ SITUATIONS: dict[str, Situation] = {
     "a pool is resized": Situation(
         prepare=done(configure(POOLS), *_BOTH_RUN), begin=ask("PATCH", f"/pools/{P5}", {"size": 1})
     ),
+    "a configuration is set that was made from the newest version": Situation(
+        prepare=done(configure(POOLS), tick), begin=configure_from(2, {P5: 1, G5: 2})
+    ),
+    "a configuration is applied that a tick finds": Situation(prepare=done(configure(POOLS), tick, edited), begin=tick),
     "a launch is found in a pool that was paused": Situation(
         prepare=done(submit("j"), cut_off, PAUSE, later(90)), begin=tick
     ),
