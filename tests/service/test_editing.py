@@ -168,6 +168,16 @@ def test_a_size_is_changed_again_in_a_document_that_was_edited_meanwhile(world: 
     assert stored(world) == known(world) == {**BY_HAND, "pools": {P5: {"size": 5}}}
 
 
+def test_an_edit_of_the_parameter_that_a_tick_applies_before_the_writer_does_stays_in_force(world: World) -> None:
+    def edited_and_applied() -> None:
+        by_hand(world)
+        world.tick()
+
+    around_the_write(world, after=edited_and_applied)
+    assert editor(world).replace(OTHER, made_from=1).version == 3
+    assert stored(world) == known(world) == BY_HAND
+
+
 def test_who_replaces_whatever_there_is_replaces_an_edit_at_the_same_time_too(world: World) -> None:
     around_the_write(world, before=lambda: by_hand(world))
     editor(world).replace(OTHER, None)
@@ -290,9 +300,9 @@ def test_a_parameter_that_was_deleted_and_created_again_counts_though_its_versio
     def read(later_ms: int) -> ConfigurationText:
         return replace(MemoryConfiguration(BY_HAND).read(), modified_ms=world.clock() + later_ms)
 
-    again.read = lambda: read(CLOCK_MARGIN_MS)  # type: ignore[method-assign]
+    again.read = lambda: read(CLOCK_MARGIN_MS - 1)  # type: ignore[method-assign]
     assert apply_configuration(world.table, again, world.clock).version == 2
-    again.read = lambda: read(CLOCK_MARGIN_MS + 1)  # type: ignore[method-assign]
+    again.read = lambda: read(CLOCK_MARGIN_MS)  # type: ignore[method-assign]
     assert apply_configuration(world.table, again, world.clock).version == 1
     assert known(world) == BY_HAND
 

@@ -73,7 +73,7 @@ class Editor:
         text = configuration.text_to_keep(document)
         with self._alone():
             if made_from is None:
-                return self._apply(text, self._store.write(text))
+                return self._overwrite(text)
             stored, known = self._read()
             if known.version == made_from:
                 with suppress(_Overtaken):
@@ -133,6 +133,16 @@ class Editor:
             raise _Overtaken
         edit.forget(self._table)
         return self._apply(text, version)
+
+    def _overwrite(self, text: str) -> InForce:
+        """Store a document, whatever is stored, and apply it."""
+        known = applied(self._table)
+        version = self._store.write(text)
+        if known is None or version > known.version:
+            return self._apply(text, version)
+        # The parameter was deleted, so its versions begin again.
+        written = ConfigurationText(text=text, version=version, modified_ms=known.outdated_from_ms)
+        return apply_text(self._table, written, self._clock)
 
     def _apply(self, text: str, version: int) -> InForce:
         """Apply a document that was stored just now. It is not read again, as what is read may be older."""

@@ -60,8 +60,13 @@ class InForce:
 
         Versions only grow; but they begin again if somebody deletes the parameter and creates it again.
         """
-        later = 0 < self.modified_ms < stored.modified_ms - CLOCK_MARGIN_MS
+        later = self.modified_ms > 0 and stored.modified_ms >= self.outdated_from_ms
         return stored.version > self.version or later
+
+    @property
+    def outdated_from_ms(self) -> int:
+        """What was stored at this time or later was stored after this one, whatever its version."""
+        return self.modified_ms + CLOCK_MARGIN_MS
 
 
 def applied(table: Table) -> InForce | None:
