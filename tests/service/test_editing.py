@@ -452,3 +452,14 @@ def test_the_lease_and_the_notes_are_all_that_is_kept_beside_the_configuration(w
     editor(world).replace(OTHER, made_from=1)
     assert isinstance(world.table, MemoryTable)
     assert {item["sk"] for item in world.table.items() if item["pk"] == "config"} == {"config"}
+
+
+def test_who_dies_while_pools_are_brought_in_line_leaves_that_to_the_next_tick(world: World) -> None:
+    by_hand(world, {"pools": {P5: {"size": 5}}, "teams": {"a": {}}})
+    for _ in range(3):
+        with pytest.raises(Broken):
+            apply_configuration(_Interrupted(world.table, 1, die), world.configuration, world.clock)
+        assert world.in_force().lines is None
+    world.tick()
+    assert {use.pool: use.size for use in world.desk.capacity()} == {P5: 5}
+    assert world.in_force().lines == ("", "a")
