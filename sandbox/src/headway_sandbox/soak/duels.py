@@ -139,6 +139,9 @@ DUELS: dict[str, Duel] = {
         meanwhile=done(RESIZE, tick),
     ),
     "a resize, and an edit of the parameter": _duel("a pool is resized", edited, tick),
+    "a configuration that two ticks apply": _duel(
+        "a configuration is applied that a tick finds", tick, submit("x", (P4, 1), team="a"), tick
+    ),
     "a configuration that a tick applies, and a newer one": _duel(
         "a configuration is applied that a tick finds", configure({P5: 3, G5: 2}), tick
     ),

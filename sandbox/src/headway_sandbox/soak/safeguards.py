@@ -186,8 +186,10 @@ SAFEGUARDS: dict[str, Switch] = {
     "a team is removed only if it has not come back": _without(_on("team#", Equals, "leftMs")),
     "a pool is added only if it is not there": _without(_on("pool#", Absent)),
     "a resize needs the size that was read": _without(_on("pool#", Equals, "size")),
+    "pools and teams are changed only for the configuration that is noted": _without(
+        _on("config#config", Equals, "version")
+    ),
     "a pool is removed only if nothing uses it": _without(_on("pool#", AllEqual)),
-    "a pool is removed only if it has not come back": _patch(transitions, "AllEqual", lambda _: Equals("free", 0)),
     "the intent is written before SageMaker is called": _launch_first(),
     "a name in use is asked whose it is: always ours": _patch(launching.Launcher, "_is_ours", lambda *_: True),
     "a name in use is asked whose it is: never ours": _patch(launching.Launcher, "_is_ours", lambda *_: False),

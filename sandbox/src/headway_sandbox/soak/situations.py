@@ -132,6 +132,11 @@ def edited(queue: Queue) -> None:
     queue.store.edit({**queue.store.document, "limits": {"waitingPerTeam": 900}})
 
 
+def pools_edited(queue: Queue) -> None:
+    """Somebody changes the pools in the parameter itself."""
+    queue.store.edit(document_of({P5: 1, P4: 1}, {"a": {}}))
+
+
 def read_late(queue: Queue) -> None:
     """From now on reads do not show a configuration before it is some minutes old."""
     queue.store.lag_s = 300.0
@@ -249,7 +254,9 @@ SITUATIONS: dict[str, Situation] = {
     "a configuration is set that was made from the newest version": Situation(
         prepare=done(configure(POOLS), tick), begin=configure_from(2, {P5: 1, G5: 2})
     ),
-    "a configuration is applied that a tick finds": Situation(prepare=done(configure(POOLS), tick, edited), begin=tick),
+    "a configuration is applied that a tick finds": Situation(
+        prepare=done(configure(POOLS), tick, submit("j"), pools_edited), begin=tick
+    ),
     "a launch is found in a pool that was paused": Situation(
         prepare=done(submit("j"), cut_off, PAUSE, later(90)), begin=tick
     ),
