@@ -74,13 +74,13 @@ class Editor:
         with self._alone():
             if made_from is None:
                 return self._overwrite(text)
-            stored, known = self._read()
+            known = self._read()
             if known.version == made_from:
                 with suppress(_Overtaken):
                     return self._write(text, known.version)
-                stored, known = self._read()
+                known = self._read()
             # A repeated call: RFC 9110, section 13.1.1, lets it succeed.
-            if stored.text == known.text == text:
+            if known.text == text:
                 return apply_text(self._table, known, self._clock)
             raise self._changed(made_from, known)
 
@@ -94,7 +94,7 @@ class Editor:
         """
         with self._alone():
             for _ in range(MAX_TRIES):
-                _, known = self._read()
+                known = self._read()
                 pools = configuration.parse(known.text).pools
                 if pool not in pools:
                     raise no_pool(pool, pools)
@@ -104,14 +104,14 @@ class Editor:
                     return self._write(configuration.text_to_keep(document), known.version)
             raise _somebody_else()
 
-    def _read(self) -> tuple[ConfigurationText, ConfigurationText]:
-        """The stored document, and the newest one that is known of: the stored one may be read late."""
+    def _read(self) -> ConfigurationText:
+        """The newest document that is known of: what is read of the store may be older."""
         stored = self._store.read()
         known = applied(self._table)
         if known is None or known.is_older_than(stored):
-            return stored, intended(stored, read_edits(self._table), self._store, self._clock())
+            return intended(stored, read_edits(self._table), self._store, self._clock())
         text = configuration.text_of(known.configuration)
-        return stored, ConfigurationText(text=text, version=known.version, modified_ms=known.modified_ms)
+        return ConfigurationText(text=text, version=known.version, modified_ms=known.modified_ms)
 
     def _write(self, text: str, base: int) -> InForce:
         """Store a document on top of the version that it was made from, and apply it.
