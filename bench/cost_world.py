@@ -187,6 +187,10 @@ class CostWorld:
         self._use("SSM calls", 1)
         return ConfigurationText(text=self._document, version=1)
 
+    def read_version(self, version: int) -> ConfigurationText | None:
+        """See :class:`headway_service.ports.ConfigurationStore`. There is only one."""
+        return self.read() if version == 1 else None
+
     def write(self, text: str) -> int:
         """See :class:`headway_service.ports.ConfigurationStore`. Nobody changes the configuration here."""
         # Were it written after all, what is counted would be of another queue than the one that was set up.

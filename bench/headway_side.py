@@ -49,7 +49,7 @@ class Headway(DeployedQueue):
     def prepare(self) -> None:
         """See :class:`bench.deployed.DeployedQueue`."""
         self._api = self.client()
-        self._api.put_config(configuration(self.instances))
+        self._api.put_config(configuration(self.instances), force=True)
         self._table = RawTable(self.sandbox.client("dynamodb"))
 
     @property

@@ -55,7 +55,8 @@ class SandboxQueue(DeployedQueue):
                 "pools": {P5: {"size": INSTANCES}},
                 "teams": {team: {} for team in TEAMS},
                 "limits": {"waitingPerTeam": self._limit, "waitingPerOwner": self._limit},
-            }
+            },
+            force=True,
         )
         for _ in range(INSTANCES):
             self.api.submit(self.request(priority=RUNNING_PRIORITY))

@@ -1,4 +1,4 @@
-"""What `make deploy` does around `sam deploy`, so that no update replaces or removes what keeps the queue.
+"""What `make deploy` does around `sam deploy`, so that no update removes or overwrites what keeps the queue.
 
     python -m deploy.guard check samconfig.toml prod [--replace JobsTable]
     python -m deploy.guard protect samconfig.toml prod
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 POLICY = Path(__file__).with_name("stack-policy.json")
 NO_PROTECTION = {"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "Update:*", "Resource": "*"}]}
+_DONE = {"Update:Delete": "remove", "Update:Replace": "replace", "Update:Modify": "overwrite"}
 _RESOURCE = "LogicalResourceId/"
 _MADE_BY_SAM = "samcli-deploy"
 
@@ -36,7 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("command", choices=["check", "protect"])
     parser.add_argument("config", type=Path, help="the samconfig that sam deploys with")
     parser.add_argument("env", help="the part of it")
-    parser.add_argument("--replace", nargs="+", default=[], help="resources that may be replaced or removed this once")
+    parser.add_argument(
+        "--replace", nargs="+", default=[], help="resources that may be replaced, removed or overwritten this once"
+    )
     args = parser.parse_args(argv)
     target = read_config(args.config, args.env)
     session = boto3.Session(region_name=target.region, profile_name=target.profile)
@@ -44,7 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.command == "protect":
         formation.set_stack_policy(StackName=stack, StackPolicyBody=POLICY.read_text(encoding="utf-8"))
         return 0
-    losses = list(find_losses(read_changes(formation, stack), protected() - set(args.replace)))
+    kept = {name: denied for name, denied in protected().items() if name not in args.replace}
+    losses = list(find_losses(read_changes(formation, stack), kept))
     print(*losses, sep="\n", file=sys.stderr)
     if not losses and args.replace:
         formation.set_stack_policy(StackName=stack, StackPolicyBody=json.dumps(NO_PROTECTION))
@@ -69,10 +73,14 @@ def read_config(config: Path, env: str) -> Target:
     return Target(stack=found["stack_name"], region=found.get("region"), profile=found.get("profile"))
 
 
-def protected() -> set[str]:
-    """The logical ids of what stack-policy.json lets nobody replace."""
-    denials = [each for each in json.loads(POLICY.read_text(encoding="utf-8"))["Statement"] if each["Effect"] == "Deny"]
-    return {resource.removeprefix(_RESOURCE) for denial in denials for resource in denial["Resource"]}
+def protected() -> dict[str, set[str]]:
+    """What stack-policy.json lets nobody do, by logical id: ``Update:Modify``, ``:Replace`` and ``:Delete``."""
+    found: dict[str, set[str]] = {}
+    for statement in json.loads(POLICY.read_text(encoding="utf-8"))["Statement"]:
+        if statement["Effect"] == "Deny":
+            for resource in statement["Resource"]:
+                found.setdefault(resource.removeprefix(_RESOURCE), set()).update(statement["Action"])
+    return found
 
 
 def read_changes(formation: CloudFormationClient, stack: str) -> Sequence[Mapping[str, Any]]:
@@ -94,19 +102,37 @@ def read_changes(formation: CloudFormationClient, stack: str) -> Sequence[Mappin
     return changes
 
 
-def find_losses(changes: Iterable[Mapping[str, Any]], kept: Collection[str]) -> Iterator[str]:
-    """A sentence for each change by which the stack would lose one of the resources that are kept."""
+def find_losses(changes: Iterable[Mapping[str, Any]], kept: Mapping[str, Collection[str]]) -> Iterator[str]:
+    """A sentence for each change by which the stack would lose what one of its resources keeps.
+
+    Args:
+        changes: the resource changes of a change set.
+        kept: what may not be done, by logical id, as :func:`protected` gives it.
+    """
     for change in changes:
         name = change["LogicalResourceId"]
-        causes = _recreating(change)
-        removed, replaced = change["Action"] == "Remove", bool(causes) or change.get("Replacement") == "True"
-        if name in kept and (removed or replaced):
-            done = "remove" if removed else "replace"
+        action, causes = _action(change)
+        if action in kept.get(name, ()):
             why = f" ({', '.join(causes)})" if causes else ""
             yield (
-                f"Refused: this update would {done} {name}, {change.get('PhysicalResourceId', '')}{why}. Nothing was "
-                f"changed. Take that change back, or say REPLACE={name} if the queue shall go on without what is in it."
+                f"Refused: this update would {_DONE[action]} {name}, {change.get('PhysicalResourceId', '')}{why}. "
+                f"Nothing was changed. Take that change back, or say REPLACE={name} if the queue shall go on without "
+                "what is in it."
             )
+
+
+def _action(change: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """What a stack policy calls a change, and the properties by which it comes about."""
+    if change["Action"] == "Remove":
+        return "Update:Delete", []
+    causes = _recreating(change)
+    if causes or change.get("Replacement") == "True":
+        return "Update:Replace", causes
+    if change["Action"] == "Add":
+        return "", []
+    # Whatever is modified, tags too: CloudFormation writes a parameter with the template's value then.
+    targets = [detail["Target"] for detail in change.get("Details", [])]
+    return "Update:Modify", sorted({each.get("Name", each["Attribute"]) for each in targets})
 
 
 def _recreating(change: Mapping[str, Any]) -> list[str]:

@@ -42,16 +42,22 @@ class Queue:
     def answer(self, method: str, target: str, body: bytes, headers: Mapping[str, str] | None = None) -> Reply:
         path, _, query = target.partition("?")
         document = json.loads(body) if body else {}
-        key = (headers or {}).get("idempotency-key")
+        key, match = ((headers or {}).get(name) for name in ("idempotency-key", "if-match"))
         segments = [unquote(part) for part in path.strip("/").split("/")]
         if self.server_version is not None:
             reply = self._answer_new(method, segments, parse_qs(query), document, key)
             if reply is not None:
                 return reply
-        return self._answer_old(method, segments, parse_qs(query), document, key)
+        return self._answer_old(method, segments, parse_qs(query), document, key, match)
 
     def _answer_old(
-        self, method: str, segments: list[str], query: dict[str, list[str]], document: Any, key: str | None
+        self,
+        method: str,
+        segments: list[str],
+        query: dict[str, list[str]],
+        document: Any,
+        key: str | None,
+        match: str | None,
     ) -> Reply:
         match (method, segments):
             case ("POST", ["jobs"]):
@@ -65,7 +71,7 @@ class Queue:
             case ("GET", ["config"]):
                 return 200, self._config()
             case ("PUT", ["config"]):
-                return self._put_config(document)
+                return self._put_config(document, match)
             case ("GET", ["dead-letters"]) | ("POST", ["dead-letters", "redrive"]):
                 return 200, self._dead_letters() if method == "GET" else self._redrive()
             case _:
@@ -284,7 +290,8 @@ class Queue:
         return rogue
 
     def _config(self) -> dict[str, Any]:
-        return {"document": self.settings, "version": self.version, "problem": None}
+        own = {} if self.server_version is None else {"version": self.version}
+        return {"document": {**self.settings, **own}, "version": self.version, "problem": None}
 
     def bury(self, **changes: Any) -> dict[str, Any]:
         """Put a letter among the dead ones and return it."""
@@ -317,10 +324,18 @@ class Queue:
             "failures": [{key: letter[key] for key in ("id", "queue", "about", "problem")} for letter in stuck],
         }
 
-    def _put_config(self, document: dict[str, Any]) -> Reply:
+    def _put_config(self, document: dict[str, Any], match: str | None) -> Reply:
+        if self.server_version is None and "version" in document:
+            return problem(400, "InvalidConfiguration", "The document is not valid.", version="not permitted")
         if "pools" not in document:
             return problem(400, "InvalidRequest", "The document is not valid.", pools="is missing.")
-        self.settings = document
+        if self.server_version is not None and match != "*":
+            if match is None and "version" not in document:
+                return problem(428, "VersionRequired", "The document does not say which version it was made from.")
+            if (match or f'"{document["version"]}"') != f'"{self.version}"':
+                change = {"pools.ml.p5.48xlarge.size": "2 → 3"}
+                return problem(412, "ConfigurationChanged", "The configuration has changed.", **change)
+        self.settings = {name: value for name, value in document.items() if name != "version"}
         self.version += 1
         return 200, self._config()
 

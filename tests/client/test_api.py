@@ -11,6 +11,7 @@ import pytest
 from headway_client.api import HeadwayApi
 from headway_client.errors import (
     ClientError,
+    ConfigurationChangedError,
     ConflictError,
     JobNotFoundError,
     NotAllowedError,
@@ -206,11 +207,61 @@ def test_capacity_and_configuration_are_read_and_put(api: HeadwayApi):
     pool = api.capacity().pools[0]
     assert (pool.pool, pool.size, pool.rogue, pool.free, pool.waiting) == ("ml.p5.48xlarge", 2, 1, 0, 7)
 
-    assert api.put_config({"pools": {"ml.g5.xlarge": {"size": 3}}}).version == 2
-    assert api.get_config().settings == {"pools": {"ml.g5.xlarge": {"size": 3}}}
+    assert api.put_config({"pools": {"ml.g5.xlarge": {"size": 3}}}, if_version=1).version == 2
+    assert api.get_config().settings == {"pools": {"ml.g5.xlarge": {"size": 3}}, "version": 2}
     with pytest.raises(RefusedError) as caught:
         api.put_config({})
     assert caught.value.fields[0].field == "pools"
+
+
+SETTINGS: dict[str, Any] = {"pools": {"ml.g5.xlarge": {"size": 3}}}
+
+
+@pytest.mark.parametrize(
+    ("settings", "options", "header", "version"),
+    [
+        ({**SETTINGS, "version": 1}, {}, '"1"', 1),
+        (SETTINGS, {"if_version": 1}, '"1"', 1),
+        ({**SETTINGS, "version": 7}, {"if_version": 1}, '"1"', 1),
+        ({**SETTINGS, "version": 7}, {"force": True}, "*", None),
+        (SETTINGS, {"force": True}, "*", None),
+    ],
+)
+def test_a_configuration_is_put_on_top_of_the_version_it_was_made_from(
+    api: HeadwayApi,
+    server: ContractServer,
+    settings: dict[str, Any],
+    options: dict[str, Any],
+    header: str,
+    version: int | None,
+):
+    assert api.put_config(settings, **options).version == 2
+    (received,) = server.received
+    # In the document, too: a server that does not know of versions ignores the header.
+    assert (received.headers["if-match"], json.loads(received.body).get("version")) == (header, version)
+
+
+def test_a_configuration_that_has_changed_is_not_replaced(api: HeadwayApi):
+    shown = api.get_config().settings
+    api.put_config(SETTINGS, force=True)
+    with pytest.raises(ConfigurationChangedError, match="size: 2 → 3") as caught:
+        api.put_config(shown)
+    assert (caught.value.status, caught.value.code, caught.value.exit_code) == (412, "ConfigurationChanged", 5)
+    assert api.get_config().version == 2
+
+
+def test_a_configuration_without_a_version_is_refused(api: HeadwayApi):
+    with pytest.raises(RefusedError) as caught:
+        api.put_config(SETTINGS)
+    assert caught.value.code == "VersionRequired"
+
+
+def test_a_server_that_does_not_know_of_versions_replaces_nothing_by_mistake(api: HeadwayApi, server: ContractServer):
+    server.queue.server_version = None
+    with pytest.raises(ServerTooOldError):
+        api.put_config({**SETTINGS, "version": 1})
+    assert server.queue.settings != SETTINGS
+    assert api.put_config(SETTINGS, force=True).settings == SETTINGS
 
 
 def test_rogue_jobs_are_read(api: HeadwayApi, server: ContractServer):

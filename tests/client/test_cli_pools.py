@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.client.cli import Run, Write
 from tests.client.server import ContractServer, Fault
 
@@ -27,6 +29,23 @@ def test_a_shown_configuration_can_be_set_again(run: Run, request_file: Write, s
     code, _, err = run("config", "set", request_file({}))
     assert code == 3
     assert "pools: is missing." in err
+
+
+def test_a_configuration_is_set_if_nothing_changed_since_it_was_shown(run: Run, request_file: Write):
+    shown = request_file(json.loads(run("config", "show")[1]))
+    assert run("config", "set", shown)[0] == 0
+    code, _, err = run("config", "set", shown)
+    assert code == 5
+    assert "pools.ml.p5.48xlarge.size: 2 → 3" in err
+    assert run("config", "set", shown, "--if-version", "2")[0] == 0
+    assert run("config", "set", shown, "--force")[0] == 0
+
+
+@pytest.mark.parametrize("options", [("--if-version", "x"), ("--if-version", "1", "--force")])
+def test_a_version_is_a_number_and_is_not_given_where_it_does_not_matter(
+    run: Run, request_file: Write, options: tuple[str, ...]
+):
+    assert run("config", "set", request_file({}), *options)[0] == 2
 
 
 def test_a_configuration_that_can_not_be_used_says_why(run: Run, server: ContractServer):

@@ -17,6 +17,7 @@ from headway_client.cli import main
 from headway_client.errors import (
     BatchRefusedError,
     ClientError,
+    ConfigurationChangedError,
     ConflictError,
     JobNotFoundError,
     JobStoppedError,
@@ -139,15 +140,23 @@ def test_conflicts_and_missing_jobs_are_told_apart(real_api: HeadwayApi):
 
 
 def test_capacity_and_configuration_are_read_and_set(real_api: HeadwayApi):
-    assert real_api.put_config({"pools": {"ml.p5.48xlarge": {"size": 3}}}).settings["pools"] == {
+    assert real_api.put_config({"pools": {"ml.p5.48xlarge": {"size": 3}}}, if_version=1).settings["pools"] == {
         "ml.p5.48xlarge": {"size": 3}
     }
     pool = real_api.capacity().pools[0]
     assert (pool.pool, pool.size, pool.free, pool.waiting) == ("ml.p5.48xlarge", 3, 3, 0)
     with pytest.raises(RefusedError) as caught:
-        real_api.put_config({"pools": {"ml.p5.48xlarge": {"size": -1}}})
+        real_api.put_config({"pools": {"ml.p5.48xlarge": {"size": -1}}}, if_version=2)
     assert caught.value.fields
     assert real_api.get_config().version == 2
+
+
+def test_a_configuration_that_has_changed_is_not_replaced(real_api: HeadwayApi):
+    shown = real_api.get_config().settings
+    real_api.resize("ml.p5.48xlarge", 3)
+    with pytest.raises(ConfigurationChangedError, match=r"pools\.ml\.p5\.48xlarge\.size: 2 → 3"):
+        real_api.put_config(shown)
+    assert real_api.put_config(real_api.get_config().settings).version == 3
 
 
 def test_a_training_queue_maps_lists_waits_and_stops(real_api: HeadwayApi):

@@ -49,7 +49,7 @@ def queue(sb: Sandbox, cli: CommandLine) -> Iterator[QueueView]:
     sb.clear_faults()
     sb.release_messages("wake")
     if view.api.get_config().settings["pools"] != DOCUMENT["pools"]:
-        view.api.put_config(DOCUMENT)
+        view.api.put_config(DOCUMENT, force=True)
     view.resume()
     view.empty()
 

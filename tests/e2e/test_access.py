@@ -92,11 +92,12 @@ def person(sb: Sandbox, queue: QueueView, tmp_path: Path) -> Iterator[Callable[[
                 "details": "owner",
                 "trainingRoles": [{"roles": [role], "callers": ["user/ada"], "teams": ["research"]}],
             },
-        }
+        },
+        force=True,
     )
     yield everybody.__getitem__
     queue.empty()
-    queue.api.put_config(DOCUMENT)
+    queue.api.put_config(DOCUMENT, force=True)
 
 
 def test_a_user_a_lead_an_administrator_and_a_stranger_do_what_is_theirs(

@@ -68,7 +68,7 @@ def test_a_demo_that_is_broken_off_leaves_nothing_behind(tmp_path: Path, number:
 def test_the_demo_fails_when_the_queue_does_something_else(
     sb: Sandbox, queue: QueueView, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    queue.api.put_config({"pools": {P5: {"size": 3}}})
+    queue.api.put_config({"pools": {P5: {"size": 3}}}, force=True)
 
     def other_sandbox(**_: Any) -> nullcontext[Sandbox]:
         return nullcontext(sb)

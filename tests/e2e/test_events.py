@@ -159,14 +159,14 @@ def test_people_hear_of_a_failed_job_what_happened_why_and_what_to_do(sb: Sandbo
 
 
 def test_a_policy_may_switch_messages_off_and_the_events_go_on(sb: Sandbox, queue: QueueView, ears: Ears):
-    queue.api.put_config({**DOCUMENT, "notifications": {"codes": []}})
+    queue.api.put_config({**DOCUMENT, "notifications": {"codes": []}}, force=True)
     queue.submit("quiet")
     queue.wait_until_training("quiet")
     live = queue.job("quiet").live_attempt
     assert live is not None
     sb.fail(live)
     ears.wait_for("quiet", "Entered", "Started", "Failed")
-    queue.api.put_config(DOCUMENT)
+    queue.api.put_config(DOCUMENT, force=True)
     queue.submit("loud")
     queue.wait_until_training("loud")
     live = queue.job("loud").live_attempt

@@ -57,11 +57,11 @@ def test_the_policy_has_it_stopped_and_no_job_of_the_queue(sb: Sandbox, queue: Q
     queue.submit("own")
     queue.wait_until_training("own")
     try:
-        queue.api.put_config({**DOCUMENT, "rogues": {"action": "stop"}})
+        queue.api.put_config({**DOCUMENT, "rogues": {"action": "stop"}}, force=True)
         sb.invoke("Patrol")
         status = {job["TrainingJobName"]: job["TrainingJobStatus"] for job in sb.jobs()}
         assert status[past] in {"Stopping", "Stopped"}
         sb.invoke("Patrol")
         assert queue.states() == {"own": "running"}
     finally:
-        queue.api.put_config(DOCUMENT)
+        queue.api.put_config(DOCUMENT, force=True)

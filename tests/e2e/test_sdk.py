@@ -62,10 +62,10 @@ def view(sb: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queu
     folder = tmp_path_factory.mktemp("operator")
     view = QueueView(sb, CommandLine(sb, folder), "")
     pools = itertools.chain.from_iterable(user.pools for user in (*USERS, *IMPATIENT, ELSEWHERE, SESSION))
-    view.api.put_config({"pools": {pool: {"size": 1} for pool in pools}})
+    view.api.put_config({"pools": {pool: {"size": 1} for pool in pools}}, force=True)
     yield view
     view.empty()
-    view.api.put_config(DOCUMENT)
+    view.api.put_config(DOCUMENT, force=True)
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,9 @@ from tests.functions import published
 from tests.service.schema import SCHEMA
 
 REGION = "eu-west-1"
+ANY_VERSION = {"If-Match": "*"}
+"""For a configuration that replaces whatever there is."""
+
 CONTEXT = Context(get_remaining_time_in_millis=lambda: 30_000)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from headway_sandbox.handlers import event
 from headway_service.log import logger
-from tests.functions.conftest import Functions
+from tests.functions.conftest import ANY_VERSION, Functions
 from tests.service.world import request
 
 SECRET = "hunter2-never-to-be-seen"
@@ -26,7 +26,7 @@ CHANGES: list[tuple[str, str, Any]] = [
 
 def configure(functions: Functions, **parts: Any) -> None:
     document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, **parts}
-    assert functions.http("PUT", "/config", document)[0] == 200
+    assert functions.http("PUT", "/config", document, headers=ANY_VERSION)[0] == 200
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_somebody_elses_job_is_refused_told_and_logged(
         *CHANGES,
         ("POST", "/jobs", request("b")),
         ("POST", "/job-batches", {"requests": [request("b")]}),
-        ("PUT", "/config", {"pools": {}}),
+        ("PUT", "/config", {"pools": {}, "version": 1}),
         ("POST", "/dead-letters/redrive", None),
         ("POST", "/pause", {"reason": "r"}),
     ],

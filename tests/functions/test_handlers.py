@@ -14,7 +14,7 @@ from headway.errors import HeadwayError
 from headway_sandbox.handlers import event
 from headway_service.errors import Busy
 from headway_service.settings import Settings
-from tests.functions.conftest import CONTEXT, Functions
+from tests.functions.conftest import ANY_VERSION, CONTEXT, Functions
 from tests.service.world import on, request
 
 
@@ -216,7 +216,7 @@ def test_a_fresh_deployment_shows_its_pools_before_the_first_job(functions: Func
 
 
 def test_a_changed_configuration_is_in_force_at_once(functions: Functions) -> None:
-    status, answer = functions.http("PUT", "/config", {"pools": {"ml.g5.xlarge": {"size": 1}}})
+    status, answer = functions.http("PUT", "/config", {"pools": {"ml.g5.xlarge": {"size": 1}}}, headers=ANY_VERSION)
     assert (status, answer["version"], answer["problem"]) == (200, 2, None)
     assert functions.http("POST", "/jobs", request("a"))[1]["error"]["code"] == "ImpossibleDemand"
     assert functions.http("POST", "/jobs", request("a", ResourceConfig=on(1, "ml.g5.xlarge")))[0] == 201
@@ -229,7 +229,7 @@ def test_teams_are_configured_checked_and_told_over_http(functions: Functions) -
         "products": {},
     }
     document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, "teams": teams}
-    assert functions.http("PUT", "/config", document)[0] == 200
+    assert functions.http("PUT", "/config", document, headers=ANY_VERSION)[0] == 200
     told = functions.http("GET", "/config")[1]["document"]
     assert told["teams"]["research"]["maxPriority"] == 7
     assert told["preemption"]["minRunTimeSeconds"] == 0
@@ -242,14 +242,14 @@ def test_teams_are_configured_checked_and_told_over_http(functions: Functions) -
     assert (listed["team"], listed["place"]) == ("research", 1)
 
     teams["research"]["guaranteed"] = {"ml.p5.48xlarge": 3}
-    status, refusal = functions.http("PUT", "/config", document)
+    status, refusal = functions.http("PUT", "/config", document, headers=ANY_VERSION)
     assert (status, refusal["error"]["fields"][0]["field"]) == (400, "pools.ml.p5.48xlarge.size")
 
 
 def test_rules_are_set_and_shown_and_who_breaks_them_is_refused_before_anything_is_stored(functions: Functions) -> None:
     rules = {"traced": {"require": {"tags": {"project": ["*"]}, "vpc": True}, "message": "ask Ada"}}
     document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, "rules": rules}
-    assert functions.http("PUT", "/config", document)[0] == 200
+    assert functions.http("PUT", "/config", document, headers=ANY_VERSION)[0] == 200
     assert functions.http("GET", "/config")[1]["document"]["rules"] == {
         "traced": {**rules["traced"], "when": {}, "onStart": "report"}
     }
@@ -269,7 +269,7 @@ def test_rules_are_set_and_shown_and_who_breaks_them_is_refused_before_anything_
 def test_a_document_may_outgrow_what_a_standard_parameter_holds(functions: Functions) -> None:
     rules = {f"rule-{i}": {"require": {"images": [f"{i}.dkr.ecr.*/" + "x" * 150]}} for i in range(30)}
     document = {"pools": {"ml.p5.48xlarge": {"size": 2}}, "rules": rules}
-    assert functions.http("PUT", "/config", document)[0] == 200
+    assert functions.http("PUT", "/config", document, headers=ANY_VERSION)[0] == 200
     (parameter,) = functions.ssm.describe_parameters()["Parameters"]
     assert parameter["Tier"] == "Intelligent-Tiering"
     assert len(functions.ssm.get_parameter(Name="/headway/config")["Parameter"]["Value"]) > 4096
@@ -302,7 +302,7 @@ REFUSALS: list[tuple[str, str, str, Any, int, str, str]] = [
     ("a priority beyond the maximum", "PATCH", "/jobs/a", {"priority": 10_000}, 400, "InvalidRequest", "0 to 9999"),
     ("a change of something else", "PATCH", "/jobs/a", {"priority": 1, "x": 2}, 400, "InvalidRequest", "x"),
     ("a list as a request", "POST", "/jobs", [1], 400, "InvalidRequest", "body"),
-    ("a bad document", "PUT", "/config", {"pools": {}}, 400, "InvalidConfiguration", "pools"),
+    ("a bad document", "PUT", "/config", {"pools": {}, "version": 1}, 400, "InvalidConfiguration", "pools"),
     ("an unknown path", "GET", "/nothing", None, 404, "JobNotFound", "/nothing"),
 ]
 

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError, ParamValidationError
 
 from headway_sandbox.handlers import event, http_event
 from headway_service.log import logger
-from tests.functions.conftest import Functions
+from tests.functions.conftest import ANY_VERSION, Functions
 from tests.functions.test_dead_letters import Morgue, morgue, record
 from tests.functions.test_tell import Ears, ears
 from tests.service.world import on, request
@@ -96,7 +96,7 @@ def refusals(functions: Functions, *_: Any) -> None:
         for path in ("/jobs", "/job-batches"):
             body = secret_job("a", **changes)
             functions.http("POST", path, body if path == "/jobs" else {"requests": [body]})
-    functions.http("PUT", "/config", {"pools": SECRET})
+    functions.http("PUT", "/config", {"pools": SECRET}, headers=ANY_VERSION)
     functions.http("PATCH", "/jobs/a", {"priority": SECRET})
     functions.http("GET", "/jobs", query={"nextToken": [SECRET], "owner": [SECRET]})
 
@@ -116,7 +116,12 @@ def malformed_bodies(functions: Functions, *_: Any) -> None:
 def a_life_with_rules_preemption_failure_and_retry(functions: Functions, *_: Any) -> None:
     rules = {"short": {"require": {"maxRunTimeSeconds": 90_000}}}
     retries = {"code": {"maxPerJob": 1, "backoffSeconds": 0}}
-    functions.http("PUT", "/config", {"pools": {"ml.p5.48xlarge": {"size": 2}}, "rules": rules, "retries": retries})
+    functions.http(
+        "PUT",
+        "/config",
+        {"pools": {"ml.p5.48xlarge": {"size": 2}}, "rules": rules, "retries": retries},
+        headers=ANY_VERSION,
+    )
     functions.http("POST", "/jobs", secret_job("breaks", StoppingCondition={"MaxRuntimeInSeconds": 90_001}))
     for name, priority in (("low", 1), ("fails", 2), ("high", 9)):
         functions.http("POST", "/jobs", secret_job(name, priority))

@@ -43,7 +43,7 @@ def findings(grants: list[Grant], calls: list[Call]) -> list[Finding]:
 
 
 def test_a_story_needs_each_permission_and_no_other(sb: Sandbox, queue: QueueView, grants: list[Grant]):
-    queue.api.put_config(POLICY)
+    queue.api.put_config(POLICY, force=True)
     # Of each kind two, since a wildcard that only one resource ever needed is too wide.
     for name in ("lost1", "lost2"):
         # The launch has its effect, and the scheduler has to find out that it was its own.
@@ -55,7 +55,7 @@ def test_a_story_needs_each_permission_and_no_other(sb: Sandbox, queue: QueueVie
         queue.submit(name, 9)
     queue.wait_for(lost1="preempted", lost2="preempted", urgent1="running", urgent2="running")
     queue.wait_until_training("urgent1", "urgent2")
-    queue.api.put_config({**POLICY, "pools": {P5: {"size": 6}}})
+    queue.api.put_config({**POLICY, "pools": {P5: {"size": 6}}}, force=True)
     for name in ("idle1", "idle2"):
         queue.submit(name, 5, Environment=IDLE)
     queue.wait_until_training("idle1", "idle2")

@@ -101,8 +101,8 @@ def test_everything_and_a_pool_are_resumed_each_by_itself(world: World, pauses: 
 
 def test_a_pause_outlives_a_configuration_without_the_pool(world: World, pauses: Pauses) -> None:
     pauses.pause(G5, "user/ada", "so it is")
-    editor(world).replace({"pools": {P5: {"size": 2}}})
-    editor(world).replace({"pools": {P5: {"size": 2}, G5: {"size": 2}}})
+    editor(world).replace({"pools": {P5: {"size": 2}}}, None)
+    editor(world).replace({"pools": {P5: {"size": 2}, G5: {"size": 2}}}, None)
     world.submit("a", ResourceConfig=on(1, G5))
     world.tick()
     assert codes(world, "a") == {"a": "Paused"}
@@ -227,7 +227,7 @@ def test_a_forecast_takes_it_that_a_paused_pool_stays_so(world: World, pauses: P
 
 
 def test_a_pool_is_resized_and_nothing_else_changes(world: World) -> None:
-    editor(world).replace({"pools": {P5: {"size": 2}, G5: {"size": 1}}, "priority": {"maximum": 7}})
+    editor(world).replace({"pools": {P5: {"size": 2}, G5: {"size": 1}}, "priority": {"maximum": 7}}, None)
     editor(world).resize(P5, 5)
     known = world.configured()
     assert ({pool: each.size for pool, each in known.pools.items()}, known.priority.maximum) == ({P5: 5, G5: 1}, 7)
@@ -247,7 +247,7 @@ def test_a_pool_that_is_made_smaller_than_its_use_stops_nothing_and_starts_nothi
 def test_a_new_pool_and_a_size_that_breaks_a_guarantee_are_refused(world: World) -> None:
     with pytest.raises(PoolNotFound, match="`headway config set` adds one"):
         editor(world).resize("ml.x.y", 1)
-    editor(world).replace({"pools": {P5: {"size": 2}}, "teams": {"a": {"guaranteed": {P5: 2}}}})
+    editor(world).replace({"pools": {P5: {"size": 2}}, "teams": {"a": {"guaranteed": {P5: 2}}}}, None)
     with pytest.raises(InvalidConfiguration, match="1 is less than the 2 that teams are guaranteed"):
         editor(world).resize(P5, 1)
     assert world.configured().pools[P5].size == 2
@@ -261,7 +261,7 @@ def test_one_at_a_time_changes_the_configuration_so_that_no_change_is_lost(world
         world.configuration.read = real  # type: ignore[method-assign]
         # Between the reading and the writing of the one comes the other.
         with pytest.raises(Busy):
-            editor(world, "other").replace({"pools": {P5: {"size": 9}, G5: {"size": 9}}})
+            editor(world, "other").replace({"pools": {P5: {"size": 9}, G5: {"size": 9}}}, None)
         return found
 
     world.configured()

@@ -25,7 +25,7 @@ from headway_client.documents import (
     Submission,
     WhatIf,
 )
-from headway_client.errors import ClientError, ServerFaultError
+from headway_client.errors import ClientError, RefusedError, ServerFaultError
 from headway_client.transport import Answer, CredentialsSource, Limits, Transport
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ PAGE_SIZE = 100
 """The most jobs that the server sends at a time."""
 
 IDEMPOTENCY_HEADER = "Idempotency-Key"
+
+IF_MATCH_HEADER = "If-Match"
 
 
 class HeadwayApi:
@@ -291,9 +293,34 @@ class HeadwayApi:
         """Return the document that says which pools there are and what the policy is."""
         return Configuration.from_document(self._transport.send("GET", ["config"]).document)
 
-    def put_config(self, settings: Mapping[str, Any]) -> Configuration:
-        """Put that document; `RefusedError` says what is wrong with it, and then nothing is changed."""
-        return Configuration.from_document(self._transport.send("PUT", ["config"], body=settings).document)
+    def put_config(
+        self, settings: Mapping[str, Any], *, if_version: int | None = None, force: bool = False
+    ) -> Configuration:
+        """Put that document, if it is valid and the configuration has not changed since it was read.
+
+        Args:
+            settings: the document. What `get_config` returned carries its version as ``version``.
+            if_version: the version that the document was made from, in place of the one that it carries.
+            force: replace the configuration, whatever its version is.
+
+        Raises:
+            RefusedError: the document is not valid, or nothing says which version it was made from.
+            ConfigurationChangedError: the configuration has another version now; the message says what changed.
+        """
+        version = settings.get("version") if if_version is None else if_version
+        body = {name: value for name, value in settings.items() if name != "version"}
+        headers = {IF_MATCH_HEADER: "*"} if force else {}
+        if not force and version is not None:
+            # In the document, too: a server that does not know of versions refuses it, but ignores the header.
+            body["version"] = version
+            headers = {IF_MATCH_HEADER: f'"{version}"'} if _is_version(version) else {}
+        try:
+            answer = self._transport.send("PUT", ["config"], body=body, headers=headers)
+        except RefusedError as error:
+            if headers and not force and any(item.field == "version" for item in error.fields):
+                raise failures.too_old(self.endpoint, error) from error
+            raise
+        return Configuration.from_document(answer.document)
 
     def dead_letters(self) -> DeadLetters:
         """Return the events and wake-ups that were put aside; they stay where they are."""
@@ -330,6 +357,10 @@ class HeadwayApi:
             self.capacity()
             return self.server_version is None
         return False
+
+
+def _is_version(version: object) -> bool:
+    return isinstance(version, int) and not isinstance(version, bool) and version >= 0
 
 
 def _key(given: str | None) -> dict[str, str]:

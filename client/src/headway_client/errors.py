@@ -9,7 +9,7 @@ The exit codes of the command line are part of its face and never change their m
 | 2 | wrong usage: an option, a file or a profile has to be changed |
 | 3 | the queue refuses the request; every field to change is named |
 | 4 | there is no such job or pool |
-| 5 | the request conflicts with what the queue holds (the name is in use, the job has ended) |
+| 5 | the request conflicts with what the queue holds (a name in use, a job that has ended, another version) |
 | 6 | the queue is not reachable, or the caller is not allowed; the message says what to check |
 | 7 | the queue is busy or faulty, also after retries |
 | 8 | a job that was waited for failed, or was stopped |
@@ -163,6 +163,12 @@ class ConflictError(ClientError):
 
     exit_code = EXIT_CONFLICT
     default_code = "Conflict"
+
+
+class ConfigurationChangedError(ConflictError):
+    """The configuration has changed since the version that the document was made from; the message says what."""
+
+    default_code = "ConfigurationChanged"
 
 
 class NotReachableError(ClientError):

@@ -13,6 +13,7 @@ from headway_client import __version__
 from headway_client.errors import (
     BusyError,
     ClientError,
+    ConfigurationChangedError,
     ConflictError,
     FieldMessage,
     JobNotFoundError,
@@ -172,7 +173,7 @@ def _kind(endpoint: str, status: int, message: str, *, is_own: bool) -> tuple[ty
             f"{endpoint} answered with status {status} and no word of Headway's. Check that the endpoint is "
             "that of Headway's API, with its stage (such as /v1) at the end."
         )
-    kinds: dict[int, type[ClientError]] = {404: JobNotFoundError, 409: ConflictError}
+    kinds: dict[int, type[ClientError]] = {404: JobNotFoundError, 409: ConflictError, 412: ConfigurationChangedError}
     return kinds.get(status, RefusedError), message or f"The queue refuses the request (status {status})."
 
 

@@ -59,7 +59,7 @@ def play(stage: Stage) -> None:
     Raises:
         StoryFailed: the queue does not do what it says.
     """
-    stage.api.put_config(dict(POLICY))
+    stage.api.put_config(dict(POLICY), force=True)
     told = _listen(stage.sandbox)
     _refuse(stage)
     say("somebody bypasses the queue, with boto3 and without tags")

@@ -10,15 +10,30 @@ from headway_service.ports import ConfigurationText
 
 
 class MemoryConfiguration:
-    """A :class:`headway_service.ports.ConfigurationStore` in memory; its text and version can be looked at, and set."""
+    """A :class:`headway_service.ports.ConfigurationStore` in memory; its text and version can be looked at, and set.
+
+    Attributes:
+        text: the newest document.
+        version: its version.
+        lag: so many versions are not shown yet, as where reads are not consistent.
+    """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self.text = json.dumps(document)
         self.version = 1
+        self.lag = 0
+        self._before: dict[int, str] = {}
 
     def read(self) -> ConfigurationText:
-        return ConfigurationText(text=self.text, version=self.version)
+        version = self.version - self.lag
+        return self.read_version(version) or ConfigurationText(text=self.text, version=self.version)
+
+    def read_version(self, version: int) -> ConfigurationText | None:
+        if version == self.version:
+            return ConfigurationText(text=self.text, version=version)
+        return ConfigurationText(text=self._before[version], version=version) if version in self._before else None
 
     def write(self, text: str) -> int:
+        self._before[self.version] = self.text
         self.text, self.version = text, self.version + 1
         return self.version

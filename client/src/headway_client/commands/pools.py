@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from headway_client import files
+from headway_client.commands import grammar
 from headway_client.commands.context import open_api, show_json, show_rows, wants_json
 from headway_client.commands.grammar import Commands
 from headway_client.text import to_stderr
@@ -19,8 +20,22 @@ def register(commands: Commands) -> None:
     commands.add("capacity", capacity, "show the pools and how their instances are used", rows=True)
     config = commands.group("config", "show or set the pools and the policy")
     config.add("show", config_show, "show the configuration document")
-    put = config.add("set", config_set, "put a configuration document, if it is valid")
-    put.add_argument("file", metavar="FILE", help="the document as JSON; - is standard input")
+    put = config.add("set", config_set, "put a configuration document, unless it has changed since")
+    put.add_argument(
+        "file",
+        metavar="FILE",
+        help="the document as JSON, as `headway config show` prints it; - is standard input",
+    )
+    condition = put.add_mutually_exclusive_group()
+    condition.add_argument(
+        "--if-version",
+        type=grammar.whole(0, 999_999_999),
+        metavar="N",
+        help="set it only if the configuration has version N; without, the version in the document",
+    )
+    condition.add_argument(
+        "--force", action="store_true", help="replace the configuration, whatever was changed since; needs no version"
+    )
 
 
 def capacity(args: argparse.Namespace) -> None:
@@ -39,7 +54,8 @@ def config_show(args: argparse.Namespace) -> None:
 
 def config_set(args: argparse.Namespace) -> None:
     """Put another configuration document."""
-    _show(args, open_api(args).put_config(files.read_object(args.file)))
+    document = files.read_object(args.file)
+    _show(args, open_api(args).put_config(document, if_version=args.if_version, force=args.force))
 
 
 def _show(args: argparse.Namespace, configuration: Configuration) -> None:

@@ -183,6 +183,8 @@ class Ageing(Document):
 class Configuration(Document):
     """The whole document, e.g. ``{"pools": {"ml.p5.48xlarge": {"size": 2}}}``."""
 
+    #: The version that the document was made from. It is compared when the document is set, and not kept.
+    version: int | None = Field(default=None, ge=0)
     pools: dict[InstanceType, Pool] = Field(min_length=1, max_length=MAX_POOLS)
     priority: Priorities = Priorities()
     teams: dict[TeamName, Team] = Field(default_factory=dict, max_length=MAX_TEAMS)
@@ -326,7 +328,7 @@ def text_to_keep(document: Any) -> str:
 
 def text_of(configuration: Configuration) -> str:
     """The document as it is kept: what was said, without the defaults, as tight as its limit in characters asks."""
-    document = configuration.model_dump(mode="json", exclude_unset=True)
+    document = configuration.model_dump(mode="json", exclude_unset=True, exclude={"version"})
     return json.dumps(document, sort_keys=True, separators=(",", ":"))
 
 

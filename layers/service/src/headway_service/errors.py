@@ -109,6 +109,20 @@ class JobEnded(RequestError):
     code = "JobEnded"
 
 
+class ConfigurationChanged(RequestError):
+    """The configuration has changed since the version that the document was made from; names each change."""
+
+    status = HTTPStatus.PRECONDITION_FAILED
+    code = "ConfigurationChanged"
+
+
+class VersionRequired(RequestError):
+    """The call does not say which version of the configuration its document was made from."""
+
+    status = HTTPStatus.PRECONDITION_REQUIRED
+    code = "VersionRequired"
+
+
 class NotWaiting(RequestError):
     """The job holds instances, so it cannot be held."""
 

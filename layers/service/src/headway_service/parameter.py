@@ -5,14 +5,19 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from botocore.exceptions import ClientError
+
 from headway_service.answering import answering
 from headway_service.ports import ConfigurationText
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
+    from mypy_boto3_ssm.type_defs import ParameterTypeDef
 
 # API reference, Common Errors, and PutParameter.
 _PASSES = {"ThrottlingException", "TooManyUpdates", "InternalServerError", "ServiceUnavailable"}
+# API reference, GetParameter. How IAM takes a name with a version in it, AWS does not say.
+_NOT_SHOWN = {"ParameterNotFound", "ParameterVersionNotFound", "AccessDeniedException"}
 _answering = partial(answering, "the parameter store, which holds the queue's configuration,", _PASSES)
 
 
@@ -26,8 +31,17 @@ class ParameterStore:
     def read(self) -> ConfigurationText:
         """See :class:`headway_service.ports.ConfigurationStore`."""
         with _answering():
-            parameter = self._client.get_parameter(Name=self._name)["Parameter"]
-        return ConfigurationText(text=parameter["Value"], version=parameter["Version"])
+            return _text_of(self._client.get_parameter(Name=self._name)["Parameter"])
+
+    def read_version(self, version: int) -> ConfigurationText | None:
+        """See :class:`headway_service.ports.ConfigurationStore`."""
+        try:
+            with _answering():
+                return _text_of(self._client.get_parameter(Name=f"{self._name}:{version}")["Parameter"])
+        except ClientError as error:
+            if error.response["Error"]["Code"] in _NOT_SHOWN:
+                return None
+            raise
 
     def write(self, text: str) -> int:
         """See :class:`headway_service.ports.ConfigurationStore`."""
@@ -36,3 +50,12 @@ class ParameterStore:
             return self._client.put_parameter(
                 Name=self._name, Value=text, Type="String", Overwrite=True, Tier="Intelligent-Tiering"
             )["Version"]
+
+
+def _text_of(parameter: ParameterTypeDef) -> ConfigurationText:
+    modified = parameter.get("LastModifiedDate")
+    return ConfigurationText(
+        text=parameter["Value"],
+        version=parameter["Version"],
+        modified_ms=int(modified.timestamp() * 1000) if modified else 0,
+    )

@@ -16,6 +16,8 @@ partition ``pk``       sort key ``sk``             item
 ``ledger``             ``rogue#<training job>``    :class:`RogueRecord`: one that did not come through the queue
 ``ledger``             ``team#<team>``             :class:`TeamRecord`: a team that has lines
 ``config``             ``config``                  the last valid configuration
+``config``             ``edit#<invocation>``       a write of the configuration that is not known to have ended well
+``config``             ``lease``                   who changes the configuration now
 ``deployment``         ``deployment``              the key of the marks (:mod:`headway_service.marks`)
 ``launch#<attempt>``   ``given up``                :class:`GivenUpRecord`: a launch that is over for the queue
 ``sweep``              ``sweep``                   :class:`SweepRecord`: how far all training jobs were gone through

@@ -68,7 +68,7 @@ class People:
     def set_pools(self, sizes: Mapping[str, int]) -> None:
         """Configure the pools."""
         pools = {pool: {"size": size} for pool, size in sizes.items()}
-        self._api().put_config({"pools": pools, "retries": RETRIES})
+        self._api().put_config({"pools": pools, "retries": RETRIES}, force=True)
 
     def submit_no_more(self) -> None:
         """Have nobody submit what has not been handed in yet."""

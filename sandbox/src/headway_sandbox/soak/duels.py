@@ -22,14 +22,17 @@ from headway_sandbox.soak.situations import (
     Step,
     ask,
     configure,
+    configure_from,
     cut_off,
     done,
+    edited,
     finished,
     heard,
     later,
     minute,
     news,
     patrol,
+    read_late,
     submit,
     submit_idle,
     tick,
@@ -39,6 +42,8 @@ from headway_sandbox.soak.situations import (
 )
 from headway_sandbox.soak.tempers import UNKIND
 from headway_sandbox.training_request import G5, P5
+
+RESIZE = ask("PATCH", f"/pools/{P5}", {"size": 3})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,6 +198,25 @@ DUELS: dict[str, Duel] = {
     },
     "a launch that is settled twice": _duel("a launch without an answer is settled", tick),
     "a resize and another": _duel("pools and teams change", configure({P5: 3, G5: 1}, {"a": {}, "c": {}})),
+    "a configuration, and a resize since the version it was made from": _duel(
+        "a configuration is set that was made from the newest version", RESIZE, tick
+    ),
+    "a configuration, and an edit of the parameter": _duel(
+        "a configuration is set that was made from the newest version", edited, tick
+    ),
+    "a configuration that is read late, and a resize": Duel(
+        situation=Situation(
+            prepare=done(configure(POOLS), tick, later(600), read_late), begin=configure_from(2, {P5: 1, G5: 2})
+        ),
+        meanwhile=done(RESIZE, tick),
+    ),
+    "a resize, and an edit of the parameter": _duel("a pool is resized", edited, tick),
+    "a configuration that two ticks apply": _duel(
+        "a configuration is applied that a tick finds", tick, submit("x", (P4, 1), team="a"), tick
+    ),
+    "a configuration that a tick applies, and a newer one": _duel(
+        "a configuration is applied that a tick finds", configure({P5: 3, G5: 2}), tick
+    ),
     "a resize and a start": _duel("pools and teams change", tick),
     "a start and a resize": _duel("jobs start", configure({P5: 1, G5: 2})),
     "a pool that is added twice": _duel(

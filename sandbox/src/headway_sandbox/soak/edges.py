@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
@@ -15,9 +14,9 @@ from headway_sandbox.authorisation import permissions
 from headway_sandbox.errors import AwsError
 from headway_sandbox.fleet import Fleet
 from headway_sandbox.memory_cloudwatch import MemoryCloudWatch
+from headway_sandbox.memory_configuration import MemoryConfiguration
 from headway_sandbox.soak.accidents import BESIDE, READS, Accident, Accidents
-from headway_sandbox.soak.invariants import Violated
-from headway_sandbox.soak.processes import Killed, Process, current
+from headway_sandbox.soak.processes import Killed, current
 from headway_service.admission import JOB_TAG
 from headway_service.errors import Busy
 from headway_service.memory import MemoryTable
@@ -213,31 +212,57 @@ class EdgeTable:
 
 
 class EdgeConfiguration:
-    """The configuration document, which people change and invocations read."""
+    """The configuration document, which people change and invocations read.
 
-    def __init__(self, document: Mapping[str, Any], edge: Edge) -> None:
-        self._text = json.dumps(document)
-        self._version = 1
+    Args:
+        document: the first one.
+        edge: how it is called.
+        clock_s: virtual time, s.
+
+    Attributes:
+        lag_s: reads do not show a version before it is so old, s: AWS does not say that they are consistent.
+    """
+
+    def __init__(self, document: Mapping[str, Any], edge: Edge, clock_s: Callable[[], float]) -> None:
+        self._store = MemoryConfiguration(document)
         self._edge = edge
-        #: Who has read the document, and which version last.
-        self._read: WeakKeyDictionary[Process, int] = WeakKeyDictionary()
+        self._clock_s = clock_s
+        self._written_s = clock_s()
+        self.lag_s = 0.0
 
     @property
     def document(self) -> dict[str, Any]:
         """The document as it is."""
-        document: dict[str, Any] = json.loads(self._text)
+        document: dict[str, Any] = json.loads(self._store.text)
         return document
 
+    @property
+    def version(self) -> int:
+        """The newest version."""
+        return self._store.version
+
+    def document_of(self, version: int) -> dict[str, Any] | None:
+        """The document of a version; None if there is none."""
+        found = self._store.read_version(version)
+        document: dict[str, Any] | None = json.loads(found.text) if found else None
+        return document
+
+    def edit(self, document: Mapping[str, Any]) -> None:
+        """Somebody edits the parameter itself, in AWS's console."""
+        self._write(json.dumps(document))
+
     def read(self) -> ConfigurationText:
-        """See :class:`headway_service.ports.ConfigurationStore`."""
+        """See :class:`headway_service.ports.ConfigurationStore`. It may be the version before the newest."""
 
         def work() -> ConfigurationText:
-            process = current()
-            if process is not None:
-                self._read[process] = self._version
-            return ConfigurationText(text=self._text, version=self._version)
+            self._store.lag = int(self._clock_s() < self._written_s + self.lag_s)
+            return self._store.read()
 
         return self._edge.call("GetParameter", work, refused=_busy)
+
+    def read_version(self, version: int) -> ConfigurationText | None:
+        """See :class:`headway_service.ports.ConfigurationStore`."""
+        return self._edge.call("GetParameter", lambda: self._store.read_version(version), refused=_busy)
 
     def write(self, text: str) -> int:
         """See :class:`headway_service.ports.ConfigurationStore`.
@@ -247,15 +272,13 @@ class EdgeConfiguration:
         """
 
         def work() -> int:
-            process = current()
-            if process is not None and self._read.get(process, self._version) != self._version:
-                raise Violated("a change of the configuration is lost to another")
-            self._text, self._version = text, self._version + 1
-            if process is not None:
-                self._read[process] = self._version
-            return self._version
+            return self._write(text)
 
         return self._edge.call("PutParameter", work, refused=_busy, again=work)
+
+    def _write(self, text: str) -> int:
+        self._written_s = self._clock_s()
+        return self._store.write(text)
 
 
 class EdgeSqs:

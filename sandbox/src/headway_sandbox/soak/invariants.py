@@ -78,6 +78,8 @@ class Invariants:
         #: Attempts whose intent was seen, and training jobs that the queue has launched.
         self._intended: set[str] = set()
         self._launched: set[str] = set()
+        #: The newest configuration that was applied.
+        self._configuration = 0
         self.states: set[str] = set()
         #: How long SageMaker shows no new training job, s, if that is longer than the queue waits: then a launch may be
         #: given up that was carried out.
@@ -96,6 +98,7 @@ class Invariants:
         rogues = {name: item for (kind, name), item in ledger.items() if kind == "rogue"}
         pauses = {name: item for (kind, name), item in ledger.items() if kind == "pause"}
         self._check_changes_of_pauses(pauses, now_s)
+        self._check_configuration()
         self._check_pauses(pauses, attempts, now_s)
         self._check_capacity(pools, attempts, reservations, rogues, now_s)
         self._check_rogues(rogues, now_s)
@@ -139,6 +142,13 @@ class Invariants:
             _require(held + reserved <= most, f"{pool} holds {held} and reserves {reserved}, with {most}")
             self._bound[pool] = max(left, held + reserved)
             _require(running.get(pool, 0) <= held, f"SageMaker runs {running.get(pool, 0)} {pool}, and {held} are held")
+
+    def _check_configuration(self) -> None:
+        """The configuration in force never goes back to an older one."""
+        item = self._table.get(Key("config", "config"))
+        version = int(item["version"]) if item else 0
+        _require(version >= self._configuration, f"version {version} is in force after {self._configuration}")
+        self._configuration = version
 
     def _check_rogues(self, rogues: _Items, now_s: float) -> None:
         """No attempt of the queue is taken for a rogue job."""

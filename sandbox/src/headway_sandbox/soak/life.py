@@ -125,6 +125,7 @@ def rest(queue: Queue, pools: Mapping[str, int] = POOLS) -> None:
     """
     queue.accidents.violence = Violence()
     queue.fleet.faults = Faults()
+    queue.store.lag_s = 0.0
     drain(queue)
     # Without this a training job that bypassed the queue could hold its instances for a month.
     queue.store.write(json.dumps(document_of(pools, {}, rogues={"action": "stop"})))

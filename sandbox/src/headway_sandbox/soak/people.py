@@ -75,6 +75,7 @@ class People:
             "release": (2, self._release),
             "look": (2, self._look),
             "configure": (2, self._configure),
+            "edit the parameter": (1, self._edit_parameter),
             "pause": (2, self._pause),
             "resume": (2, self._resume),
             "resize": (1, self._resize),
@@ -169,7 +170,9 @@ class People:
         self.queue.ask("GET", path, query=query)
 
     def _configure(self) -> None:
-        random = self.random
+        random, newest = self.random, self.queue.store.version
+        # Mostly of the newest version, now and then of an older one, or whatever it is.
+        made_from = random.choice([newest, newest, max(1, newest - 1), None])
         self.queue.ask(
             "PUT",
             "/config",
@@ -182,8 +185,16 @@ class People:
                 rogues=random.choice([{}, {"charge": False}, {"action": "stop"}]),
                 watches=random.choice([*WATCHES, {"idle": None}]),
                 rules=random.choice([{}, {}, {}, SMALL_ONLY]),
+                **({} if made_from is None else {"version": made_from}),
             ),
+            headers={"If-Match": "*"} if made_from is None else None,
         )
+
+    def _edit_parameter(self) -> None:
+        """Somebody changes a size in the parameter itself."""
+        document, store = self.queue.store.document, self.queue.store
+        document["pools"][P5]["size"] = self.random.choice([2, 3])
+        store.edit(document)
 
     def _pause(self) -> None:
         """Somebody pauses a pool or everything, or drains a pool."""
@@ -200,6 +211,7 @@ class People:
 
     def _faults(self) -> None:
         random = self.random
+        self.queue.store.lag_s = random.choice([0.0, 0.0, 5.0, 60.0])
         self.queue.fleet.faults = Faults(
             event_drop=random.choice([0.0, 0.0, 0.3]),
             event_duplicate=random.choice([0.0, 0.5]),

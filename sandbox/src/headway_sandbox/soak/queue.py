@@ -93,7 +93,8 @@ class Queue:
         self.cloudwatch = MemoryCloudWatch(self.fleet)
         self.invariants = Invariants(self.table, self.fleet, self.cloudwatch)
         self._edge = edge = Edge(self.accidents, self.note, lambda: self.now_s)
-        self.store = EdgeConfiguration({"pools": {pool: {"size": size} for pool, size in pools.items()}}, edge)
+        document = {"pools": {pool: {"size": size} for pool, size in pools.items()}}
+        self.store = EdgeConfiguration(document, edge, lambda: self.now_s)
         _current["sagemaker"] = EdgeSageMaker(self.fleet, edge, lambda: self.now_s, random)
         _current["cloudwatch"] = EdgeCloudWatch(self.cloudwatch, edge, lambda: self.now_s)
         self.audience = Audience(self.table, edge, self.accidents, Random(random.random()))
@@ -175,6 +176,7 @@ class Queue:
         body: Any = None,
         *,
         query: Mapping[str, list[str]] | None = None,
+        headers: Mapping[str, str] | None = None,
         then: Callable[[int, Any], None] | None = None,
     ) -> Process:
         """Start a call of the API. ``then`` takes status and document of the answer."""
@@ -184,11 +186,20 @@ class Queue:
             self.answers[status] += 1
             if status == HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise Violated(f"{method} {path} is answered by {status}: {document}")
+            if (method, path, status) == ("PUT", "/config", HTTPStatus.OK) and "version" in body:
+                self._check_kept(body)
             if then is not None:
                 then(status, document)
 
-        payload = http_event(method, path, None if body is None else json.dumps(body), query)
+        payload = http_event(method, path, None if body is None else json.dumps(body), query, headers)
         return self.begin("api", payload, name=f"{method} {path}", then=answered)
+
+    def _check_kept(self, document: Mapping[str, Any]) -> None:
+        """A configuration that was accepted came right after the version that it was made from."""
+        said = {name: value for name, value in document.items() if name != "version"}
+        found = self.store.document_of(document["version"] + 1)
+        if found != said:
+            raise Violated(f"a configuration made from version {document['version']} replaced a newer one: {found}")
 
     def submit(self, request: Mapping[str, Any]) -> Process:
         """Start a submission. What is answered with success is accepted, and has to reach its end."""

@@ -44,7 +44,7 @@ class Situation:
 
 
 def unkind(situation: Situation, temper: Temper) -> Situation:
-    """The same with a SageMaker that answers so from now on; what was launched just before may not be shown any more."""
+    """The same with a SageMaker that answers so from now on: it may not show what was launched just before."""
 
     def prepare(queue: Queue) -> None:
         situation.prepare(queue)
@@ -116,8 +116,15 @@ def ask(method: str, path: str, body: Any = None) -> Begin:
 
 
 def configure(sizes: Mapping[str, int], teams: Mapping[str, Any] | None = None, **rules: Any) -> Begin:
-    """A new configuration."""
-    return ask("PUT", "/config", document_of(sizes, teams or {}, **rules))
+    """A new configuration, whatever the one before."""
+    document = document_of(sizes, teams or {}, **rules)
+
+    return lambda queue: queue.ask("PUT", "/config", document, headers={"If-Match": "*"})
+
+
+def configure_from(version: int, sizes: Mapping[str, int]) -> Begin:
+    """A new configuration that was made from a version."""
+    return ask("PUT", "/config", {**document_of(sizes, {}), "version": version})
 
 
 def news(queue: Queue) -> Process:
@@ -140,6 +147,21 @@ def done(*steps: Step) -> Callable[[Queue], None]:
 def later(seconds: float) -> Step:
     """Time passes, without what happens every minute."""
     return lambda queue: queue.let_pass(seconds)
+
+
+def edited(queue: Queue) -> None:
+    """Somebody edits the parameter itself, in AWS's console."""
+    queue.store.edit({**queue.store.document, "limits": {"waitingPerTeam": 900}})
+
+
+def pools_edited(queue: Queue) -> None:
+    """Somebody changes the pools in the parameter itself."""
+    queue.store.edit(document_of({P5: 1, P4: 1}, {"a": {}}))
+
+
+def read_late(queue: Queue) -> None:
+    """From now on reads do not show a configuration before it is some minutes old."""
+    queue.store.lag_s = 300.0
 
 
 def cut_off(queue: Queue) -> None:
@@ -278,6 +300,12 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "the configuration is changed after a change that died": Situation(
         prepare=done(configure(POOLS), cut_edit, later(100)), begin=ask("PATCH", f"/pools/{P5}", {"size": 1})
+    ),
+    "a configuration is set that was made from the newest version": Situation(
+        prepare=done(configure(POOLS), tick), begin=configure_from(2, {P5: 1, G5: 2})
+    ),
+    "a configuration is applied that a tick finds": Situation(
+        prepare=done(configure(POOLS), tick, submit("j"), pools_edited), begin=tick
     ),
     "a launch is found in a pool that was paused": Situation(
         prepare=done(submit("j"), cut_off, PAUSE, later(LEASE_S)), begin=tick

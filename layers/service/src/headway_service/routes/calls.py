@@ -44,6 +44,7 @@ class Calls(Router):
         *refusals: type[RequestError],
         models: Mapping[int, Any] | None = None,
         operation: str = "",
+        headers: Mapping[str, str] | None = None,
     ) -> Callable[[Handler], Handler]:
         """Register a handler. What it is called is the operation's id, its docstring the summary and the description.
 
@@ -53,9 +54,11 @@ class Calls(Router):
             refusals: the errors that it may answer with; that the queue is busy or failed goes for every call.
             models: what is answered with a status, where that is not all that the handler may return.
             operation: the operation's id where one handler has several calls.
+            headers: what the headers say that only answers to this call carry, if it succeeds.
         """
         method, path = call.split()
-        responses = {status: _success(text, (models or {}).get(status)) for status, text in succeeds.items()}
+        own = {name: {"description": text, "schema": {"type": "string"}} for name, text in (headers or {}).items()}
+        responses = {status: _success(text, (models or {}).get(status), own) for status, text in succeeds.items()}
         for status, errors in _by_status(refusals).items():
             responses[status] = _refusal("\n\n".join(f"`{error.code}`: {_first_line(error)}" for error in errors))
         forbidden = responses.get(HTTPStatus.FORBIDDEN)
@@ -87,8 +90,8 @@ def _by_status(refusals: tuple[type[RequestError], ...]) -> dict[int, list[type[
     return found
 
 
-def _success(text: str, model: Any) -> OpenAPIResponse:
-    response: OpenAPIResponse = {"description": text, "headers": _HEADERS}
+def _success(text: str, model: Any, headers: Any) -> OpenAPIResponse:
+    response: OpenAPIResponse = {"description": text, "headers": {**_HEADERS, **headers}}
     if model is not None:
         response["content"] = {"application/json": {"model": model}}
     return response

@@ -5,11 +5,18 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from aws_lambda_powertools.event_handler import Request
-from aws_lambda_powertools.event_handler.openapi.params import Body
+from aws_lambda_powertools.event_handler import Request, Response, content_types
+from aws_lambda_powertools.event_handler.openapi.params import Body, Header
 
-from headway_service import answers
-from headway_service.errors import InvalidConfiguration, InvalidRequest, NotAllowed, UnsupportedMediaType
+from headway_service import answers, configuration
+from headway_service.errors import (
+    ConfigurationChanged,
+    InvalidConfiguration,
+    InvalidRequest,
+    NotAllowed,
+    UnsupportedMediaType,
+    VersionRequired,
+)
 from headway_service.log import logger
 from headway_service.pools import InForce, current
 from headway_service.routes.calls import Calls
@@ -17,12 +24,28 @@ from headway_service.routes.given import caller, remaining_ms, services
 
 router = Calls("Configuration")
 
+_ANY = "*"
+_ETAG = {"ETag": "The version of the configuration, in quotes, for `If-Match`."}
 
-@router.call("GET /config", {HTTPStatus.OK: "The configuration."})
-def show_configuration(asked: Request) -> answers.ConfigurationInForce:
-    """Show the configuration in force."""
+IfMatch = Annotated[
+    str | None,
+    Header(
+        alias="If-Match",
+        description="The version that the document was made from, in quotes; `*` replaces whatever there is.",
+        pattern=r'^(\*|"[0-9]{1,15}")$',
+    ),
+]
+"""Which configuration a call is meant for (RFC 9110)."""
+
+
+@router.call("GET /config", {HTTPStatus.OK: "The configuration."}, headers=_ETAG)
+def show_configuration(asked: Request) -> Response[answers.ConfigurationInForce]:
+    """Show the configuration in force.
+
+    The document carries its version, so that it can be changed and put as it is. The version is the `ETag`, too.
+    """
     given = services(asked)
-    return _document(current(given.table, given.store, given.clock))
+    return _answer(current(given.table, given.store, given.clock))
 
 
 @router.call(
@@ -32,22 +55,57 @@ def show_configuration(asked: Request) -> answers.ConfigurationInForce:
     InvalidRequest,
     NotAllowed,
     UnsupportedMediaType,
+    ConfigurationChanged,
+    VersionRequired,
+    headers=_ETAG,
 )
 def replace_configuration(
-    document: Annotated[dict[str, Any], Body(description="The configuration document.")], asked: Request
-) -> answers.ConfigurationInForce:
-    """Replace the configuration."""
+    document: Annotated[dict[str, Any], Body(description="The configuration document.")],
+    asked: Request,
+    if_match: IfMatch = None,
+) -> Response[answers.ConfigurationInForce]:
+    """Replace the configuration.
+
+    Only if its version is still the one that the document was made from, which `If-Match` says, or else the document's
+    own `version`.
+    """
     given = services(asked)
     who = caller(asked)
-    applied = given.editor(remaining_ms(asked)()).replace(document)
+    made_from = _made_from(if_match, configuration.validate(document).version)
+    applied = given.editor(remaining_ms(asked)()).replace(document, made_from)
     logger.info("configuration replaced", extra={"caller": who.arn, "version": applied.version})
     given.wake("configuration changed")
-    return _document(applied)
+    return _answer(applied)
 
 
-def _document(known: InForce) -> answers.ConfigurationInForce:
-    return {
-        "document": known.configuration.model_dump(mode="json"),
+def _made_from(if_match: str | None, version: int | None) -> int | None:
+    """The version that a document was made from; None if it replaces whatever there is.
+
+    Raises:
+        VersionRequired: nobody says.
+    """
+    if if_match == _ANY:
+        return None
+    if if_match is not None:
+        return int(if_match.strip('"'))
+    if version is None:
+        raise VersionRequired(
+            "the document does not say which version it was made from: start from the newest one (GET /config, "
+            "`headway config show`), or say the version (If-Match, `--if-version`), or that whatever is there is "
+            "replaced (`If-Match: *`, `--force`)"
+        )
+    return version
+
+
+def _answer(known: InForce) -> Response[answers.ConfigurationInForce]:
+    body: answers.ConfigurationInForce = {
+        "document": {**known.configuration.model_dump(mode="json"), "version": known.version},
         "version": known.version,
         "problem": known.problem,
     }
+    return Response(
+        HTTPStatus.OK,
+        content_type=content_types.APPLICATION_JSON,
+        body=body,
+        headers={"ETag": f'"{known.version}"'},
+    )
