@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError
 
+from headway_service.answer_check import check_answers, member
 from headway_service.answering import answering
 from headway_service.errors import Busy, Conflict
 from headway_service.ports import (
@@ -47,16 +48,10 @@ MAX_CONTENTION_RETRIES = 5
 """How often a write that met another transaction on the same item is tried again before the caller hears Busy."""
 
 _FIRST_RETRY_S = 0.02
-_PASSING_CANCELLATIONS = {"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
-_PASSES = {
-    "ProvisionedThroughputExceededException",
-    "ThrottlingException",
-    "RequestLimitExceeded",
-    "InternalServerError",
-    "ServiceUnavailable",
-}
+_PASSING_CANCELLATIONS = {None, "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+"""Reasons of a cancelled transaction that pass by themselves (API reference, TransactionCanceledException)."""
 
-_answering = partial(answering, "the queue's table", _PASSES)
+_answering = partial(answering, "the queue's table")
 
 _serialize = TypeSerializer().serialize
 
@@ -66,6 +61,7 @@ class DynamoDBTable:
 
     def __init__(self, client: DynamoDBClient, name: str) -> None:
         take_answers_as_they_are(client)
+        check_answers(client)
         self._client = client
         self._name = name
 
@@ -176,6 +172,7 @@ class DynamoDBTable:
                 Limit=limit,
                 **options,
             )
+            member(page, "Items")
         last = page.get("LastEvaluatedKey")
         tail = position_of(item_of(last)) if last else None
         return ListingPage(items=tuple(item_of(item) for item in page["Items"]), after=tail)
@@ -275,6 +272,7 @@ class DynamoDBTable:
                     Limit=limit,
                     **start,
                 )
+                member(page, "ScannedCount" if "Select" in start else "Items")
             yield page
             if "LastEvaluatedKey" not in page:
                 return
@@ -317,16 +315,12 @@ def _condition(condition: Condition, aliases: _Aliases) -> str:
 
 
 def _contended(error: ClientError) -> bool:
-    """Whether another transaction or a throttle was in the way, so that the same write may succeed later."""
+    """Whether nothing was written as another transaction or a throttle was in the way, so that it may succeed later."""
     code = error.response["Error"]["Code"]
     if code == "TransactionCanceledException":
         reasons: Sequence[Mapping[str, Any]] = error.response.get("CancellationReasons", [])
-        return all(
-            reason.get("Code")
-            in {None, "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
-            for reason in reasons
-        )
-    return code in {"TransactionConflictException", "TransactionInProgressException"}
+        return all(reason.get("Code") in _PASSING_CANCELLATIONS for reason in reasons)
+    return code == "TransactionConflictException"
 
 
 def _key(key: Key) -> dict[str, Any]:

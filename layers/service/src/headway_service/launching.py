@@ -22,8 +22,8 @@ from headway_service.errors import (
     LaunchPostponed,
     LaunchRefused,
     NameTaken,
+    NothingToStop,
     Throttled,
-    TrainingJobEnded,
     Unclear,
 )
 from headway_service.ledger import Ledger
@@ -193,7 +193,7 @@ class Launcher:
     def _stop(self, attempt: AttemptRecord, now_ms: int) -> bool:
         try:
             self._training_jobs.stop(attempt.attempt_name)
-        except TrainingJobEnded:
+        except NothingToStop:
             # Ended, or stopping already on somebody else's request: then its end will be told as any other.
             if self._look(attempt, now_ms):
                 return False

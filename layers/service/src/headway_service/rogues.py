@@ -19,7 +19,7 @@ from headway.rules import OnStart, violations
 from headway_service import transitions
 from headway_service.admission import ATTEMPT_TAG, JOB_TAG, as_ruled, limit_ms
 from headway_service.configuration import Configuration
-from headway_service.errors import Busy, Conflict, LacksPermission, TrainingJobEnded, Unclear
+from headway_service.errors import Busy, Conflict, LacksPermission, NothingToStop, Unclear
 from headway_service.log import logger
 from headway_service.observation import MAX_TRIES
 from headway_service.pools import InForce, applied
@@ -162,7 +162,7 @@ class Rogues:
                 problem = _MARKED
             else:
                 self._training_jobs.stop(rogue.training_job_name)
-        except TrainingJobEnded:
+        except NothingToStop:
             # Its end will be seen as any other.
             return
         except LacksPermission:
