@@ -13,6 +13,7 @@ from botocore.exceptions import ClientError
 
 from headway_service.answer_check import check_answers, member
 from headway_service.answering import answering
+from headway_service.aws_errors import Verdict, code_of, judge
 from headway_service.errors import Busy, Conflict
 from headway_service.ports import (
     Absent,
@@ -200,11 +201,8 @@ class DynamoDBTable:
                 self._single(writes[0])
             else:
                 self._client.transact_write_items(TransactItems=[self._transactional(write) for write in writes])
-        except self._client.exceptions.ConditionalCheckFailedException:
-            raise Conflict([0]) from None
-        except self._client.exceptions.TransactionCanceledException as error:
-            codes = [reason.get("Code") for reason in error.response.get("CancellationReasons", [])]
-            failed = [i for i, code in enumerate(codes) if code == "ConditionalCheckFailed"]
+        except ClientError as error:
+            failed = _failed_conditions(error)
             if failed:
                 raise Conflict(failed) from None
             raise
@@ -314,13 +312,26 @@ def _condition(condition: Condition, aliases: _Aliases) -> str:
             return f"contains({name(condition.attribute)}, {value(condition.text)})"
 
 
+def _failed_conditions(error: ClientError) -> list[int]:
+    """Indexes of the writes whose condition did not hold; none if the error is about something else."""
+    if judge(error) is not Verdict.REFUSED:
+        return []
+    if code_of(error) == "ConditionalCheckFailedException":
+        return [0]
+    return [i for i, reason in enumerate(_reasons(error)) if reason.get("Code") == "ConditionalCheckFailed"]
+
+
 def _contended(error: ClientError) -> bool:
     """Whether nothing was written as another transaction or a throttle was in the way, so that it may succeed later."""
-    code = error.response["Error"]["Code"]
-    if code == "TransactionCanceledException":
-        reasons: Sequence[Mapping[str, Any]] = error.response.get("CancellationReasons", [])
-        return all(reason.get("Code") in _PASSING_CANCELLATIONS for reason in reasons)
-    return code == "TransactionConflictException"
+    if code_of(error) == "TransactionCanceledException":
+        return all(reason.get("Code") in _PASSING_CANCELLATIONS for reason in _reasons(error))
+    return code_of(error) == "TransactionConflictException"
+
+
+def _reasons(error: ClientError) -> Sequence[Mapping[str, Any]]:
+    """Why a transaction was cancelled, write by write."""
+    reasons: Sequence[Mapping[str, Any]] = error.response.get("CancellationReasons", [])
+    return reasons
 
 
 def _key(key: Key) -> dict[str, Any]:
