@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, NoCredentialsError, ParamValidationError
 
-from headway_service import dynamodb
 from headway_service.dynamodb import MAX_CONTENTION_RETRIES, DynamoDBTable
 from headway_service.errors import Busy, Conflict
 from headway_service.ports import Absent, Delete, Key, Put, Write
@@ -27,7 +26,7 @@ def server() -> Iterator[RawServer]:
 
 @pytest.fixture
 def table(server: RawServer, monkeypatch: pytest.MonkeyPatch) -> DynamoDBTable:
-    monkeypatch.setattr(dynamodb.time, "sleep", lambda _: None)
+    monkeypatch.setattr("headway_service.dynamodb.time.sleep", lambda _: None)
     server.requests = 0
     return DynamoDBTable(server.client("dynamodb"), "queue")
 

@@ -3,7 +3,7 @@
     python -m headway_sandbox.soak --seeds 2000 [--from 0] [--processes 2]
     python -m headway_sandbox.soak --seed 17            # one life, with its log
     python -m headway_sandbox.soak --seed 17 --only 3,8 # the same, where no more than these two things happen
-    python -m headway_sandbox.soak --trials             # a crash beside each call, and others between each two
+    python -m headway_sandbox.soak --trials             # a fault beside each call, and others between each two
     python -m headway_sandbox.soak --safeguards --seeds 300
 
 Exit code 1 if a promise is broken, or a removed safeguard is not noticed.

@@ -1,6 +1,7 @@
 """Every place where a situation can go wrong, one after the other: no chance is involved.
 
-A crash beside each external call of an invocation; and others that act between each two of its calls.
+A crash beside each external call of an invocation, and an answer there that AWS did not write; and others that act
+between each two of its calls.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import count
 from random import Random
 
 from headway_sandbox.soak.accidents import Accident
@@ -37,14 +39,16 @@ class Trial:
 
 
 def crash(name: str) -> Trial:
-    """A situation with a crash just before and just after each call."""
+    """A situation with a crash, or an answer of somebody on the way, just before and just after each call."""
     situation = SITUATIONS[name]
     trial = _undisturbed(name, situation)
     for at in range(trial.calls):
-        for accident in (Accident.CRASH_BEFORE, Accident.CRASH_AFTER):
+        for accident in (Accident.CRASH_BEFORE, Accident.CRASH_AFTER, Accident.RAW_BEFORE, Accident.RAW_AFTER):
 
             def happen(queue: Queue, at: int = at, accident: Accident = accident) -> None:
-                made = iter(range(trial.calls + 1))
+                # A call whose answer was none may be made again, so there may be more than undisturbed.
+                made = count()
+                queue.accidents.raw = at
                 queue.accidents.planned = lambda _: accident if next(made) == at else Accident.NONE
                 queue.finish(situation.begin(queue))
                 queue.accidents.planned = None
