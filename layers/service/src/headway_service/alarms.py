@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.type_defs import MetricAlarmTypeDef
 
 # PutMetricAlarm: the account has as many alarms as it may have, and jobs that end give theirs back (API reference).
-_answering = partial(answering, "CloudWatch", {"LimitExceeded", "LimitExceededFault"})
+_answering = partial(answering, "CloudWatch", {"LimitExceeded"})
 
 _MAX_DELETED = 100
 """Alarms that one DeleteAlarms call takes (API reference)."""
