@@ -89,6 +89,9 @@ def test_a_wake_up_that_was_not_sent_is_left_to_the_next_minute(
 
 
 def test_a_wake_up_that_fails_by_a_bug_fails(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "_send_wake_up", lambda _: {}["missing"])
+    def fail(_: str) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(services, "_send_wake_up", fail)
     with pytest.raises(KeyError):
         services.wake("submitted")
