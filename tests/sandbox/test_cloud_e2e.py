@@ -28,6 +28,9 @@ from tests.sandbox.waiting import until
 
 pytestmark = pytest.mark.e2e
 
+TRIES = 3
+"""How often a client of the sandbox's sends a request that fails (`headway_sandbox.account`)."""
+
 OBSERVER = """
 import json, os, time
 import boto3
@@ -93,6 +96,31 @@ def test_errors_reach_the_sdk_as_aws_names_them(sb):
         sagemaker.create_training_job(**request("too-much"))
     sb.set_faults(throttle={"DescribeTrainingJob": 99})
     assert code_of(lambda: sagemaker.describe_training_job(TrainingJobName="nobody")) == "ThrottlingException"
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("body", ["empty", "html", "truncated"])
+@pytest.mark.parametrize("status", [403, 407, 413, 429, 500, 502, 503, 504])
+def test_somebody_on_the_way_answers_before_or_after_the_effect(sb, status, body, after):
+    sagemaker, name = sb.client("sagemaker"), f"raw-{status}-{body}-{after}"
+    sb.set_faults(raw_answers={"CreateTrainingJob": {"status": status, "body": body, "after": after, "count": TRIES}})
+    assert code_of(lambda: sagemaker.create_training_job(**request(name))) == str(status)
+    assert len(sagemaker.list_training_jobs(NameContains=name)["TrainingJobSummaries"]) == after
+
+
+def test_somebody_on_the_way_answers_for_the_table_too(sb):
+    table = sb.client("dynamodb")
+    table.create_table(
+        TableName="raw",
+        KeySchema=[{"AttributeName": "k", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "k", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    for after in (False, True):
+        sb.set_faults(raw_answers={"PutItem": {"status": 502, "body": "html", "after": after, "count": TRIES}})
+        assert code_of(lambda: table.put_item(TableName="raw", Item={"k": {"S": "a"}})) == "502"
+        assert ("Item" in table.get_item(TableName="raw", Key={"k": {"S": "a"}})) is after
+    assert sb.faults()["raw_answers"] == {}
 
 
 def test_a_role_that_sagemaker_may_not_assume_is_refused(sb):

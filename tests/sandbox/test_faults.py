@@ -8,6 +8,7 @@ import pytest
 from headway_sandbox.errors import AwsError
 from headway_sandbox.faults import Faults
 from headway_sandbox.fleet import Fleet
+from headway_sandbox.raw_answers import BODIES
 from tests.sandbox.fleets import play, request, statuses
 
 LIFE = ["Starting", "Pending", "Downloading", "Training", "Uploading", "Completed"]
@@ -39,6 +40,35 @@ def test_an_answer_that_was_a_refusal_is_not_lost():
     with pytest.raises(AwsError, match="not found"):
         fleet.stop("nobody", now=0.0)
     assert fleet.faults.lose_answer == {"StopTrainingJob": 1}
+
+
+def test_somebody_on_the_way_answers_as_often_as_the_switch_says():
+    faults = Faults(raw_answers={"GetItem": {"status": 502, "body": "html", "count": 2}, "Query": {"status": 200}})
+    for left in (1, None):
+        raw, after, faults = faults.raw_answer("GetItem")
+        assert raw is not None
+        assert (raw.status, raw.body, after) == (502, BODIES["html"], False)
+        assert faults.raw_answers.get("GetItem", {}).get("count") == left
+    assert faults.raw_answer("GetItem") == (None, False, faults)
+    assert faults.raw_answers == {"Query": {"status": 200}}
+
+
+def test_somebody_on_the_way_answers_with_nothing_before_the_effect_if_the_switch_says_no_more():
+    raw, after, _ = Faults(raw_answers={"Query": {"status": 503}}).raw_answer("Query")
+    assert raw is not None
+    assert (raw.status, raw.body, after) == (503, b"", False)
+    assert Faults(raw_answers={"Query": {"status": 503, "after": True}}).raw_answer("Query")[1]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{}, {"status": 199}, {"status": 600}, {"status": "502"}, {"status": 502, "body": "xml"}]
+    + [{"status": 502, "count": count} for count in (0, -1, "2")]
+    + [{"status": 502, "effect": True}],
+)
+def test_what_cannot_be_answered_is_refused(wrong):
+    with pytest.raises(ValueError, match="raw_answers"):
+        Faults(raw_answers={"Query": wrong})
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from headway_sandbox.errors import AwsError
 from headway_service.backing_off import FIRST_BACK_OFF_S
-from headway_service.errors import LaunchRefused, Unclear
+from headway_service.errors import Unclear
 from headway_service.ledger import read_ledger
 from headway_service.ports import Sighting, Write
 from headway_service.records import AttemptRecord, JobRecord
@@ -242,12 +242,6 @@ def test_a_job_is_launched_without_the_warm_pool_that_its_request_asks_for_and_s
     world.tick()
     _, sent = next(call for call in world.calls if call[0] == "CreateTrainingJob")
     assert sent["ResourceConfig"] == on(1)
-
-
-def test_an_unknown_refusal_is_told_not_repeated(world: World) -> None:
-    fail_once(world, "CreateTrainingJob", AwsError("SomethingNew", "never heard of it"))
-    with pytest.raises(LaunchRefused, match="never heard of it"):
-        world.training_jobs.create(request("a"))
 
 
 @pytest.mark.parametrize(("operation", "method"), [("DescribeTrainingJob", "describe"), ("StopTrainingJob", "stop")])

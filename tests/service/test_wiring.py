@@ -9,19 +9,26 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError, NoCredentialsError, ReadTimeoutError
 from botocore.validate import ParamValidationDecorator
 
 from headway.errors import HeadwayError
 from headway_sandbox.soak.functions import ENVIRONMENT
 from headway_sandbox.stub_client import offline_session
 from headway_service import __version__
+from headway_service.errors import UnreadableAnswer
 from headway_service.settings import Settings
 from headway_service.wiring import Services
 from tests.service.world import request
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def services() -> Services:
+    return Services(Settings.of(ENVIRONMENT))
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch, services: Services) -> dict[str, Any]:
     """The clients that the service layer has made, by service."""
     clients: dict[str, Any] = {}
 
@@ -29,7 +36,6 @@ def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         return clients.setdefault(service, offline_session().client(service, **options))
 
     monkeypatch.setattr(boto3, "client", client)
-    services = Services(Settings.of(ENVIRONMENT))
     for edge in ("table", "training_jobs", "store", "alarms", "teller", "dead_letters"):
         getattr(services, edge)
     return clients
@@ -82,3 +88,38 @@ def test_a_launch_is_sent_once_however_sagemaker_answers(monkeypatch: pytest.Mon
         finally:
             server.shutdown()
     assert asked == ["SageMaker.CreateTrainingJob"]
+
+
+def test_no_client_takes_what_aws_did_not_write_for_an_answer(made: dict[str, Any]) -> None:
+    for client in made.values():
+        model = client.meta.service_model
+        answer = {"status_code": 200, "headers": {}, "body": b"<html></html>"}
+        with pytest.raises(UnreadableAnswer):
+            client.meta.events.emit(
+                f"before-parse.{model.service_id.hyphenize()}.Any",
+                operation_model=model.operation_model(model.operation_names[0]),
+                response_dict=answer,
+                customized_response_dict={},
+            )
+
+
+@pytest.mark.parametrize(
+    "error", [UnreadableAnswer("x"), NoCredentialsError(), ReadTimeoutError(endpoint_url="x"), ClientError({}, "x")]
+)
+def test_a_wake_up_that_was_not_sent_is_left_to_the_next_minute(
+    services: Services, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(_: str) -> None:
+        raise error
+
+    monkeypatch.setattr(services, "_send_wake_up", fail)
+    services.wake("submitted")
+
+
+def test_a_wake_up_that_fails_by_a_bug_fails(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: str) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(services, "_send_wake_up", fail)
+    with pytest.raises(KeyError):
+        services.wake("submitted")

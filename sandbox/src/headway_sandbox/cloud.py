@@ -60,9 +60,25 @@ class Cloud:
             status, answer = await admin.answer(self.fleet, self._record.calls, self._state_dir, scope, receive)
             self._changed.set()
             await _respond(send, status, answer, {"content-type": "application/json"})
-        elif scope["type"] == "http" and _is_sagemaker(scope):
+        elif scope["type"] == "http":
+            await self._through_proxies(scope, receive, send)
+        else:
+            await self._behind(scope, receive, send)
+
+    async def _through_proxies(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, unless somebody on the way does."""
+        operation = _header(scope, b"x-amz-target").rpartition(".")[2]
+        raw, after, self.fleet.faults = self.fleet.faults.raw_answer(operation)
+        if raw is None:
+            await self._answer(scope, receive, send)
+            return
+        await (self._answer(scope, receive, _unheard) if after else _read_all(receive))
+        await _respond(send, raw.status, raw.body, {"content-type": "text/html"})
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if _is_sagemaker(scope):
             await self._sagemaker(scope, receive, send)
-        elif scope["type"] == "http" and (refused := self._refused_by_gateway(scope)):
+        elif refused := self._refused_by_gateway(scope):
             await _respond(send, *refused, {"content-type": "application/json"})
         else:
             await self._behind(scope, receive, send)
@@ -199,6 +215,15 @@ class Cloud:
             return message
 
         return watched
+
+
+async def _read_all(receive: Receive) -> None:
+    while (await receive()).get("more_body", False):
+        pass
+
+
+async def _unheard(_: Any) -> None:
+    """Take an answer that nobody gets."""
 
 
 def _is_sagemaker(scope: Scope) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from headway_sandbox.raw_answers import BODIES, RawAnswer
+
 
 @dataclass(frozen=True, kw_only=True)
 class Faults:
@@ -34,6 +36,10 @@ class Faults:
     """How long ListTrainingJobs leaves out a new training job, in seconds of the real world."""
     tags_lag_s: float = 0.0
     """How long ListTags answers no tags for a new training job, in seconds of the real world."""
+    raw_answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Per operation, of each service whose requests name theirs in a header (not SNS, S3, Lambda): what the next calls
+    get in place of an answer, as `{"status": 502, "body": "html", "count": 1, "after": false}`. The body is `empty`,
+    `html` or `truncated`; `after` says whether the service has done its work before."""
     event_drop: float = 0.0
     """Probability that a state-change event is never delivered."""
     event_duplicate: float = 0.0
@@ -55,6 +61,8 @@ class Faults:
         for name in ("quotas", "capacity", "throttle", "lose_answer", "kill_caller"):
             if any(count < 0 for count in getattr(self, name).values()):
                 raise ValueError(f"{name} holds a negative number.")
+        for operation, raw in self.raw_answers.items():
+            _check_raw(operation, raw)
 
     def used_up(self, switch: str, operation: str) -> tuple[bool, Faults]:
         """Whether a call of `operation` is hit by `throttle` or `lose_answer`, and what is left of it."""
@@ -65,6 +73,17 @@ class Faults:
         if left == 1:
             del changed[operation]
         return True, self.with_changes({switch: changed})
+
+    def raw_answer(self, operation: str) -> tuple[RawAnswer | None, bool, Faults]:
+        """What a call of `operation` gets in place of an answer, whether after its effect, and what is left."""
+        raw = self.raw_answers.get(operation)
+        if raw is None:
+            return None, False, self
+        left = raw.get("count", 1) - 1
+        others = {name: each for name, each in self.raw_answers.items() if name != operation}
+        changed = {**others, operation: {**raw, "count": left}} if left else others
+        answer = RawAnswer(raw["status"], BODIES[raw.get("body", "empty")])
+        return answer, bool(raw.get("after", False)), self.with_changes({"raw_answers": changed})
 
     def with_changes(self, changes: Mapping[str, Any]) -> Faults:
         """A copy with some switches set anew.
@@ -82,3 +101,21 @@ class Faults:
         """As JSON."""
         values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         return {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}
+
+
+def _check_raw(operation: str, raw: Mapping[str, Any]) -> None:
+    """Check what calls of an operation get in place of an answer.
+
+    Raises:
+        ValueError: it is nothing that can be answered.
+    """
+    unknown = sorted(set(raw) - {"status", "body", "count", "after"})
+    if unknown:
+        raise ValueError(f"raw_answers[{operation}] has no {', '.join(unknown)}.")
+    status, count = raw.get("status"), raw.get("count", 1)
+    if not isinstance(status, int) or not 200 <= status <= 599:
+        raise ValueError(f"raw_answers[{operation}] needs a status from 200 to 599, not {status}.")
+    if raw.get("body", "empty") not in BODIES:
+        raise ValueError(f"raw_answers[{operation}] takes one of {', '.join(BODIES)} for a body, not {raw['body']}.")
+    if not isinstance(count, int) or count < 1:
+        raise ValueError(f"raw_answers[{operation}] needs a count from 1 on, not {count}.")

@@ -15,6 +15,7 @@ from botocore.parsers import create_parser
 from botocore.serialize import create_serializer
 
 from headway_sandbox.errors import AwsError
+from headway_sandbox.raw_answers import RawAnswer
 
 
 def stub_client(service: str, call: Callable[[str, Mapping[str, Any]], Mapping[str, Any]]) -> Any:
@@ -24,25 +25,34 @@ def stub_client(service: str, call: Callable[[str, Mapping[str, Any]], Mapping[s
 
     Args:
         service: as boto3 names it.
-        call: takes the operation and the request, and gives the answer; may raise :class:`AwsError`.
+        call: takes the operation and the request, and gives the answer; may raise :class:`AwsError` or
+            :class:`RawAnswer`.
     """
     client = offline_session().client(service, config=Config(retries={"total_max_attempts": 1}))
     serializer, parser = create_serializer("json"), create_parser("json")
+    name = client.meta.service_model.service_id.hyphenize()
 
     def remember(params: Mapping[str, Any], context: dict[str, Any], **_: Any) -> None:
         context["headway_params"] = params
 
     def answer(model: Any, context: Mapping[str, Any], **_: Any) -> tuple[AWSResponse, Any]:
         request = json.loads(serializer.serialize_to_request(context["headway_params"], model)["body"])
+        headers = HTTPHeaders.from_dict({"x-amzn-requestid": "stub"})
         try:
-            status, body = 200, call(model.name, request)
+            status, body = 200, json.dumps(call(model.name, request)).encode()
         except AwsError as error:
-            status, body = error.status, {"__type": error.code, "message": error.message}
-        response = AWSResponse(f"https://{service}.invalid", status, HTTPHeaders(), None)
-        raw = {"body": json.dumps(body).encode(), "headers": {}, "status_code": status}
-        return response, parser.parse(raw, model.output_shape)
+            status, body = error.status, json.dumps({"__type": error.code, "message": error.message}).encode()
+        except RawAnswer as answer:
+            status, body, headers = answer.status, answer.body, HTTPHeaders()
+        response = AWSResponse(f"https://{service}.invalid", status, headers, None)
+        # As botocore.endpoint goes on from here.
+        raw = {"body": body, "headers": headers, "status_code": status, "context": {"operation_name": model.name}}
+        told: dict[str, Any] = {}
+        client.meta.events.emit(
+            f"before-parse.{name}.{model.name}", operation_model=model, response_dict=raw, customized_response_dict=told
+        )
+        return response, {**parser.parse(raw, model.output_shape), **told}
 
-    name = client.meta.service_model.service_id.hyphenize()
     client.meta.events.register(f"before-parameter-build.{name}", remember)
     # botocore types handlers as returning nothing, yet takes what a before-call handler returns as the answer.
     client.meta.events.register(f"before-call.{name}", cast("Callable[..., None]", answer))

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headway.watches import Alarm
+from headway_service.answer_check import check_answers, member
 from headway_service.answering import answering
 from headway_service.ports import SeenAlarm
 
@@ -18,10 +19,8 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
     from mypy_boto3_cloudwatch.type_defs import MetricAlarmTypeDef
 
-# API reference, Common Errors, PutMetricAlarm (LimitExceeded: the account's alarms) and DeleteAlarms.
-_PASSES = {"Throttling", "ThrottlingException", "InternalFailure", "InternalServiceError", "ServiceUnavailable"}
-_PASSES |= {"LimitExceeded", "LimitExceededFault"}
-_answering = partial(answering, "CloudWatch", _PASSES)
+# PutMetricAlarm: the account has as many alarms as it may have, and jobs that end give theirs back (API reference).
+_answering = partial(answering, "CloudWatch", {"LimitExceeded"})
 
 _MAX_DELETED = 100
 """Alarms that one DeleteAlarms call takes (API reference)."""
@@ -40,6 +39,7 @@ class CloudWatchAlarms:
     """
 
     def __init__(self, client: CloudWatchClient, prefix: str, topic_arn: str) -> None:
+        check_answers(client)
         self._client = client
         self._prefix = prefix
         self._topic_arn = topic_arn
@@ -78,7 +78,7 @@ class CloudWatchAlarms:
             AlarmNamePrefix=prefix, AlarmTypes=["MetricAlarm"], PaginationConfig={"PageSize": _PAGE}
         )
         with _answering():
-            return tuple(self._read(each) for page in pages for each in page["MetricAlarms"])
+            return tuple(self._read(each) for page in pages for each in member(page, "MetricAlarms"))
 
     def attempt_of(self, name: str) -> str | None:
         """See :class:`headway_service.ports.Alarms`."""

@@ -1,30 +1,29 @@
-"""When AWS cannot answer now, after botocore's own retries: callers hear that they may try again."""
+"""When AWS cannot answer now, after botocore's own retries: callers are told that they may try again."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from botocore.exceptions import ClientError, HTTPClientError
-from botocore.exceptions import ConnectionError as BotoConnectionError
-
+from headway_service.aws_errors import FAILED_CALLS, Verdict, code_of, judge
 from headway_service.errors import Busy
+from headway_service.log import logger
 
 
 @contextmanager
-def answering(what: str, passes: Collection[str]) -> Iterator[None]:
-    """Turns what passes by itself into Busy; any other error is a fault, and stays.
+def answering(what: str, passes: Collection[str] = ()) -> Iterator[None]:
+    """Turns what passes by itself, or is unclear, into Busy. A refusal or a missing permission is a fault, and stays.
+
+    A write that ends as Busy may have been carried out.
 
     Args:
         what: what is asked, for the message.
-        passes: AWS's error codes for what passes by itself.
+        passes: AWS's error codes of refusals that pass by themselves.
     """
-    busy = Busy(f"{what} cannot answer now; try again in a moment")
     try:
         yield
-    except ClientError as error:
-        if error.response["Error"]["Code"] in passes:
-            raise busy from error
-        raise
-    except (BotoConnectionError, HTTPClientError) as error:
-        raise busy from error
+    except FAILED_CALLS as error:
+        if judge(error) in {Verdict.REFUSED, Verdict.DENIED} and code_of(error) not in passes:
+            raise
+        logger.warning("no clear answer from AWS", extra={"asked": what, "code": code_of(error)})
+        raise Busy(f"{what} cannot answer now; try again in a moment") from error

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError
 
+from headway_service.answer_check import member
+from headway_service.answering import answering
+from headway_service.aws_errors import FAILED_CALLS, code_of
 from headway_service.errors import NotHandedOver
 from headway_service.log import logger
 from headway_service.ports import DeadLetter, Wake
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
 
 HIDDEN_S = 30
 """How long a letter that was taken is hidden from others, s: longer than the API function lives."""
+
+_answering = partial(answering, "the dead-letter queue")
 
 _BATCH = 10
 """SQS's limit of messages in one call (service quota)."""
@@ -37,34 +43,38 @@ class SqsDeadLetterQueue:
 
     def take(self, most: int) -> Sequence[DeadLetter]:
         """See :class:`headway_service.ports.DeadLetterQueue`."""
-        answer = self._client.receive_message(
-            QueueUrl=self._url,
-            MaxNumberOfMessages=min(most, _BATCH),
-            MessageSystemAttributeNames=["SentTimestamp", "ApproximateReceiveCount"],
-            MessageAttributeNames=["ERROR_CODE", "ERROR_MESSAGE"],
-            VisibilityTimeout=HIDDEN_S,
-            WaitTimeSeconds=_WAIT_S,
-        )
+        with _answering():
+            answer = self._client.receive_message(
+                QueueUrl=self._url,
+                MaxNumberOfMessages=min(most, _BATCH),
+                MessageSystemAttributeNames=["SentTimestamp", "ApproximateReceiveCount"],
+                MessageAttributeNames=["ERROR_CODE", "ERROR_MESSAGE"],
+                VisibilityTimeout=HIDDEN_S,
+                WaitTimeSeconds=_WAIT_S,
+            )
         return [_letter(message) for message in answer.get("Messages", [])]
 
     def remove(self, letter: DeadLetter) -> None:
         """See :class:`headway_service.ports.DeadLetterQueue`."""
-        self._client.delete_message(QueueUrl=self._url, ReceiptHandle=letter.receipt)
+        with _answering():
+            self._client.delete_message(QueueUrl=self._url, ReceiptHandle=letter.receipt)
 
     def give_back(self, letters: Sequence[DeadLetter]) -> None:
         """See :class:`headway_service.ports.DeadLetterQueue`."""
         for letter in letters:
-            self._client.change_message_visibility(
-                QueueUrl=self._url, ReceiptHandle=letter.receipt, VisibilityTimeout=0
-            )
+            with _answering():
+                self._client.change_message_visibility(
+                    QueueUrl=self._url, ReceiptHandle=letter.receipt, VisibilityTimeout=0
+                )
 
     def count(self) -> int:
         """See :class:`headway_service.ports.DeadLetterQueue`."""
-        answer = self._client.get_queue_attributes(
-            QueueUrl=self._url,
-            AttributeNames=["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"],
-        )
-        return sum(int(number) for number in answer["Attributes"].values())
+        with _answering():
+            answer = self._client.get_queue_attributes(
+                QueueUrl=self._url,
+                AttributeNames=["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"],
+            )
+            return sum(int(number) for number in member(answer, "Attributes").values())
 
 
 class AwsRecipients:
@@ -99,8 +109,8 @@ class AwsRecipients:
 def _handing_over() -> Iterator[None]:
     try:
         yield
-    except (BotoCoreError, ClientError) as error:
-        code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
+    except (BotoCoreError, *FAILED_CALLS) as error:
+        code = code_of(error)
         logger.warning("a dead letter was not handed over", extra={"code": code}, exc_info=True)
         raise NotHandedOver(code) from error
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError
 
+from headway_service.answer_check import check_answers, member
 from headway_service.answering import answering
+from headway_service.aws_errors import Verdict, code_of, judge
 from headway_service.errors import Busy, Conflict
 from headway_service.ports import (
     Absent,
@@ -47,16 +49,10 @@ MAX_CONTENTION_RETRIES = 5
 """How often a write that met another transaction on the same item is tried again before the caller hears Busy."""
 
 _FIRST_RETRY_S = 0.02
-_PASSING_CANCELLATIONS = {"None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
-_PASSES = {
-    "ProvisionedThroughputExceededException",
-    "ThrottlingException",
-    "RequestLimitExceeded",
-    "InternalServerError",
-    "ServiceUnavailable",
-}
+_PASSING_CANCELLATIONS = {None, "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+"""Reasons of a cancelled transaction that pass by themselves (API reference, TransactionCanceledException)."""
 
-_answering = partial(answering, "the queue's table", _PASSES)
+_answering = partial(answering, "the queue's table")
 
 _serialize = TypeSerializer().serialize
 
@@ -66,6 +62,7 @@ class DynamoDBTable:
 
     def __init__(self, client: DynamoDBClient, name: str) -> None:
         take_answers_as_they_are(client)
+        check_answers(client)
         self._client = client
         self._name = name
 
@@ -176,6 +173,7 @@ class DynamoDBTable:
                 Limit=limit,
                 **options,
             )
+            member(page, "Items")
         last = page.get("LastEvaluatedKey")
         tail = position_of(item_of(last)) if last else None
         return ListingPage(items=tuple(item_of(item) for item in page["Items"]), after=tail)
@@ -203,11 +201,8 @@ class DynamoDBTable:
                 self._single(writes[0])
             else:
                 self._client.transact_write_items(TransactItems=[self._transactional(write) for write in writes])
-        except self._client.exceptions.ConditionalCheckFailedException:
-            raise Conflict([0]) from None
-        except self._client.exceptions.TransactionCanceledException as error:
-            codes = [reason.get("Code") for reason in error.response.get("CancellationReasons", [])]
-            failed = [i for i, code in enumerate(codes) if code == "ConditionalCheckFailed"]
+        except ClientError as error:
+            failed = _failed_conditions(error)
             if failed:
                 raise Conflict(failed) from None
             raise
@@ -275,6 +270,7 @@ class DynamoDBTable:
                     Limit=limit,
                     **start,
                 )
+                member(page, "ScannedCount" if "Select" in start else "Items")
             yield page
             if "LastEvaluatedKey" not in page:
                 return
@@ -316,17 +312,26 @@ def _condition(condition: Condition, aliases: _Aliases) -> str:
             return f"contains({name(condition.attribute)}, {value(condition.text)})"
 
 
+def _failed_conditions(error: ClientError) -> list[int]:
+    """Indexes of the writes whose condition did not hold; none if the error is about something else."""
+    if judge(error) is not Verdict.REFUSED:
+        return []
+    if code_of(error) == "ConditionalCheckFailedException":
+        return [0]
+    return [i for i, reason in enumerate(_reasons(error)) if reason.get("Code") == "ConditionalCheckFailed"]
+
+
 def _contended(error: ClientError) -> bool:
-    """Whether another transaction or a throttle was in the way, so that the same write may succeed later."""
-    code = error.response["Error"]["Code"]
-    if code == "TransactionCanceledException":
-        reasons: Sequence[Mapping[str, Any]] = error.response.get("CancellationReasons", [])
-        return all(
-            reason.get("Code")
-            in {None, "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
-            for reason in reasons
-        )
-    return code in {"TransactionConflictException", "TransactionInProgressException"}
+    """Whether nothing was written as another transaction or a throttle was in the way, so that it may succeed later."""
+    if code_of(error) == "TransactionCanceledException":
+        return all(reason.get("Code") in _PASSING_CANCELLATIONS for reason in _reasons(error))
+    return code_of(error) == "TransactionConflictException"
+
+
+def _reasons(error: ClientError) -> Sequence[Mapping[str, Any]]:
+    """Why a transaction was cancelled, write by write."""
+    reasons: Sequence[Mapping[str, Any]] = error.response.get("CancellationReasons", [])
+    return reasons
 
 
 def _key(key: Key) -> dict[str, Any]:

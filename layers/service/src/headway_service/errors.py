@@ -138,7 +138,7 @@ class QueueFull(RequestError):
 
 
 class Busy(RequestError):
-    """Too many writers at once, or a throttled service; the same call may succeed a moment later."""
+    """Too many writers at once, or a service that gave no clear answer; the same call may succeed a moment later."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "Busy"
@@ -185,19 +185,31 @@ class NameTaken(LaunchError):
 
 
 class LaunchPostponed(LaunchError):
-    """SageMaker did not launch the job now, but may later: an account quota, or a missing permission of the queue."""
+    """SageMaker did not launch the job now, but may later: a quota, or the queue's permissions or credentials."""
 
 
 class LaunchRefused(LaunchError):
     """SageMaker will never launch this request as it is."""
 
 
-class TrainingJobEnded(HeadwayError):
-    """StopTrainingJob was refused because the training job has ended or does not exist."""
+class NothingToStop(HeadwayError):
+    """StopTrainingJob was refused because there is nothing that it could stop."""
+
+
+class TrainingJobEnded(NothingToStop):
+    """The training job has ended, or is stopping already."""
+
+
+class TrainingJobNotFound(NothingToStop):
+    """SageMaker knows no training job of that name, or not yet: nothing says that its answers are consistent."""
+
+
+class UnreadableAnswer(HeadwayError):
+    """What came back from a call to AWS is no answer of AWS's, or lacks what every such answer has."""
 
 
 class Unclear(HeadwayError):
-    """A call to SageMaker may or may not have had its effect (time-out, throttling, server fault)."""
+    """A call to SageMaker may or may not have had its effect (time-out, server fault, unreadable answer)."""
 
 
 class Throttled(Unclear):

@@ -28,8 +28,8 @@ from headway_service.errors import (
     LaunchPostponed,
     LaunchRefused,
     NameTaken,
+    NothingToStop,
     Throttled,
-    TrainingJobEnded,
     Unclear,
 )
 from headway_service.ledger import Ledger
@@ -241,7 +241,7 @@ class Launcher:
     def _stop(self, attempt: AttemptRecord, now_ms: int) -> bool:
         try:
             self._training_jobs.stop(attempt.attempt_name)
-        except TrainingJobEnded as error:
+        except NothingToStop as error:
             # Ended, stopping already on somebody else's request, or not shown yet: what Describe says decides.
             if self._look(attempt, now_ms):
                 return False

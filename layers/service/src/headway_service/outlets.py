@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
+from headway_service.answer_check import member
 from headway_service.answering import answering
+from headway_service.aws_errors import THROTTLING, TRANSIENT, code_of
 from headway_service.changes import SOURCE, Change
 from headway_service.log import logger
 from headway_service.messages import Message
@@ -17,19 +19,6 @@ if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_sns import SNSClient
     from mypy_boto3_sns.type_defs import MessageAttributeValueTypeDef
-
-# API references of PutEvents and PublishBatch, Common Errors.
-_PASSES = {
-    "InternalError",
-    "InternalException",
-    "InternalFailure",
-    "KMSThrottling",
-    "RequestLimitExceeded",
-    "ServiceUnavailable",
-    "Throttled",
-    "Throttling",
-    "ThrottlingException",
-}
 
 
 class EventBus:
@@ -41,7 +30,7 @@ class EventBus:
 
     def send(self, items: Sequence[Change]) -> Sent:
         """See :class:`headway_service.ports.Outlet`."""
-        with answering("the event bus", _PASSES):
+        with answering("the event bus"):
             answer = self._client.put_events(
                 Entries=[
                     {
@@ -54,10 +43,11 @@ class EventBus:
                     for change in items
                 ]
             )
-        if not answer["FailedEntryCount"]:
-            return Sent()
+            if not member(answer, "FailedEntryCount"):
+                return Sent()
+            entries = member(answer, "Entries")
         # In the order of the entries; those that failed carry a code in place of an id (API reference, PutEvents).
-        failed = {i: entry["ErrorCode"] for i, entry in enumerate(answer["Entries"]) if "ErrorCode" in entry}
+        failed = {i: entry["ErrorCode"] for i, entry in enumerate(entries) if "ErrorCode" in entry}
         logger.warning("the event bus has not taken all events", extra={"codes": sorted(set(failed.values()))})
         return Sent(again=frozenset(failed))
 
@@ -72,7 +62,7 @@ class Topic:
     def send(self, items: Sequence[Message]) -> Sent:
         """See :class:`headway_service.ports.Outlet`."""
         try:
-            with answering("the topic", _PASSES):
+            with answering("the topic"):
                 answer = self._client.publish_batch(
                     TopicArn=self._arn,
                     PublishBatchRequestEntries=[
@@ -87,13 +77,14 @@ class Topic:
                 )
         except ClientError as error:
             # A key that is disabled, a topic that is gone, a missing permission: trying again would hold up the events.
-            logger.error("the topic takes no messages", extra={"code": error.response["Error"]["Code"]})
+            logger.error("the topic takes no messages", extra={"code": code_of(error)})
             return Sent(refused=frozenset(range(len(items))))
         failed = {int(entry["Id"]): entry for entry in answer.get("Failed", [])}
         if failed:
             codes = sorted({entry["Code"] for entry in failed.values()})
             logger.warning("the topic has not taken all messages", extra={"codes": codes})
-        again = frozenset(i for i, entry in failed.items() if entry["Code"] in _PASSES or not entry["SenderFault"])
+        passes = THROTTLING | TRANSIENT
+        again = frozenset(i for i, entry in failed.items() if entry["Code"] in passes or not entry["SenderFault"])
         return Sent(again=again, refused=frozenset(failed) - again)
 
 

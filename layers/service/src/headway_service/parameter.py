@@ -7,39 +7,41 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
+from headway_service.answer_check import check_answers, member
 from headway_service.answering import answering
+from headway_service.aws_errors import code_of
 from headway_service.ports import ConfigurationText
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_ssm.type_defs import ParameterTypeDef
 
-# API reference, Common Errors, and PutParameter.
-_PASSES = {"ThrottlingException", "TooManyUpdates", "InternalServerError", "ServiceUnavailable"}
 # API reference, GetParameter. How IAM takes a name with a version in it, AWS does not say.
 _NOT_SHOWN = {"ParameterNotFound", "ParameterVersionNotFound", "AccessDeniedException"}
-_answering = partial(answering, "the parameter store, which holds the queue's configuration,", _PASSES)
+# PutParameter: more writes at once than the parameter takes (API reference).
+_answering = partial(answering, "the parameter store, which holds the queue's configuration,", {"TooManyUpdates"})
 
 
 class ParameterStore:
     """:class:`headway_service.ports.ConfigurationStore` on a String parameter, read without a cache."""
 
     def __init__(self, client: SSMClient, name: str) -> None:
+        check_answers(client)
         self._client = client
         self._name = name
 
     def read(self) -> ConfigurationText:
         """See :class:`headway_service.ports.ConfigurationStore`."""
         with _answering():
-            return _text_of(self._client.get_parameter(Name=self._name)["Parameter"])
+            return _text_of(member(self._client.get_parameter(Name=self._name), "Parameter"))
 
     def read_version(self, version: int) -> ConfigurationText | None:
         """See :class:`headway_service.ports.ConfigurationStore`."""
         try:
             with _answering():
-                return _text_of(self._client.get_parameter(Name=f"{self._name}:{version}")["Parameter"])
+                return _text_of(member(self._client.get_parameter(Name=f"{self._name}:{version}"), "Parameter"))
         except ClientError as error:
-            if error.response["Error"]["Code"] in _NOT_SHOWN:
+            if code_of(error) in _NOT_SHOWN:
                 return None
             raise
 
@@ -47,15 +49,16 @@ class ParameterStore:
         """See :class:`headway_service.ports.ConfigurationStore`."""
         with _answering():
             # A standard parameter, until the document outgrows its 4096 characters.
-            return self._client.put_parameter(
+            answer = self._client.put_parameter(
                 Name=self._name, Value=text, Type="String", Overwrite=True, Tier="Intelligent-Tiering"
-            )["Version"]
+            )
+            return int(member(answer, "Version"))
 
 
 def _text_of(parameter: ParameterTypeDef) -> ConfigurationText:
     modified = parameter.get("LastModifiedDate")
     return ConfigurationText(
-        text=parameter["Value"],
-        version=parameter["Version"],
+        text=member(parameter, "Value"),
+        version=member(parameter, "Version"),
         modified_ms=int(modified.timestamp() * 1000) if modified else 0,
     )

@@ -154,7 +154,8 @@ class Table(Protocol):
 
     What is only told to people, or bounds something roughly, is read eventually consistent, which costs half.
 
-    Every method may raise :class:`headway_service.errors.Busy` when the table cannot answer now.
+    Every method may raise :class:`headway_service.errors.Busy` when the table cannot answer now, or its answer was
+    lost. A write that ends so may have been carried out.
     """
 
     def get(self, key: Key) -> Item | None:
@@ -230,7 +231,8 @@ class Table(Protocol):
         """Apply all writes or none.
 
         Raises:
-            Conflict: a condition did not hold; nothing was written.
+            Conflict: a condition did not hold; nothing was written. Or it was, by an earlier try whose answer was lost:
+                a single write that was repeated meets its own effect. What the table holds now says which.
         """
 
 
@@ -311,8 +313,9 @@ class TrainingJobs(Protocol):
 
         Raises:
             NameTaken: a training job of that name exists, perhaps made by an earlier call of ours.
-            LaunchPostponed: not now.
+            LaunchPostponed: not now, for a quota, a permission or the queue's credentials.
             LaunchRefused: never.
+            Throttled: turned away.
             Unclear: it may or may not have been created.
         """
 
@@ -320,7 +323,8 @@ class TrainingJobs(Protocol):
         """StopTrainingJob. Stopping a job that is stopping is no error.
 
         Raises:
-            TrainingJobEnded: there is nothing to stop.
+            TrainingJobEnded: it has ended, or is stopping already.
+            TrainingJobNotFound: SageMaker says that there is none of that name.
             LacksPermission: the queue may not stop this one.
             Unclear: it may or may not have been asked.
         """

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from headway_service.answer_check import document_in
 from headway_service.ports import Item
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def _take_as_it_is(
     # Refusals are left to botocore, which tells them apart, and so is any other protocol that it may choose one day.
     if response_dict["status_code"] != 200 or operation_model.service_model.resolved_protocol != "json":
         return
-    customized_response_dict.update(json.loads(response_dict["body"]))
+    customized_response_dict.update(document_in(response_dict["body"]))
     response_dict["body"] = b"{}"
 
 

@@ -21,7 +21,7 @@ from headway_service import transitions
 from headway_service.admission import ATTEMPT_TAG, JOB_TAG, as_ruled, limit_ms
 from headway_service.adoption import adoption
 from headway_service.configuration import Configuration
-from headway_service.errors import Busy, Conflict, LacksPermission, TrainingJobEnded, Unclear
+from headway_service.errors import Busy, Conflict, LacksPermission, NothingToStop, Unclear
 from headway_service.ledger import read_ledger
 from headway_service.log import logger
 from headway_service.lost_attempts import Lost, Origin, origin_of
@@ -198,7 +198,7 @@ class Rogues:
         try:
             if not problem:
                 self._training_jobs.stop(rogue.training_job_name)
-        except TrainingJobEnded:
+        except NothingToStop:
             # Its end will be seen as any other.
             return
         except LacksPermission:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError, HTTPClientError, ParamValidationError
-from botocore.exceptions import ConnectionError as BotoConnectionError
+from botocore.exceptions import ParamValidationError
 
 from headway.rules import tags_in
 from headway_service.admission import ATTEMPT_TAG
+from headway_service.answer_check import check_answers, member
+from headway_service.aws_errors import FAILED_CALLS, Verdict, code_of, describe, judge, message_of
 from headway_service.errors import (
     LacksPermission,
     LaunchPostponed,
@@ -20,6 +22,7 @@ from headway_service.errors import (
     NameTaken,
     Throttled,
     TrainingJobEnded,
+    TrainingJobNotFound,
     Unclear,
 )
 from headway_service.masking import masked
@@ -30,19 +33,17 @@ if TYPE_CHECKING:
     from mypy_boto3_sagemaker import SageMakerClient
     from mypy_boto3_sagemaker.type_defs import DescribeTrainingJobResponseTypeDef, ListTrainingJobsRequestTypeDef
 
-# Declared by CreateTrainingJob (service model), or common to all operations (API reference, Common Errors).
-_NAME_TAKEN = {"ResourceInUse"}
-_POSTPONED = {"ResourceLimitExceeded", "OptInRequired"}
-_DENIED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
-_THROTTLED = {"ThrottlingException", "Throttling", "TooManyRequestsException"}
-_UNCLEAR = {
-    "InternalFailure",
-    "InternalServerError",
-    "ServiceUnavailable",
-    "ServiceUnavailableException",
-    "RequestExpired",
-    "ExpiredTokenException",
-}
+# Declared by CreateTrainingJob (service model).
+_NAME_TAKEN = "ResourceInUse"
+_QUOTA = "ResourceLimitExceeded"
+
+_NOT_FOUND = "ResourceNotFound"
+"""Declared by DescribeTrainingJob and StopTrainingJob (service model); SageMaker answers ValidationException."""
+
+# What SageMaker's ValidationException says, as users quote it in public issue threads and SDKs match it. Any other text
+# says something else, and is not taken for either.
+_SAYS_NOT_FOUND = re.compile(r"requested resource not found|could not find job to update with name", re.IGNORECASE)
+_SAYS_ENDED = re.compile(r"training job is in status\W*(completed|failed|stopped|stopping|deleting)\b", re.IGNORECASE)
 
 
 class SageMakerTrainingJobs:
@@ -55,47 +56,52 @@ class SageMakerTrainingJobs:
     """
 
     def __init__(self, client: SageMakerClient, creator: Callable[[], SageMakerClient] | None = None) -> None:
-        self._client = client
-        self._creator = cache(creator or (lambda: client))
+        self._client = check_answers(client)
+        self._creator = cache(lambda: check_answers(creator()) if creator else client)
 
     def create(self, request: Mapping[str, Any]) -> None:
         """See :class:`headway_service.ports.TrainingJobs`."""
         try:
-            self._creator().create_training_job(**request)
-        except ClientError as error:
-            code, message = _code(error), masked(error.response["Error"]["Message"], request)
-            if code in _NAME_TAKEN:
-                raise NameTaken(code, message) from error
-            if code in _POSTPONED:
-                raise LaunchPostponed(code, message) from error
-            if code in _DENIED and "iam:PassRole" not in message:
-                # The queue itself lacks a permission. That is for an operator to mend and no fault of the job.
-                raise LaunchPostponed(code, message) from error
-            if code in _THROTTLED:
-                raise Throttled(code) from error
-            if code in _UNCLEAR:
-                raise Unclear(code) from error
-            raise LaunchRefused(code, message) from error
+            member(self._creator().create_training_job(**request), "TrainingJobArn")
+        except FAILED_CALLS as error:
+            raise self._launch_error(error, request) from error
         except ParamValidationError:
             # It was admitted by a version that knew more. The text quotes values.
             told = "this version of the queue does not know all of its parameters"
             raise LaunchRefused("ParamValidation", told) from None
-        except (BotoConnectionError, HTTPClientError) as error:
-            raise Unclear(str(error)) from error
+
+    def _launch_error(self, error: Exception, request: Mapping[str, Any]) -> Exception:
+        code, message = code_of(error), masked(message_of(error), request)
+        match self._judge(error):
+            case Verdict.REFUSED if code == _NAME_TAKEN:
+                return NameTaken(code, message)
+            case Verdict.REFUSED if code != _QUOTA:
+                return LaunchRefused(code, message)
+            case Verdict.DENIED if "iam:PassRole" in message:
+                return LaunchRefused(code, message)
+            case Verdict.REFUSED | Verdict.DENIED | Verdict.NOT_AUTHENTICATED:
+                # A quota, or the queue itself lacks a permission or credentials: an operator's to change, and no fault
+                # of the job.
+                return LaunchPostponed(code, message)
+            case Verdict.THROTTLED:
+                return Throttled(code)
+            case Verdict.UNCLEAR:
+                # Without the message: it may quote the request.
+                return Unclear(code)
 
     def stop(self, name: str) -> None:
         """See :class:`headway_service.ports.TrainingJobs`."""
         try:
             self._client.stop_training_job(TrainingJobName=name)
-        except ClientError as error:
-            # An ended job and an unknown one are both refused, as ValidationException or ResourceNotFound.
-            if _code(error) in {"ValidationException", "ResourceNotFound"}:
-                raise TrainingJobEnded(_text(error)) from error
-            if _code(error) in _DENIED:
-                raise LacksPermission(_text(error)) from error
-            raise Unclear(_text(error)) from error
-        except (BotoConnectionError, HTTPClientError) as error:
-            raise Unclear(str(error)) from error
+        except FAILED_CALLS as error:
+            verdict = self._judge(error)
+            if self._says_not_found(error):
+                raise TrainingJobNotFound(describe(error)) from error
+            if verdict is Verdict.REFUSED and _SAYS_ENDED.search(message_of(error)):
+                raise TrainingJobEnded(describe(error)) from error
+            if verdict is Verdict.DENIED:
+                raise LacksPermission(describe(error)) from error
+            raise self._unclear(error) from error
 
     def describe(self, name: str) -> Sighting | None:
         """See :class:`headway_service.ports.TrainingJobs`."""
@@ -123,9 +129,10 @@ class SageMakerTrainingJobs:
         """See :class:`headway_service.ports.AllTrainingJobs`."""
         try:
             pages = self._client.get_paginator("list_tags").paginate(ResourceArn=arn)
-            return tags_in([tag for page in pages for tag in page["Tags"]])
-        except (ClientError, BotoConnectionError, HTTPClientError) as error:
-            raise Unclear(str(error)) from error
+            # No member is no tag: a document that is whole, as all that come here, leaves out what is empty.
+            return tags_in([tag for page in pages for tag in page.get("Tags", [])])
+        except FAILED_CALLS as error:
+            raise self._unclear(error) from error
 
     def live(self, created_after_ms: int, token: str | None) -> LivePage:
         """See :class:`headway_service.ports.AllTrainingJobs`.
@@ -143,31 +150,33 @@ class SageMakerTrainingJobs:
             request["NextToken"] = token
         try:
             page = self._client.list_training_jobs(**request)
-        except ClientError as error:
-            if token and _code(error) == "ValidationException":
-                raise ListingExpired(_text(error)) from error
-            raise Unclear(_text(error)) from error
-        except (BotoConnectionError, HTTPClientError) as error:
-            raise Unclear(str(error)) from error
-        found = page["TrainingJobSummaries"]
-        jobs = tuple(listed_of(each) for each in found if each["TrainingJobStatus"] in LIVE)
-        return LivePage(jobs=jobs, token=page.get("NextToken"))
+            found = [listed_of(each) for each in member(page, "TrainingJobSummaries")]
+        except FAILED_CALLS as error:
+            if token and self._judge(error) is Verdict.REFUSED:
+                raise ListingExpired(describe(error)) from error
+            raise self._unclear(error) from error
+        return LivePage(jobs=tuple(each for each in found if each.status in LIVE), token=page.get("NextToken"))
 
     def _describe(self, name: str) -> DescribeTrainingJobResponseTypeDef | None:
         try:
-            return self._client.describe_training_job(TrainingJobName=name)
-        except ClientError as error:
-            # The model declares ResourceNotFound; the service says ValidationException "Requested resource not found."
-            if _code(error) in {"ValidationException", "ResourceNotFound"}:
+            answer = self._client.describe_training_job(TrainingJobName=name)
+            for needed in ("TrainingJobName", "TrainingJobArn", "TrainingJobStatus", "CreationTime"):
+                member(answer, needed)
+        except FAILED_CALLS as error:
+            if self._says_not_found(error):
                 return None
-            raise Unclear(_text(error)) from error
-        except (BotoConnectionError, HTTPClientError) as error:
-            raise Unclear(str(error)) from error
+            raise self._unclear(error) from error
+        return answer
 
+    def _says_not_found(self, error: Exception) -> bool:
+        """Whether SageMaker says that it knows no training job of that name."""
+        if self._judge(error) is not Verdict.REFUSED:
+            return False
+        return code_of(error) == _NOT_FOUND or _SAYS_NOT_FOUND.search(message_of(error)) is not None
 
-def _code(error: ClientError) -> str:
-    return error.response["Error"]["Code"]
+    def _unclear(self, error: Exception) -> Unclear:
+        throttled = self._judge(error) is Verdict.THROTTLED
+        return (Throttled if throttled else Unclear)(describe(error))
 
-
-def _text(error: ClientError) -> str:
-    return f"{_code(error)}: {error.response['Error']['Message']}"
+    def _judge(self, error: Exception) -> Verdict:
+        return judge(error, self._client.meta.service_model)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from headway_service.answer_check import member
 from headway_service.ports import Listed, Sighting
 
 STARTING = frozenset(
@@ -38,13 +39,17 @@ def sighting_of(said: Mapping[str, Any]) -> Sighting:
 
 
 def listed_of(summary: Mapping[str, Any]) -> Listed:
-    """One of ListTrainingJobs' TrainingJobSummaries."""
+    """One of ListTrainingJobs' TrainingJobSummaries.
+
+    Raises:
+        UnreadableAnswer: it lacks what the service model requires.
+    """
     return Listed(
-        name=summary["TrainingJobName"],
-        status=summary["TrainingJobStatus"],
+        name=member(summary, "TrainingJobName"),
+        status=member(summary, "TrainingJobStatus"),
         secondary_status=summary.get("SecondaryStatus"),
         # As of DescribeTrainingJob, so that the two can be compared. The model requires CreationTime only.
-        modified_ms=_ms(summary.get("LastModifiedTime") or summary["CreationTime"]),
+        modified_ms=_ms(summary.get("LastModifiedTime") or member(summary, "CreationTime")),
     )
 
 

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 import boto3
 import botocore
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError
 
 from headway_service import __version__
 from headway_service.alarms import CloudWatchAlarms
+from headway_service.answer_check import check_answers
+from headway_service.aws_errors import FAILED_CALLS
 from headway_service.configuration import Configuration
 from headway_service.dead_letters import DeadLetters
 from headway_service.delivery import AwsRecipients, SqsDeadLetterQueue
@@ -126,17 +128,17 @@ class Services:
 
     @cached_property
     def _sqs(self) -> SQSClient:
-        return boto3.client("sqs", config=OWN_REQUESTS)
+        return check_answers(boto3.client("sqs", config=OWN_REQUESTS))
 
     @cached_property
     def _lambda(self) -> LambdaClient:
-        return boto3.client("lambda", config=CALL_LIMITS)
+        return check_answers(boto3.client("lambda", config=CALL_LIMITS))
 
     def wake(self, why: str) -> None:
         """Ask for a tick. If that fails, the next reconcile run asks again, so nothing is lost but a minute."""
         try:
             self._send_wake_up(why)
-        except (BotoCoreError, ClientError):
+        except (BotoCoreError, *FAILED_CALLS):
             logger.exception("nobody was woken; the next reconcile run makes it good", extra={"why": why})
 
     def _send_wake_up(self, why: str) -> None:
@@ -150,11 +152,11 @@ class Services:
 
     @cached_property
     def _event_bridge(self) -> EventBridgeClient:
-        return boto3.client("events", config=CALL_LIMITS)
+        return check_answers(boto3.client("events", config=CALL_LIMITS))
 
     @cached_property
     def _sns(self) -> SNSClient:
-        return boto3.client("sns", config=CALL_LIMITS)
+        return check_answers(boto3.client("sns", config=CALL_LIMITS))
 
     @property
     def teller(self) -> Teller:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
 
+from headway_sandbox.raw_answers import AFTER, BEFORE, RawAnswer
+
 
 class Accident(StrEnum):
     """What happens to one external call."""
@@ -23,6 +25,10 @@ class Accident(StrEnum):
     SLOW = "slow"
     #: The client library sent the call twice, as it got no answer to the first; the caller hears of the second.
     SENT_TWICE = "sent twice"
+    #: Somebody on the way answers, and the call does not get to the service.
+    RAW_BEFORE = "raw answer before"
+    #: The call has its effect, and somebody on the way answers in the service's place.
+    RAW_AFTER = "raw answer after"
 
 
 READS = frozenset(
@@ -44,6 +50,8 @@ class Violence:
     refusal: float = 0.0
     loss: float = 0.0
     slowness: float = 0.0
+    #: How often somebody on the way answers.
+    raw: float = 0.0
     #: How often a second scheduler is begun while one runs.
     overlap: float = 0.0
     #: See :class:`headway_sandbox.soak.processes.Processes`.
@@ -57,6 +65,7 @@ class Violence:
             refusal=random.choice([0.0, 0.05, 0.2]),
             loss=random.choice([0.0, 0.05, 0.2]),
             slowness=random.choice([0.0, 0.05, 0.2]),
+            raw=random.choice([0.0, 0.05, 0.2]),
             overlap=random.choice([0.0, 0.05, 0.5]),
             switch=random.choice([None, 0.02, 0.1]),
         )
@@ -67,6 +76,8 @@ class Accidents:
 
     Attributes:
         planned: says what happens to each call, if anything is planned; else chance does.
+        raw: which of the raw answers is given, if that is planned, else chance says; see
+            :mod:`headway_sandbox.raw_answers`.
         happened: how much has happened so far, with what was left out: accidents, and what people did.
         calls: how many calls there were, by operation.
         counted: how many accidents there were, by operation and kind.
@@ -81,6 +92,7 @@ class Accidents:
         self.happened = 0
         self.violence = violence or Violence()
         self.planned: Callable[[str], Accident] | None = None
+        self.raw: int | None = None
         self.calls: Counter[str] = Counter()
         self.counted: Counter[tuple[str, Accident]] = Counter()
 
@@ -102,6 +114,16 @@ class Accidents:
         """How long a slow call takes: less than a function may live, most of the time."""
         return self._random.choice([2.0, 8.0, 20.0])
 
+    def raw_answer(self, *, after: bool) -> RawAnswer:
+        """What somebody on the way answers.
+
+        Args:
+            after: whether the call had its effect.
+        """
+        answers = AFTER if after else BEFORE
+        number = self._random.randrange(len(answers)) if self.raw is None else self.raw % len(answers)
+        return RawAnswer(*answers[number])
+
     def _draw(self, operation: str) -> Accident:
         chance = self._random.random() / (READS_SHARE if operation in READS else 1.0)
         for accident, share in (
@@ -111,6 +133,8 @@ class Accidents:
             (Accident.SLOW, self.violence.slowness),
             (Accident.ANSWER_LOST, self.violence.loss / 2),
             (Accident.SENT_TWICE, self.violence.loss / 2),
+            (Accident.RAW_BEFORE, self.violence.raw / 2),
+            (Accident.RAW_AFTER, self.violence.raw / 2),
         ):
             if chance < share:
                 return accident

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from headway.remedies import TOLD
 from headway_sandbox.soak.accidents import Accidents
-from headway_sandbox.soak.edges import Edge
+from headway_sandbox.soak.edges import Edge, client_error
 from headway_sandbox.soak.invariants import Violated
 from headway_sandbox.stream import StreamedTable
 
@@ -123,6 +123,7 @@ class Audience:
             about=str(count),
             refused=lambda: ClientError({"Error": {"Code": "ThrottlingException", "Message": ""}}, operation),
             lost=lambda: ReadTimeoutError(endpoint_url="https://events.invalid"),
+            raw=lambda answer: client_error(answer, operation),
             again=work,
         )
         return answer

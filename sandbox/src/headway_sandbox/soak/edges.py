@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
 from random import Random
 from typing import Any, TypeVar
 
@@ -15,10 +16,11 @@ from headway_sandbox.errors import AwsError
 from headway_sandbox.fleet import Fleet
 from headway_sandbox.memory_cloudwatch import MemoryCloudWatch
 from headway_sandbox.memory_configuration import MemoryConfiguration
+from headway_sandbox.raw_answers import RawAnswer
 from headway_sandbox.soak.accidents import BESIDE, READS, Accident, Accidents
 from headway_sandbox.soak.processes import Killed, current
 from headway_service.admission import JOB_TAG
-from headway_service.errors import Busy
+from headway_service.errors import Busy, UnreadableAnswer
 from headway_service.memory import MemoryTable
 from headway_service.ports import (
     Change,
@@ -82,6 +84,7 @@ class Edge:
         needs: Sequence[str] = (),
         refused: Callable[[], Exception],
         lost: Callable[[], Exception] | None = None,
+        raw: Callable[[RawAnswer], Exception] | None = None,
         again: Callable[[], T] | None = None,
     ) -> T:
         """Make a call.
@@ -93,6 +96,7 @@ class Edge:
             work: its effect.
             refused: what the caller gets if it is turned away.
             lost: what the caller gets if the answer is lost; the same without.
+            raw: what the caller gets if somebody on the way answers; the same without.
             again: what a repetition by the client library does and answers; without, it changes nothing.
         """
         process = current()
@@ -109,18 +113,31 @@ class Edge:
         if accident is Accident.SLOW:
             process.sleep_until_s = self._clock_s() + self._accidents.delay_s()
             process.pause()
-        if accident is Accident.REFUSED:
-            raise refused()
+        if accident in {Accident.REFUSED, Accident.RAW_BEFORE}:
+            raise self._error(accident, refused, lost, raw)
         self.changed = self.changed or operation not in READS | BESIDE
         result = work()
         if accident is Accident.SENT_TWICE and again is not None:
             result = again()
         if accident is Accident.CRASH_AFTER:
             raise Killed
-        if accident is Accident.ANSWER_LOST:
-            error = (lost or refused)()
-            raise error
+        if accident in {Accident.ANSWER_LOST, Accident.RAW_AFTER}:
+            raise self._error(accident, refused, lost, raw)
         return result
+
+    def _error(
+        self,
+        accident: Accident,
+        refused: Callable[[], Exception],
+        lost: Callable[[], Exception] | None,
+        raw: Callable[[RawAnswer], Exception] | None,
+    ) -> Exception:
+        """What the caller gets in place of an answer."""
+        if accident is Accident.ANSWER_LOST and lost is not None:
+            return lost()
+        if accident in {Accident.RAW_BEFORE, Accident.RAW_AFTER} and raw is not None:
+            return raw(self._accidents.raw_answer(after=accident is Accident.RAW_AFTER))
+        return refused()
 
 
 class EdgeTable:
@@ -290,11 +307,23 @@ class EdgeSqs:
 
     def send_message(self, **message: Any) -> None:
         """Send a wake-up; its id lets SQS drop a repetition."""
-        self._edge.call("SendMessage", lambda: self._deliver(message["MessageBody"]), refused=_not_sent)
+
+        def work() -> None:
+            self._deliver(message["MessageBody"])
+
+        self._edge.call("SendMessage", work, refused=_not_sent, raw=lambda answer: client_error(answer, "SendMessage"))
 
 
 def _not_sent() -> Exception:
     return ClientError({"Error": {"Code": "ServiceUnavailable", "Message": "try again"}}, "SendMessage")
+
+
+def client_error(answer: RawAnswer, operation: str) -> Exception:
+    """What a client of boto3's raises for an answer that AWS did not write, once it was checked."""
+    if answer.status < HTTPStatus.MOVED_PERMANENTLY:
+        return UnreadableAnswer("an answer that is not AWS's")
+    error, metadata = {"Code": str(answer.status), "Message": ""}, {"HTTPStatusCode": answer.status}
+    return ClientError({"Error": error, "ResponseMetadata": metadata}, operation)  # type: ignore[typeddict-item]
 
 
 def _about(writes: Sequence[Write]) -> str:
@@ -333,6 +362,7 @@ class EdgeSageMaker:
 
         Raises:
             AwsError: what SageMaker would answer.
+            RawAnswer: what somebody on the way answers.
             ReadTimeoutError: there was no answer.
         """
         process = current()
@@ -359,6 +389,7 @@ class EdgeSageMaker:
             lost=lambda: ReadTimeoutError(endpoint_url="https://sagemaker.invalid"),
             # The client for CreateTrainingJob makes one try (headway_service.wiring.ONE_TRY).
             again=None if operation == "CreateTrainingJob" else work,
+            raw=lambda answer: answer,
         )
 
     def _maybe_old(self, place: str, page: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -386,6 +417,7 @@ class EdgeCloudWatch:
 
         Raises:
             AwsError: what CloudWatch would answer.
+            RawAnswer: what somebody on the way answers.
             ReadTimeoutError: there was no answer.
         """
 
@@ -398,5 +430,6 @@ class EdgeCloudWatch:
             about=str(request.get("AlarmName") or request.get("AlarmNames") or ""),
             refused=lambda: AwsError("ThrottlingException", "Rate exceeded"),
             lost=lambda: ReadTimeoutError(endpoint_url="https://monitoring.invalid"),
+            raw=lambda answer: answer,
             again=work,
         )

@@ -20,10 +20,13 @@ from headway_sandbox.soak.queue import Queue
 from headway_sandbox.soak.situations import P4, POOLS, SITUATIONS, Situation, unkind
 from headway_sandbox.soak.tempers import UNKIND
 
-BESIDE_EACH = (Accident.CRASH_BEFORE, Accident.CRASH_AFTER, Accident.ANSWER_LOST)
+BESIDE_EACH = (
+    *(Accident.CRASH_BEFORE, Accident.CRASH_AFTER),
+    *(Accident.ANSWER_LOST, Accident.RAW_BEFORE, Accident.RAW_AFTER),
+)
 """What happens beside each call."""
 
-AFTER_EFFECT = (Accident.CRASH_AFTER, Accident.ANSWER_LOST)
+AFTER_EFFECT = (Accident.CRASH_AFTER, Accident.RAW_AFTER)
 """What happens beside each call to a SageMaker that answers unkindly."""
 
 SAGEMAKER = frozenset({"CreateTrainingJob", "StopTrainingJob", "DescribeTrainingJob", "ListTags", "ListTrainingJobs"})
@@ -148,6 +151,7 @@ def _try(trial: Trial, way: Way) -> None:
 
 def _crash(queue: Queue, situation: Situation, at: int, accident: Accident) -> None:
     made = count()
+    queue.accidents.raw = at
     queue.accidents.planned = lambda _: accident if next(made) == at else Accident.NONE
     queue.finish(situation.begin(queue))
     queue.accidents.planned = None

@@ -1,0 +1,303 @@
+"""What SageMaker answers, and what may have answered in its place, as typed errors. Over HTTP, through botocore."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from botocore.exceptions import NoCredentialsError
+
+from headway_service.errors import (
+    LacksPermission,
+    LaunchPostponed,
+    LaunchRefused,
+    ListingExpired,
+    NameTaken,
+    Throttled,
+    TrainingJobEnded,
+    TrainingJobNotFound,
+    Unclear,
+)
+from headway_service.sagemaker import SageMakerTrainingJobs
+from tests.service.raw_http import BODIES, STATUSES, STRANGE, RawServer
+from tests.service.world import request
+
+ARN = "arn:aws:sagemaker:eu-west-1:123456789012:training-job/a"
+DESCRIBED = {
+    "TrainingJobName": "a",
+    "TrainingJobArn": ARN,
+    "TrainingJobStatus": "InProgress",
+    "SecondaryStatus": "Training",
+    "CreationTime": 1_800_000_000.0,
+}
+LISTED = {"TrainingJobName": "a", "TrainingJobStatus": "InProgress", "CreationTime": 1_800_000_000.0}
+
+CALLS: dict[str, Callable[[SageMakerTrainingJobs], Any]] = {
+    "create": lambda jobs: jobs.create(request("a")),
+    "stop": lambda jobs: jobs.stop("a"),
+    "describe": lambda jobs: jobs.describe("a"),
+    "described": lambda jobs: jobs.described("a"),
+    "tags_of": lambda jobs: jobs.tags_of(ARN),
+    "live": lambda jobs: jobs.live(0, None),
+    "live, further": lambda jobs: jobs.live(0, "token"),
+}
+LAUNCH: Callable[[SageMakerTrainingJobs], Any] = CALLS["create"]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RawServer]:
+    with RawServer().running() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def jobs(server: RawServer) -> SageMakerTrainingJobs:
+    return SageMakerTrainingJobs(server.client("sagemaker"))
+
+
+def refuse(server: RawServer, code: str, message: str = "no", status: int = 400) -> None:
+    server.answer(status, json.dumps({"__type": code, "message": message}).encode())
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("body", [*BODIES.values(), *STRANGE.values()], ids=[*BODIES, *STRANGE])
+@pytest.mark.parametrize("status", STATUSES)
+def test_what_sagemaker_did_not_write_is_unclear(
+    server: RawServer, jobs: SageMakerTrainingJobs, call: Callable[..., Any], body: bytes, status: int
+) -> None:
+    server.answer(status, body)
+    with pytest.raises(Unclear) as raised:
+        call(jobs)
+    assert type(raised.value) is Unclear
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize(
+    "body", [body for name, body in (BODIES | STRANGE).items() if name in {"empty", "HTML", "truncated", "a list"}]
+)
+def test_a_success_that_sagemaker_did_not_write_is_unclear(
+    server: RawServer, jobs: SageMakerTrainingJobs, call: Callable[..., Any], body: bytes
+) -> None:
+    server.answer(200, body)
+    with pytest.raises(Unclear):
+        call(jobs)
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_an_answer_that_is_cut_off_is_unclear(
+    server: RawServer, jobs: SageMakerTrainingJobs, call: Callable[..., Any]
+) -> None:
+    server.answer(200, b'{"TrainingJobArn":', promised=400)
+    with pytest.raises(Unclear):
+        call(jobs)
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("code", ["ThrottlingException", "ThrottledException", "TooManyRequestsException"])
+def test_a_throttled_call_had_no_effect(
+    server: RawServer, jobs: SageMakerTrainingJobs, call: Callable[..., Any], code: str
+) -> None:
+    refuse(server, code)
+    with pytest.raises(Throttled):
+        call(jobs)
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_a_429_without_an_error_of_sagemaker_s_is_throttled(
+    server: RawServer, jobs: SageMakerTrainingJobs, body: bytes
+) -> None:
+    server.answer(429, body)
+    with pytest.raises(Throttled):
+        LAUNCH(jobs)
+
+
+# ------------------------------------------------------------------------------------------------------------- create
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "status", "error"),
+    [
+        ("ResourceInUse", "Training job names must be unique", 400, NameTaken),
+        ("ResourceLimitExceeded", "The account-level service limit", 400, LaunchPostponed),
+        ("AccessDeniedException", "is not authorized to perform: sagemaker:CreateTrainingJob", 400, LaunchPostponed),
+        ("AccessDenied", "is not authorized to perform: sagemaker:CreateTrainingJob", 403, LaunchPostponed),
+        ("AccessDeniedException", "is not authorized to perform: iam:PassRole on resource", 400, LaunchRefused),
+        ("AccessDeniedException", "is not authorized to perform: iam:PassRole on resource", 403, LaunchRefused),
+        ("AccessDeniedException", "is not authorized to perform: iam:PassRole on resource", 503, Unclear),
+        ("OptInRequired", "not subscribed", 403, LaunchPostponed),
+        ("UnrecognizedClientException", "The security token included in the request is invalid", 400, LaunchPostponed),
+        ("InvalidSignatureException", "Signature expired", 400, LaunchPostponed),
+        ("ExpiredTokenException", "expired", 400, LaunchPostponed),
+        ("ExpiredToken", "expired", 403, LaunchPostponed),
+        ("RequestExpired", "expired", 400, LaunchPostponed),
+        ("RequestTimeout", "slow", 400, Unclear),
+        ("InternalFailure", "oops", 500, Unclear),
+        ("ValidationException", "1 validation error detected", 400, LaunchRefused),
+        ("ResourceNotFound", "no such image", 400, LaunchRefused),
+        ("SomethingNew", "never heard of it", 400, Unclear),
+        ("ResourceInUse", "oops", 500, Unclear),
+        ("ResourceLimitExceeded", "oops", 503, Unclear),
+    ],
+)
+def test_a_launch_ends_as_sagemaker_says(
+    server: RawServer, jobs: SageMakerTrainingJobs, code: str, message: str, status: int, error: type[Exception]
+) -> None:
+    refuse(server, code, message, status)
+    with pytest.raises(error) as raised:
+        LAUNCH(jobs)
+    assert type(raised.value) is error
+
+
+def test_a_launch_without_credentials_is_postponed(
+    server: RawServer, jobs: SageMakerTrainingJobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unsigned(**_: Any) -> None:
+        raise NoCredentialsError
+
+    monkeypatch.setattr(jobs._client, "create_training_job", unsigned)
+    with pytest.raises(LaunchPostponed, match="NoCredentialsError"):
+        LAUNCH(jobs)
+
+
+def test_a_launch_is_believed_if_sagemaker_tells_the_arn(server: RawServer, jobs: SageMakerTrainingJobs) -> None:
+    server.answer(200, json.dumps({"TrainingJobArn": ARN}).encode())
+    LAUNCH(jobs)
+    server.answer(200, b"{}")
+    with pytest.raises(Unclear):
+        LAUNCH(jobs)
+
+
+def test_what_an_unclear_answer_says_of_the_request_is_not_repeated(
+    server: RawServer, jobs: SageMakerTrainingJobs
+) -> None:
+    refuse(server, "SomethingNew", "is a secret")
+    with pytest.raises(Unclear) as raised:
+        LAUNCH(jobs)
+    assert "secret" not in str(raised.value)
+
+
+# --------------------------------------------------------------------------------------------------- stop and describe
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The request was rejected because the training job is in status Completed.",
+        "The request was rejected because the training job is in status Failed",
+        "the request was rejected because the Training Job is in status: STOPPED!",
+        "The request was rejected because the training job is in status Stopping.",
+    ],
+)
+def test_a_stop_is_too_late_if_sagemaker_names_a_status_that_says_so(
+    server: RawServer, jobs: SageMakerTrainingJobs, text: str
+) -> None:
+    refuse(server, "ValidationException", text)
+    with pytest.raises(TrainingJobEnded):
+        jobs.stop("a")
+    with pytest.raises(Unclear):
+        jobs.describe("a")
+
+
+NOT_FOUND = [
+    "Requested resource not found.",
+    "requested resource NOT FOUND",
+    "Could not find job to update with name a",
+]
+
+
+@pytest.mark.parametrize(
+    ("code", "text"), [*(("ValidationException", text) for text in NOT_FOUND), ("ResourceNotFound", "gone")]
+)
+def test_a_training_job_that_sagemaker_does_not_find_is_none_and_nothing_to_stop(
+    server: RawServer, jobs: SageMakerTrainingJobs, code: str, text: str
+) -> None:
+    refuse(server, code, text)
+    assert jobs.describe("a") is None
+    assert jobs.described("a") is None
+    with pytest.raises(TrainingJobNotFound):
+        jobs.stop("a")
+
+
+@pytest.mark.parametrize("call", [CALLS["stop"], CALLS["describe"], CALLS["described"]])
+@pytest.mark.parametrize(
+    ("code", "text", "status"),
+    [
+        ("ValidationException", "1 validation error detected: Value 'a' at 'trainingJobName' failed", 400),
+        ("ValidationException", "The request was rejected because the training job is in status InProgress.", 400),
+        ("ValidationException", "The request was rejected because the training job is in status Stop", 400),
+        ("ValidationException", "", 400),
+        ("ValidationException", "Requested resource not found.", 500),
+        ("ResourceNotFound", "Requested resource not found.", 503),
+        ("SomethingNew", "Requested resource not found.", 400),
+        ("SomethingNew", "the training job is in status Stopped", 400),
+        ("ExpiredTokenException", "expired", 400),
+    ],
+)
+def test_any_other_refusal_says_nothing_of_the_training_job(
+    server: RawServer, jobs: SageMakerTrainingJobs, call: Callable[..., Any], code: str, text: str, status: int
+) -> None:
+    refuse(server, code, text, status)
+    with pytest.raises(Unclear):
+        call(jobs)
+
+
+def test_a_stop_that_is_not_allowed_is_told_apart(server: RawServer, jobs: SageMakerTrainingJobs) -> None:
+    refuse(server, "AccessDeniedException", "is not authorized to perform: sagemaker:StopTrainingJob")
+    with pytest.raises(LacksPermission):
+        jobs.stop("a")
+
+
+def test_a_stop_is_believed_if_sagemaker_has_answered_it(server: RawServer, jobs: SageMakerTrainingJobs) -> None:
+    server.answer(200, b"", x_amzn_RequestId="one")
+    jobs.stop("a")
+
+
+@pytest.mark.parametrize("member", ["TrainingJobName", "TrainingJobArn", "TrainingJobStatus", "CreationTime"])
+def test_a_description_without_what_is_relied_on_is_unclear(
+    server: RawServer, jobs: SageMakerTrainingJobs, member: str
+) -> None:
+    server.answer(200, json.dumps(DESCRIBED).encode())
+    assert jobs.describe("a") is not None
+    server.answer(200, json.dumps({name: value for name, value in DESCRIBED.items() if name != member}).encode())
+    with pytest.raises(Unclear):
+        jobs.describe("a")
+    with pytest.raises(Unclear):
+        jobs.described("a")
+
+
+# --------------------------------------------------------------------------------------------------- lists and tags
+
+
+@pytest.mark.parametrize("member", ["TrainingJobName", "TrainingJobStatus", "CreationTime"])
+def test_a_list_without_what_is_relied_on_is_unclear(
+    server: RawServer, jobs: SageMakerTrainingJobs, member: str
+) -> None:
+    server.answer(200, json.dumps({"TrainingJobSummaries": [LISTED]}).encode())
+    assert [each.name for each in jobs.live(0, None).jobs] == ["a"]
+    less = {name: value for name, value in LISTED.items() if name != member}
+    for document in ({"TrainingJobSummaries": [less]}, {}):
+        server.answer(200, json.dumps(document).encode())
+        with pytest.raises(Unclear):
+            jobs.live(0, None)
+
+
+def test_a_listing_that_sagemaker_does_not_go_on_with_has_expired(
+    server: RawServer, jobs: SageMakerTrainingJobs
+) -> None:
+    refuse(server, "ValidationException", "The token is expired")
+    with pytest.raises(ListingExpired):
+        jobs.live(0, "token")
+    with pytest.raises(Unclear):
+        jobs.live(0, None)
+    refuse(server, "ExpiredTokenException", "The security token included in the request is expired")
+    with pytest.raises(Unclear):
+        jobs.live(0, "token")
+
+
+def test_no_member_for_tags_is_no_tags(server: RawServer, jobs: SageMakerTrainingJobs) -> None:
+    server.answer(200, json.dumps({"Tags": [{"Key": "k", "Value": "v"}]}).encode())
+    assert jobs.tags_of(ARN) == {"k": "v"}
+    server.answer(200, b"{}")
+    assert jobs.tags_of(ARN) == {}
