@@ -23,7 +23,7 @@ from headway_sandbox.calls import Record
 from headway_sandbox.emulator import AsgiApp, Caller, Receive, Scope, Send
 from headway_sandbox.errors import AwsError
 from headway_sandbox.fleet import Fleet
-from headway_sandbox.gateway import Gateway, stage_settings
+from headway_sandbox.gateway import Gateway
 from headway_sandbox.monitoring import Monitoring
 from headway_sandbox.training_logs import TrainingLogs
 
@@ -48,7 +48,7 @@ class Cloud:
         self._record = record
         self._behind = behind
         self._logs = TrainingLogs(fleet)
-        self._gateway = Gateway(stage_settings(fleet.settings.account, fleet.settings.region))
+        self._gateway = Gateway()
         self._on_shutdown = on_shutdown
         self._changed = asyncio.Event()
         self._clocks: list[asyncio.Task[None]] = []

@@ -102,6 +102,7 @@ def prepare() -> AsgiApp:
     _come_through_vpc_endpoint()
     _import_any_methods()
     _import_resource_policies()
+    _read_paths_of_method_settings()
     _retry_events()
     _retry_stream_records()
     _keep_stream_records()
@@ -151,6 +152,22 @@ def _import_resource_policies() -> None:
         return api_id
 
     apigateway._import_rest_api = import_rest_api
+
+
+def _read_paths_of_method_settings() -> None:
+    """A stage's settings name a path with its slashes written ~1, which ministack reads in UpdateStage only.
+
+    Without this a method's own limits would never apply. Source: CloudFormation's reference,
+    AWS::ApiGateway::Stage MethodSetting, ResourcePath.
+    """
+    provisioners = module("services.cloudformation.provisioners")
+    original = provisioners._apigw_method_settings
+
+    def method_settings(raw: Any) -> dict[str, Any]:
+        settings: dict[str, Any] = original(raw)
+        return {"/" + key.replace("~1", "/").lstrip("/") if "~1" in key else key: settings[key] for key in settings}
+
+    provisioners._apigw_method_settings = method_settings
 
 
 def _retry_events() -> None:
