@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from headway_sandbox.clock import Clock
@@ -12,7 +14,7 @@ from headway_sandbox.training_request import P5
 from tests.sandbox.fleets import request, spot
 
 
-def refusal(fleet: Fleet, document: dict, now: float = 0.0) -> str:
+def refusal(fleet: Fleet, document: dict[str, Any], now: float = 0.0) -> str:
     """Code and words that CreateTrainingJob is refused with; empty if it is not."""
     try:
         fleet.create(document, now=now)
@@ -45,7 +47,7 @@ def test_an_ended_job_counts_for_a_while_if_use_trails_its_end(ends):
         fleet.stop("a", now=0.0)
     else:
         getattr(fleet, ends)("a", *(["AlgorithmError: no"] if ends == "fail" else []), now=0.0)
-    ended = next(now for now in range(1000) if fleet.find("a", now=now).ended)
+    ended = next(now for now in range(1000) if (job := fleet.find("a", now=now)) and job.ended)
     assert "current utilization of 1 Instances" in refusal(fleet, request("b"), now=ended + 89.0)
     assert refusal(fleet, request("b"), now=ended + 90.0) == ""
 
