@@ -103,13 +103,28 @@ def test_a_role_that_sagemaker_may_not_assume_is_refused(sb):
             sb.client("sagemaker").create_training_job(**request("role", RoleArn=role))
 
 
-def test_another_region_has_no_jobs_here(sb):
+def test_credentials_of_another_region_are_refused(sb):
     import boto3
 
     elsewhere: Any = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
     client = elsewhere.client("sagemaker", endpoint_url=sb.info.aws_endpoint)
-    with pytest.raises(ClientError, match="in eu-west-1 only, not in us-east-1"):
+    with pytest.raises(ClientError, match="Credential should be scoped to a valid region") as refused:
         client.list_training_jobs()
+    assert refused.value.response["Error"]["Code"] == "InvalidSignatureException"
+
+
+@pytest.mark.parametrize(("accepted", "code"), [(True, "ValidationException"), (False, "InvalidSignatureException")])
+def test_sagemaker_takes_a_signature_without_the_body_or_refuses_it(sb, accepted, code):
+    sb.set_faults(unsigned_payload=accepted)
+    client = sb.client("sagemaker")
+
+    def leave_out(request, **_kwargs):
+        request.headers["X-Amz-Content-SHA256"] = "UNSIGNED-PAYLOAD"
+
+    client.meta.events.register("before-sign.sagemaker", leave_out)
+    assert code_of(lambda: client.describe_training_job(TrainingJobName="nobody")) == code
+    # botocore itself signs the body, which is taken either way.
+    assert code_of(lambda: sb.client("sagemaker").describe_training_job(TrainingJobName="no")) == "ValidationException"
 
 
 @pytest.mark.parametrize("bucket_call", ["put_object", "upload_fileobj"])

@@ -29,6 +29,8 @@ class Faults:
     """Per operation: how many of the next calls take effect while the caller gets an HTTP 500."""
     kill_caller: Mapping[str, int] = field(default_factory=dict)
     """Per operation: after how many of the next calls, which took effect, the calling function is killed."""
+    unsigned_payload: bool = False
+    """Whether SageMaker and API Gateway take a signature that leaves the body out (`headway_sandbox.signatures`)."""
     event_drop: float = 0.0
     """Probability that a state-change event is never delivered."""
     event_duplicate: float = 0.0

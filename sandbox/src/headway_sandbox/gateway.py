@@ -1,13 +1,17 @@
 """What API Gateway refuses before any function is asked, as far as the emulator does not refuse it itself.
 
 The emulator gives each method of a stage a token bucket, as API Gateway does with a stage's method settings. It has no
-limit for an account, and takes a body of any size.
+limit for an account, takes a body of any size, and credentials that are scoped to any region.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from headway_sandbox import signatures
 from headway_sandbox.throttling import Rate, Throttle
 
 MAX_BODY_BYTES = 10 * 2**20
@@ -18,32 +22,60 @@ ACCOUNT = Rate(per_s=10_000, burst=5_000)
 
 _CALL = re.compile(r"/_aws/execute-api/[^/]+/[^/]+")
 _EVERY_API = "every API"
+_SERVICE = "execute-api"
 
-TOO_MANY = 429, b'{"message":"Too Many Requests"}'
-TOO_LONG = 413, b'{"message":"Request Too Long"}'
-"""Source: API Gateway developer guide, gateway response types (THROTTLED, REQUEST_TOO_LARGE)."""
+
+@dataclass(frozen=True, kw_only=True)
+class Refused:
+    """An answer of API Gateway's own. Source: API Gateway developer guide, gateway response types."""
+
+    status: int
+    message: str
+    error: str
+    """Of the header x-amzn-errortype."""
+
+    @property
+    def body(self) -> bytes:
+        return json.dumps({"message": self.message}, separators=(",", ":")).encode()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"content-type": "application/json", "x-amzn-errortype": self.error}
+
+
+TOO_MANY = Refused(status=429, message="Too Many Requests", error="TooManyRequestsException")
+TOO_LONG = Refused(status=413, message="Request Too Long", error="RequestTooLargeException")
 
 
 class Gateway:
-    """The limits of an account.
+    """Looks at calls of the APIs of an account in a region.
 
     Args:
+        region: where it is.
         account: what all its APIs take together.
     """
 
-    def __init__(self, account: Rate = ACCOUNT) -> None:
+    def __init__(self, region: str, account: Rate = ACCOUNT) -> None:
+        self._region = region
         self._throttle = Throttle({_EVERY_API: account})
 
-    def refusal(self, path: str, body_bytes: int, now: float) -> tuple[int, bytes] | None:
-        """Status and body of the answer to a call that a limit keeps off; None if it may go on, or is no call.
+    def refusal(
+        self, path: str, headers: Mapping[str, str], now: float, *, unsigned_payload: bool = False
+    ) -> Refused | None:
+        """The answer to a call that is kept off; None if it may go on, or is no call.
 
         Args:
             path: of any request to the sandbox.
-            body_bytes: how long its body is said to be.
+            headers: of that request, their names in lower case.
             now: s; a call is counted then.
+            unsigned_payload: whether a signature may leave the body out.
         """
         if _CALL.match(path) is None:
             return None
-        if body_bytes > MAX_BODY_BYTES:
+        length = headers.get("content-length", "")
+        if length.isdigit() and int(length) > MAX_BODY_BYTES:
             return TOO_LONG
-        return None if self._throttle.admits(_EVERY_API, now) else TOO_MANY
+        if not self._throttle.admits(_EVERY_API, now):
+            return TOO_MANY
+        wrong = signatures.fault(headers, region=self._region, service=_SERVICE, unsigned_payload=unsigned_payload)
+        return Refused(status=403, message=wrong, error=signatures.CODE) if wrong else None
