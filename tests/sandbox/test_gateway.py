@@ -49,6 +49,7 @@ def test_an_answer_is_api_gateways_own_and_no_document_of_ours() -> None:
     assert (TOO_MANY.status, TOO_MANY.body) == (429, b'{"message":"Too Many Requests"}')
     assert (TOO_LONG.status, TOO_LONG.body) == (413, b'{"message":"Request Too Long"}')
     assert TOO_MANY.headers["x-amzn-errortype"] == "TooManyRequestsException"
+    assert TOO_LONG.headers == {"content-type": "application/json"}, "AWS does not say what it would be"
 
 
 @pytest.mark.parametrize(("region", "refused"), [("eu-west-1", False), ("us-east-1", True)])

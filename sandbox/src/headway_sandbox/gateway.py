@@ -31,8 +31,8 @@ class Refused:
 
     status: int
     message: str
-    error: str
-    """Of the header x-amzn-errortype."""
+    error: str = ""
+    """Of the header x-amzn-errortype, where it is known."""
 
     @property
     def body(self) -> bytes:
@@ -40,11 +40,12 @@ class Refused:
 
     @property
     def headers(self) -> dict[str, str]:
-        return {"content-type": "application/json", "x-amzn-errortype": self.error}
+        known = {"x-amzn-errortype": self.error} if self.error else {}
+        return {"content-type": "application/json", **known}
 
 
 TOO_MANY = Refused(status=429, message="Too Many Requests", error="TooManyRequestsException")
-TOO_LONG = Refused(status=413, message="Request Too Long", error="RequestTooLargeException")
+TOO_LONG = Refused(status=413, message="Request Too Long")
 
 
 class Gateway:

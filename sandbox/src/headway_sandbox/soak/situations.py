@@ -165,6 +165,11 @@ def deaf(queue: Queue) -> None:
     queue.fleet.faults = Faults(event_drop=1.0)
 
 
+def trailing(queue: Queue) -> None:
+    """From now on an ended job counts for a while against a quota that is no larger than the pool."""
+    queue.fleet.faults = Faults(quotas={P5: POOLS[P5]}, quota_lag_s=400)
+
+
 def taken(queue: Queue) -> None:
     """Somebody else has a training job called ``j``."""
     queue.fleet.create(training_request("j", [("ml.c5.xlarge", 1)], run_s=60), now=queue.now_s)
@@ -253,6 +258,12 @@ SITUATIONS: dict[str, Situation] = {
     "a name is taken": Situation(prepare=done(submit("j"), taken), begin=tick),
     "a preempted attempt has ended": Situation(prepare=done(*_STOPPING, later(200)), begin=news),
     "a job starts on what was freed for it": Situation(prepare=done(*_STOPPING, later(200), news, news), begin=tick),
+    "a start is refused while its quota counts a job that has ended": Situation(
+        prepare=done(trailing, *_STOPPING, later(200), news, news), begin=tick
+    ),
+    "a start that a quota has refused is made": Situation(
+        prepare=done(trailing, *_STOPPING, later(200), news, news, tick, later(300)), begin=tick
+    ),
     "what was freed for a job that left is released": Situation(
         prepare=done(*_STOPPING, later(200), news, news, ask("DELETE", "/jobs/high")), begin=tick
     ),
