@@ -19,6 +19,7 @@ from headway_sandbox.memory_configuration import MemoryConfiguration
 from headway_service import transitions
 from headway_service.configuration import Configuration
 from headway_service.launching import Launcher
+from headway_service.marks import Marks
 from headway_service.memory import MemoryTable
 from headway_service.observation import Observer
 from headway_service.pools import in_force
@@ -58,6 +59,7 @@ class Queue:
         self._store = MemoryConfiguration(document)
         self._observer = Observer(self._table, retention_s=86_400, configuration=self._in_force)
         self._tokens = 0
+        self._marks = Marks(self._table, "queue", self._token)
         self.preemptions = 0
         self.releases = 0
         self.rounds = 0
@@ -120,7 +122,7 @@ class Queue:
             store=self._store,
             launcher=launcher,
             clock=self._clock_ms,
-            token=self._token,
+            marks=self._marks,
             deadline_ms=deadline_ms,
         )
         report = ticker.run()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from headway_sandbox.errors import AwsError
 from headway_service.backing_off import FIRST_BACK_OFF_S, MAX_BACK_OFF_S, MAX_CAUSE_CHARS, next_back_off
 from headway_service.records import PoolRecord
+from headway_service.visibility import VISIBLE_AFTER_S
 from tests.service.world import P5, ROOT, World, on
 
 G5 = "ml.g5.xlarge"
@@ -93,6 +94,9 @@ def test_a_job_that_is_to_stop_is_settled_although_its_pool_backs_off(world: Wor
     world.tick()
     world.desk.stop("a", ROOT)
     world.now_s += 40
+    world.tick()
+    assert world.states("a") == {"a": "stopping"}, "SageMaker may have launched it, and not show it yet"
+    world.now_s += VISIBLE_AFTER_S
     world.tick()
     assert world.states("a") == {"a": "stopped"}
     world.check()

@@ -14,6 +14,7 @@ from headway_service.errors import LaunchRefused, Unclear
 from headway_service.ledger import read_ledger
 from headway_service.ports import Sighting, Write
 from headway_service.records import AttemptRecord, JobRecord
+from headway_service.visibility import VISIBLE_AFTER_S
 from tests.service.world import INVOCATION_S, ROOT, World, on, request
 
 
@@ -149,7 +150,9 @@ def test_a_job_stopped_before_its_launch_was_settled_never_runs(world: World) ->
     fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500))
     world.tick()
     world.desk.stop("a", ROOT)
-    assert world.states("a") == {"a": "stopping"}
+    next_invocation(world)
+    assert world.states("a") == {"a": "stopping"}, "SageMaker may have launched it, and not show it yet"
+    world.now_s += VISIBLE_AFTER_S
     next_invocation(world)
     assert world.states("a") == {"a": "stopped"}
     assert world.fleet.jobs(now=world.now_s) == []
@@ -175,6 +178,7 @@ def test_a_job_preempted_before_its_launch_was_settled_goes_back_to_the_line(wor
     world.submit("b", 5, ResourceConfig=on(2))
     world.tick()
     assert world.states("a") == {"a": "stopping"}
+    world.now_s += VISIBLE_AFTER_S
     next_invocation(world)
     assert world.states("a", "b") == {"a": "preempted", "b": "running"}
     assert world.called("CreateTrainingJob") == ["a", "b"]

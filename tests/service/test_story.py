@@ -20,6 +20,7 @@ from headway_service.ports import Change, Sighting
 from headway_service.records import PoolRecord, ReservationRecord
 from headway_service.sightings import sighting_of
 from headway_service.tick import Ticker, TickReport
+from headway_service.visibility import VISIBLE_AFTER_S
 from tests.service.world import P5, ROOT, World, on, request
 
 
@@ -351,6 +352,9 @@ def test_a_training_job_deleted_outside_the_queue_fails_with_a_reason(world: Wor
     world.fleet.finish("a", now=world.now_s)
     world.fleet.delete("a", now=world.now_s)
     world.now_s += 400
+    world.reconcile()
+    assert world.states("a") == {"a": "running"}, "one answer that it is missing proves nothing"
+    world.now_s += VISIBLE_AFTER_S
     world.reconcile()
     seen = world.seen("a")
     assert str(seen.job.job_state) == "failed"

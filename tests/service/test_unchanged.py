@@ -17,6 +17,7 @@ from headway_service.reconcile import MAX_NOTED
 from headway_service.records import AttemptRecord
 from headway_service.sweep import MAX_PAGES, PAUSE_S
 from headway_service.unchanged import says_nothing_new
+from headway_service.visibility import VISIBLE_AFTER_S
 from tests.service.world import World, request
 
 AFTER_S = 300
@@ -102,9 +103,8 @@ def test_an_answer_of_the_list_is_news_so_that_nobody_asks_again_for_a_while() -
         lambda world: world.fleet.finish("a", now=world.now_s),
         lambda world: world.fleet.fail("a", "AlgorithmError: 1", now=world.now_s),
         lambda world: (world.fleet.stop("a", now=world.now_s), world.pass_time(200, deliver=False)),
-        lambda world: (world.fleet.finish("a", now=world.now_s), world.fleet.delete("a", now=world.now_s)),
     ],
-    ids=["completed", "failed", "stopped", "ended and deleted"],
+    ids=["completed", "failed", "stopped"],
 )
 def test_an_end_that_was_not_told_is_found_within_the_wait_and_a_minute(happens: Callable[[World], object]) -> None:
     world = training("a")
@@ -247,3 +247,15 @@ def test_whatever_is_listed_as_later_or_as_something_else_is_never_taken_for_kno
     told = says_nothing_new(line, attempt_of(status, secondary, known_ms))
     differs = listed != status or (listed_secondary is not None and listed_secondary != secondary)
     assert told == (listed_ms <= known_ms and not differs)
+
+
+def test_a_training_job_that_was_deleted_is_believed_to_be_gone_when_it_is_missing_for_long() -> None:
+    world = training("a")
+    minutes(world, 30)
+    world.fleet.finish("a", now=world.now_s)
+    world.fleet.delete("a", now=world.now_s)
+    minutes(world, AFTER_S // 60 + 1, deliver=False)
+    assert world.seen("a").job.live_attempt == "a"
+    minutes(world, VISIBLE_AFTER_S // 60, deliver=False)
+    assert world.seen("a").job.live_attempt is None
+    world.check()

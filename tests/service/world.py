@@ -19,6 +19,7 @@ from headway_service.explanation import Seen
 from headway_service.foresight import Foresight
 from headway_service.launching import Launcher
 from headway_service.ledger import read_ledger
+from headway_service.marks import Marks
 from headway_service.memory import MemoryTable
 from headway_service.observation import Observer
 from headway_service.patrol import patrol
@@ -52,8 +53,9 @@ class World:
         )
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.training_jobs = SageMakerTrainingJobs(stub_client("sagemaker", self._call_sagemaker))
+        self.marks = Marks(self.table, "queue", self._token)
         self.observer = Observer(self.table, retention_s=30 * DAY_S, configuration=self.configured)
-        self.rogues = Rogues(self.table, self.training_jobs)
+        self.rogues = Rogues(self.table, self.training_jobs, self.marks)
         #: Pauses of the patrol, s.
         self.pauses: list[float] = []
         self.wakes: list[str] = []
@@ -100,7 +102,7 @@ class World:
                 jitter=lambda: 0.0,
             ),
             clock=self.clock,
-            token=self._token,
+            marks=self.marks,
             deadline_ms=deadline_ms,
         )
 
@@ -149,7 +151,7 @@ class World:
         return patrol(
             table=self.table,
             training_jobs=self.training_jobs,
-            rogues=Rogues(self.table, self.training_jobs, stops=True),
+            rogues=Rogues(self.table, self.training_jobs, self.marks, stops=True),
             clock=self.clock,
             pause=self._pause,
             wake=self.wakes.append,

@@ -67,6 +67,13 @@ def name_in_use(arn: str) -> AwsError:
     )
 
 
+def repeated_create(arn: str, code: str) -> AwsError:
+    """The answer to a create whose name is in use; `code` replaces ResourceInUse, as another check may come first."""
+    if not code:
+        return name_in_use(arn)
+    return AwsError(code, f"The sandbox answers a repeated CreateTrainingJob of {arn} so.")
+
+
 def not_stoppable(status: str) -> AwsError:
     """Seen for ended jobs; that a job which is Stopping is refused too is assumed, the harder case."""
     return validation(f"The request was rejected because the training job is in status {status}.")

@@ -31,6 +31,19 @@ class Faults:
     """Per operation: after how many of the next calls, which took effect, the calling function is killed."""
     unsigned_payload: bool = False
     """Whether SageMaker and API Gateway take a signature that leaves the body out (`headway_sandbox.signatures`)."""
+    quota_before_name: bool = False
+    """Whether a used-up quota is answered before a name in use. AWS does not document the order of these checks."""
+    repeated_create: str = ""
+    """Error code for a CreateTrainingJob whose name is in use, such as `AccessDeniedException`; empty: `ResourceInUse`.
+
+    A retry of a call whose answer was lost may meet a policy, a quota or a check that the first try did not meet.
+    """
+    describe_lag_s: float = 0.0
+    """How long Describe and Stop do not find a new training job, in seconds of the real world."""
+    list_lag_s: float = 0.0
+    """How long ListTrainingJobs leaves out a new training job, in seconds of the real world."""
+    tags_lag_s: float = 0.0
+    """How long ListTags answers no tags for a new training job, in seconds of the real world."""
     event_drop: float = 0.0
     """Probability that a state-change event is never delivered."""
     event_duplicate: float = 0.0
@@ -46,7 +59,7 @@ class Faults:
         for name in ("event_drop", "event_duplicate", "event_delay", "event_shuffle"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} is a probability, from 0 to 1, not {getattr(self, name)}.")
-        for name in ("event_delay_s", "quota_lag_s"):
+        for name in ("event_delay_s", "quota_lag_s", "describe_lag_s", "list_lag_s", "tags_lag_s"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} can't be negative ({getattr(self, name)}).")
         for operation in self.rates:

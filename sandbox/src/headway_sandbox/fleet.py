@@ -202,8 +202,10 @@ class Fleet:
         utilisation.check(request, run)
         name = request["TrainingJobName"]
         arn = self.arn(name)
+        if self.faults.quota_before_name:
+            self._check_quotas(request, now)
         if name in self._jobs:
-            raise facts.name_in_use(arn)
+            raise facts.repeated_create(arn, self.faults.repeated_create)
         self._check_quotas(request, now)
         job = TrainingJob(
             name=name,
@@ -223,17 +225,18 @@ class Fleet:
         quotas.check(request, jobs.values(), self.faults, now=now, clock=self._clock)
 
     def _stop(self, request: Mapping[str, Any], now: float) -> Document:
-        job = self._found(request)
+        job = self._visible(request, now)
         if job.status != facts.IN_PROGRESS:
             raise facts.not_stoppable(job.status)
         self._begin_stop(job, "Stopped", now)
         return {}
 
-    def _describe(self, request: Mapping[str, Any], _now: float) -> Document:
-        return self._found(request).describe(self._clock)
+    def _describe(self, request: Mapping[str, Any], now: float) -> Document:
+        return self._visible(request, now).describe(self._clock)
 
-    def _list(self, request: Mapping[str, Any], _now: float) -> Document:
-        return listing.page(self._jobs.values(), request)
+    def _list(self, request: Mapping[str, Any], now: float) -> Document:
+        lag_s = self.faults.list_lag_s
+        return listing.page([job for job in self._jobs.values() if self._is_older(job, lag_s, now)], request)
 
     def _delete(self, request: Mapping[str, Any], _now: float) -> Document:
         job = self._found(request)
@@ -242,8 +245,9 @@ class Fleet:
         del self._jobs[job.name]
         return {}
 
-    def _list_tags(self, request: Mapping[str, Any], _now: float) -> Document:
-        tags = self._tagged(request).tags
+    def _list_tags(self, request: Mapping[str, Any], now: float) -> Document:
+        job = self._tagged(request)
+        tags = job.tags if self._is_older(job, self.faults.tags_lag_s, now) else {}
         return {"Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}
 
     def _add_tags(self, request: Mapping[str, Any], now: float) -> Document:
@@ -273,6 +277,16 @@ class Fleet:
         if job is None:
             raise facts.not_found()
         return job
+
+    def _visible(self, request: Mapping[str, Any], now: float) -> TrainingJob:
+        """The job of that name, if Describe and Stop find it by now."""
+        job = self._found(request)
+        if not self._is_older(job, self.faults.describe_lag_s, now):
+            raise facts.not_found()
+        return job
+
+    def _is_older(self, job: TrainingJob, lag_s: float, now: float) -> bool:
+        return now >= job.created + self._clock.wait_s(lag_s)
 
     def _tagged(self, request: Mapping[str, Any]) -> TrainingJob:
         arn = request["ResourceArn"]

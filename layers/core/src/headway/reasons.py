@@ -37,6 +37,7 @@ class ReasonCode(StrEnum):
     STARTS_NOW = "StartsNow"
     # What the queue did.
     STARTED = "Started"
+    ADOPTED = "Adopted"
     PREEMPTED = "Preempted"
     RECLAIMED = "Reclaimed"
     RETURNED_TO_LINE = "ReturnedToLine"
@@ -277,23 +278,26 @@ def reservation_taken_over(demand: Demand, by: WaitingJob) -> Reason:
     )
 
 
-def outside(charged: Demand, broken: Sequence[str], *, stop: str = "", problem: str = "") -> Reason:
-    """A training job did not come through the queue.
+def outside(charged: Demand, broken: Sequence[str], *, stop: str = "", problem: str = "", lost_job: str = "") -> Reason:
+    """A training job did not come through the queue, or the queue has lost its record of it.
 
     Args:
         charged: what of its instances is charged to pools.
         broken: what it breaks of the rules, each in a sentence.
         stop: why the policy wants it stopped, if it does.
         problem: why it cannot be stopped, if that was tried.
+        lost_job: the job that it is an attempt of, if it carries the mark of this queue.
     """
     parts = ["did not come through the queue"]
+    if lost_job:
+        parts = [f"is an attempt of `{lost_job}` that the queue has no live record of"]
     code = ReasonCode.OUTSIDE
     if problem:
         code = ReasonCode.OUTSIDE_NOT_STOPPED
         parts.append(f"should be stopped, as {stop}, but {problem}")
     elif stop:
         code = ReasonCode.OUTSIDE_STOPPED
-        parts.append(f"is being stopped, as {stop}; submit it with `headway submit`")
+        parts.append(f"is being stopped, as {stop}" + ("" if lost_job else "; submit it with `headway submit`"))
     elif broken:
         code = ReasonCode.OUTSIDE_BREAKS_RULES
     parts.append(f"takes {describe(charged)} from its pools" if charged else "takes nothing from any pool")

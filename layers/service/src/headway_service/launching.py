@@ -4,11 +4,16 @@ Decisions only write intents; this reads them and calls SageMaker. A crash anywh
 that the next tick finds, so recovery is the normal way taken once more. Who may settle a launch is ruled by a
 lease: whoever wrote the intent holds it for as long as its invocation can live, and nobody else touches the
 launch before. So a launch that was given up can never be carried out late (promise 6).
+
+What SageMaker answers to a call counts only as far as it proves something. The first and only CreateTrainingJob of an
+attempt that is refused was not carried out. If an earlier answer is missing, a later refusal, or a training job that is
+not found, proves nothing until SageMaker has had time to show it (:mod:`headway_service.visibility`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from headway.capacity import describe
@@ -19,6 +24,7 @@ from headway_service.admission import ATTEMPT_TAG, JOB_TAG
 from headway_service.backing_off import BackOffs
 from headway_service.errors import (
     Conflict,
+    LaunchError,
     LaunchPostponed,
     LaunchRefused,
     NameTaken,
@@ -28,10 +34,11 @@ from headway_service.errors import (
 )
 from headway_service.ledger import Ledger
 from headway_service.log import logger
-from headway_service.observation import Observer
+from headway_service.observation import MAX_TRIES, Observer
 from headway_service.ports import Table, TrainingJobs
 from headway_service.records import AttemptRecord, JobRecord, StopCause, request_in, request_key
 from headway_service.variants import on_demand, without_warm_pool
+from headway_service.visibility import is_proven
 
 POSTPONED_FOR_S = 60
 """How long a job waits after SageMaker postponed its launch (an account quota, a permission)."""
@@ -39,8 +46,8 @@ POSTPONED_FOR_S = 60
 LEASE_MARGIN_MS = 5_000
 """A lease outlives its invocation by this much, for clocks that differ."""
 
-NOBODY = ""
-"""Holder of a lease that was given back."""
+ASK_AGAIN_S = 10
+"""Time after which SageMaker is asked again about a launch that it may yet show."""
 
 
 class Launcher:
@@ -72,6 +79,8 @@ class Launcher:
         self.lease_until_ms = deadline_ms + LEASE_MARGIN_MS
         self.back_offs = BackOffs(table, jitter)
         self._paused: frozenset[str] = frozenset()
+        #: Attempts that SageMaker has accepted here, should that not have been written down.
+        self._created: set[str] = set()
 
     def learn(self, ledger: Ledger) -> None:
         """Take in what the ledger says of pools that back off or are paused."""
@@ -116,35 +125,20 @@ class Launcher:
 
     def _launch(self, attempt: AttemptRecord, now_ms: int) -> bool:
         log = {"job": attempt.job_name, "attempt": attempt.attempt_name}
+        if attempt.attempt_name in self._created:
+            return self._confirm(attempt, now_ms, created=True)
         try:
             self._training_jobs.create(self._request(attempt))
-        except NameTaken:
-            ours = self._is_ours(attempt)
-            if ours is None:
-                raise Unclear(f"`{attempt.attempt_name}` is both in use and not there") from None
-            if ours:
-                logger.info("launched by an earlier try", extra=log)
-                self._confirm(attempt, now_ms)
-                self._look(attempt, now_ms)
-                return False
-            text = f"SageMaker has another training job named `{attempt.attempt_name}`; the next try uses another name"
-            self._postpone(attempt, ReasonCode.NAME_TAKEN, text, now_ms, name_is_free=False)
-        except LaunchPostponed as error:
-            logger.warning("launch postponed", extra={**log, "error": error.code})
-            text = f"SageMaker did not launch it now ({error}); next try in {POSTPONED_FOR_S} s"
-            self._postpone(
-                attempt, ReasonCode.LAUNCH_POSTPONED, text, now_ms, name_is_free=True, wait_s=POSTPONED_FOR_S
-            )
-        except LaunchRefused as error:
-            logger.warning("launch refused", extra={**log, "error": error.code})
-            reason = Reason(
-                code=ReasonCode.LAUNCH_REFUSED,
-                message=f"SageMaker refused the request: {error}; correct it and submit it under a new name",
-            )
-            self._observer.end(attempt, JobTrigger.FAIL, reason, None, now_ms)
+        except (NameTaken, LaunchPostponed, LaunchRefused) as error:
+            logger.warning("launch not accepted", extra={**log, "error": error.code})
+            if self._find(attempt, now_ms, in_use=isinstance(error, NameTaken)):
+                self._adopt(attempt, now_ms)
+            else:
+                self._not_launched(attempt, error, now_ms)
+            return False
         except Throttled as error:
             # Nothing is under way any more: whoever comes next may try, without waiting for the lease to pass.
-            self._table.write(transitions.take_lease(attempt, NOBODY, 0)[1])
+            self._table.write(transitions.return_lease(attempt, 0))
             self._back_off(attempt, error, now_ms)
             raise
         except Unclear as error:
@@ -152,23 +146,79 @@ class Launcher:
             logger.warning("launch unclear; the intent stays", extra=log)
             self._back_off(attempt, error, now_ms)
             raise
-        else:
-            logger.info("launched", extra=log)
-            return self._confirm(attempt, now_ms, created=True)
-        return False
+        logger.info("launched", extra=log)
+        self._created.add(attempt.attempt_name)
+        return self._confirm(attempt, now_ms, created=True)
+
+    def _not_launched(self, attempt: AttemptRecord, error: LaunchError, now_ms: int) -> None:
+        """SageMaker did not accept the attempt, and does not run it."""
+        match error:
+            case NameTaken():
+                text = (
+                    f"SageMaker has another training job named `{attempt.attempt_name}`; the next try uses another name"
+                )
+                self._postpone(attempt, ReasonCode.NAME_TAKEN, text, now_ms, name_is_free=False)
+            case LaunchPostponed():
+                text = f"SageMaker did not launch it now ({error}); next try in {POSTPONED_FOR_S} s"
+                self._postpone(attempt, ReasonCode.LAUNCH_POSTPONED, text, now_ms, wait_s=POSTPONED_FOR_S)
+            case _:
+                reason = Reason(
+                    code=ReasonCode.LAUNCH_REFUSED,
+                    message=f"SageMaker refused the request: {error}; correct it and submit it under a new name",
+                )
+                self._observer.end(attempt, JobTrigger.FAIL, reason, None, now_ms)
+
+    def _adopt(self, attempt: AttemptRecord, now_ms: int) -> None:
+        """SageMaker has the attempt from an earlier call."""
+        logger.info("launched by an earlier call", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
+        self._confirm(attempt, now_ms)
 
     def _back_off(self, attempt: AttemptRecord, error: Unclear, now_ms: int) -> None:
         cause = f"SageMaker gave no answer to a launch on {describe(attempt.demand)} ({error})"
         self.back_offs.begin(attempt.demand, cause, now_ms)
 
     def _confirm(self, attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> bool:
+        """Note that SageMaker has the attempt, and stop it if that was asked for meanwhile.
+
+        Args:
+            attempt: the attempt, whose lease is ours.
+            now_ms: now.
+            created: whether SageMaker has just accepted it. Otherwise it may have ended by now, so it is asked about.
+
+        Returns:
+            Whether it went as it was decided.
+        """
         confirmed, writes = transitions.confirm(attempt, now_ms, created=created)
-        self._table.write(writes)
-        return confirmed.attempt_state is not AttemptState.STOPPING or self._stop(confirmed, now_ms)
+        try:
+            self._table.write(writes)
+        except Conflict:
+            confirmed, created = self._confirm_changed(attempt, now_ms), False
+        if confirmed.attempt_state is AttemptState.STOPPING:
+            return self._stop(confirmed, now_ms)
+        return created or not self._look(confirmed, now_ms)
+
+    def _confirm_changed(self, attempt: AttemptRecord, now_ms: int) -> AttemptRecord:
+        """Confirm an attempt that somebody has changed since it was read: its job was stopped, or its end observed.
+
+        What SageMaker has accepted is written down all the same, as nobody else knows it.
+        """
+        for _ in range(MAX_TRIES):
+            item = self._table.get(AttemptRecord.key(attempt.attempt_name))
+            if item is None:
+                break
+            found = AttemptRecord.parse(item)
+            if found.attempt_state is not AttemptState.LAUNCHING:
+                # The answer to the write was lost, and its retry met its own effect.
+                return found
+            confirmed, writes = transitions.confirm(found, now_ms)
+            with suppress(Conflict):
+                self._table.write(writes)
+                return confirmed
+        raise Conflict([0])
 
     def _give_up(self, attempt: AttemptRecord, now_ms: int) -> None:
         """A launch that has to stop: perhaps an earlier invocation called CreateTrainingJob before it died."""
-        if self._is_ours(attempt):
+        if self._find(attempt, now_ms):
             self._confirm(attempt, now_ms)
             return
         requested = attempt.stop_cause is StopCause.REQUEST
@@ -182,33 +232,52 @@ class Launcher:
 
         If that invocation called CreateTrainingJob before it died, the attempt runs; else nobody calls it any more.
         """
-        ours = self._is_ours(attempt)
-        if ours:
-            self._confirm(attempt, now_ms)
-            self._look(attempt, now_ms)
+        if self._find(attempt, now_ms):
+            self._adopt(attempt, now_ms)
             return
         text = "its pool was paused before SageMaker launched it; waits again, in its old place in line"
-        self._postpone(attempt, ReasonCode.RETURNED_TO_LINE, text, now_ms, name_is_free=ours is None)
+        self._postpone(attempt, ReasonCode.RETURNED_TO_LINE, text, now_ms)
 
     def _stop(self, attempt: AttemptRecord, now_ms: int) -> bool:
         try:
             self._training_jobs.stop(attempt.attempt_name)
-        except TrainingJobEnded:
-            # Ended, or stopping already on somebody else's request: then its end will be told as any other.
+        except TrainingJobEnded as error:
+            # Ended, stopping already on somebody else's request, or not shown yet: what Describe says decides.
             if self._look(attempt, now_ms):
                 return False
             item = self._table.get(AttemptRecord.key(attempt.attempt_name))
             if item is None:
                 return False
             attempt = AttemptRecord.parse(item)
+            if attempt.training_job_status != "Stopping":
+                raise Unclear(f"StopTrainingJob of `{attempt.attempt_name}` was refused: {error}") from error
         logger.info("asked to stop", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
         self._table.write(transitions.stop_sent(attempt, now_ms))
         return True
 
-    def _is_ours(self, attempt: AttemptRecord) -> bool | None:
-        """Whether the training job of that name carries the attempt's mark; None if there is none."""
+    def _find(self, attempt: AttemptRecord, now_ms: int, *, in_use: bool = False) -> bool:
+        """Whether SageMaker has the attempt, where no call of this invocation has launched it.
+
+        Args:
+            attempt: the attempt, whose lease is ours.
+            now_ms: now.
+            in_use: whether SageMaker says that there is a training job of its name.
+
+        Raises:
+            Unclear: SageMaker may yet show it; the question is asked again later.
+        """
+        if attempt.unanswered_ms is None and not in_use:
+            return False
         sighting = self._training_jobs.describe(attempt.attempt_name)
-        return None if sighting is None else self._training_jobs.mark_of(sighting.arn) == attempt.mark
+        mark = None if sighting is None else self._training_jobs.mark_of(sighting.arn)
+        if mark is not None:
+            return mark == attempt.mark
+        proven = attempt.unanswered_ms is None or is_proven(attempt.unanswered_ms, now_ms)
+        if proven and (sighting is not None or not in_use):
+            return False
+        self._table.write(transitions.return_lease(attempt, now_ms + ASK_AGAIN_S * 1000))
+        shown = "not found" if sighting is None else "shown without its tags"
+        raise Unclear(f"`{attempt.attempt_name}` is {shown}; SageMaker may have launched it")
 
     def _look(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Take in what SageMaker says of an attempt that is known to be ours. Returns whether it has ended."""
@@ -221,14 +290,29 @@ class Launcher:
         text: str,
         now_ms: int,
         *,
-        name_is_free: bool,
+        name_is_free: bool = True,
         wait_s: int = 0,
     ) -> None:
+        """Put the job back into its place in line.
+
+        Args:
+            attempt: its attempt, which was not launched.
+            code: why.
+            text: why, in a sentence.
+            now_ms: now.
+            name_is_free: whether SageMaker has no training job of that name.
+            wait_s: how long the job waits before it is launched again.
+
+        Raises:
+            Conflict: somebody else changed the job or the attempt meanwhile.
+        """
         item = self._table.get(JobRecord.key(attempt.job_name))
         if item is None or (job := JobRecord.parse(item)).job_state is not JobState.RUNNING:
             raise Conflict([0])
         reason = Reason(code=code, message=text)
         not_before_ms = now_ms + wait_s * 1000 if wait_s else 0
+        # Of a launch that is only taken for failed, SageMaker may still show a training job of that name.
+        name_is_free = name_is_free and attempt.unanswered_ms is None
         self._table.write(transitions.postpone(job, attempt, reason, not_before_ms, now_ms, name_is_free=name_is_free))
 
     def _request(self, attempt: AttemptRecord) -> Mapping[str, Any]:

@@ -59,6 +59,11 @@ class Ledger:
         by_pool = {each.pool: each for each in self.pauses}
         return by_pool.get(pool) or by_pool.get(PauseRecord.EVERYTHING)
 
+    @property
+    def restored(self) -> PauseRecord | None:
+        """The pause of everything since the table was restored, until the patrol has gone round."""
+        return next((each for each in self.pauses if each.restored_ms is not None), None)
+
     def drained(self, attempt: AttemptRecord) -> PauseRecord | None:
         """The pause of one of its pools for which an attempt has yet to be stopped; None if it may go on.
 

@@ -26,6 +26,7 @@ from headway_service.records import (
     request_key,
 )
 from headway_service.sightings import STARTING
+from headway_service.visibility import is_proven
 
 MAX_TRIES = 5
 """How often a change is tried again after somebody else was faster."""
@@ -92,6 +93,8 @@ class Observer:
     def look(self, attempt: str, training_jobs: TrainingJobs, now_ms: int) -> bool:
         """Ask SageMaker about an attempt of ours and apply the answer.
 
+        An attempt that SageMaker does not find has ended only if it still does not find it when it has had time to.
+
         Returns:
             Whether a tick is due, as :meth:`take`.
         """
@@ -101,12 +104,17 @@ class Observer:
         record = self._attempt(attempt)
         if record is None or record.attempt_state is AttemptState.LAUNCHING:
             return False
+        if record.missing_since_ms is None:
+            self._table.write(transitions.miss(record, now_ms))
+            return False
+        if not is_proven(record.missing_since_ms, now_ms):
+            return False
         reason = Reason(
             code=ReasonCode.VANISHED,
             message=f"the training job `{attempt}` was deleted outside the queue, so how it ended is not known",
         )
         gone = Sighting(attempt=attempt, status="Deleting", secondary_status="", modified_ms=now_ms)
-        self.end(record, JobTrigger.FAIL, reason, gone, now_ms)
+        self.end(record, JobTrigger.FAIL, reason, gone, now_ms, vanished=True)
         return True
 
     def end(
@@ -118,6 +126,7 @@ class Observer:
         now_ms: int,
         *,
         retry: transitions.Retrial | None = None,
+        vanished: bool = False,
     ) -> None:
         """End an attempt: its instances become free, and its job moves on.
 
@@ -145,6 +154,7 @@ class Observer:
             now_ms=now_ms,
             expires_at=now_ms // 1000 + self._retention_s,
             retry=retry,
+            vanished=vanished,
         )
         self._table.write(writes)
         logger.info(

@@ -48,7 +48,10 @@ def reconcile(
     wake: Wake,
     after_s: int,
 ) -> Reconciled:
-    """Look at every attempt that nothing was heard of for ``after_s`` seconds and that is not listed as unchanged."""
+    """Look at every attempt that nothing was heard of for ``after_s`` seconds and that is not listed as unchanged.
+
+    One that SageMaker did not find is asked about again at once.
+    """
     now_ms = clock()
     unheard = now_ms - after_s * 1000
     ledger = read_ledger(table)
@@ -57,7 +60,8 @@ def reconcile(
             attempt
             for attempt in ledger.attempts
             # A launch that is not settled is the scheduler's.
-            if attempt.attempt_state is not AttemptState.LAUNCHING and attempt.seen_ms <= unheard
+            if attempt.attempt_state is not AttemptState.LAUNCHING
+            and (attempt.seen_ms <= unheard or attempt.missing_since_ms is not None)
         ),
         key=lambda attempt: (attempt.seen_ms, attempt.attempt_name),
     )

@@ -16,6 +16,8 @@ partition ``pk``       sort key ``sk``             item
 ``ledger``             ``rogue#<training job>``    :class:`RogueRecord`: one that did not come through the queue
 ``ledger``             ``team#<team>``             :class:`TeamRecord`: a team that has lines
 ``config``             ``config``                  the last valid configuration
+``deployment``         ``deployment``              the key of the marks (:mod:`headway_service.marks`)
+``launch#<attempt>``   ``given up``                :class:`GivenUpRecord`: a launch that is over for the queue
 ``sweep``              ``sweep``                   :class:`SweepRecord`: how far all training jobs were gone through
 =====================  ==========================  ============================================================
 
@@ -38,6 +40,7 @@ from headway.lifecycle import HOLDING, TERMINAL, WAITING, AttemptState, JobState
 from headway.model import OUTSIDE, Allocation, Pause, Reservation, WaitingJob
 from headway.ordering import MAX_PRIORITY, rank_key
 from headway.reasons import Reason, ReasonCode
+from headway_service.naming import attempt_name
 from headway_service.ports import Absent, Delete, Equals, Item, Key, Put
 from headway_service.schema import stamped, upgraded
 
@@ -283,6 +286,10 @@ def owner_mark(owner: str | None) -> str:
     return hashlib.sha256(owner.encode()).hexdigest()[:16] if owner else ""
 
 
+NOBODY = ""
+"""Holder of a lease that was given back."""
+
+
 class StopCause(StrEnum):
     """Why an attempt is stopped."""
 
@@ -303,7 +310,7 @@ class AttemptRecord(_Record):
     job_name: str
     number: int
     attempt_state: AttemptState
-    #: Random; also the value of the tag ``headway:attempt``, by which the queue knows its own training job.
+    #: The value of the tag ``headway:attempt``, by which the queue knows its own training job.
     mark: str
     demand: dict[str, int]
     priority: int
@@ -320,6 +327,11 @@ class AttemptRecord(_Record):
     lease_holder: str
     #: ... and when that right passes to whoever takes it, ms. No invocation outlives its leases.
     lease_until_ms: int
+    #: While launching: until when a CreateTrainingJob may have taken effect whose answer nobody has, ms; None if every
+    #: call so far was clearly refused.
+    unanswered_ms: int | None = None
+    #: Since when SageMaker says that there is no such training job, ms; None if it has not said so since it showed it.
+    missing_since_ms: int | None = None
     stop_cause: StopCause | None = None
     #: When it was first decided that it stops, ms.
     stopping_since_ms: int | None = None
@@ -348,6 +360,32 @@ class AttemptRecord(_Record):
     #: When SageMaker was last heard of it, ms.
     seen_ms: int
     version: int = 1
+
+    @classmethod
+    def next_of(cls, job: JobRecord, **more: Any) -> AttemptRecord:
+        """The next attempt of a waiting job.
+
+        Args:
+            job: the job.
+            more: what does not follow from the job.
+        """
+        number = job.attempt_count + 1
+        return cls(
+            attempt_name=attempt_name(job.job_name, number),
+            job_name=job.job_name,
+            number=number,
+            demand=job.demand,
+            priority=job.priority,
+            checkpoints=job.checkpoints,
+            entry_time=job.entry_time,
+            handicap_ms=job.handicap_ms,
+            team=job.team,
+            limit_ms=job.limit_ms,
+            on_demand=job.on_demand,
+            preemptible=job.preemptible,
+            preemption_count=job.preemption_count,
+            **more,
+        )
 
     @staticmethod
     def key(attempt: str) -> Key:
@@ -385,6 +423,30 @@ class AttemptRecord(_Record):
         )
 
 
+class GivenUpRecord(_Record):
+    """A launch that the queue has given up without knowing for sure that it failed.
+
+    Its name is never used again. Should SageMaker show the training job after all, this proves that it may be stopped.
+    """
+
+    attempt_name: str
+    job_name: str
+    mark: str
+    given_up_ms: int
+    #: When the table may forget it, s since the epoch.
+    expires_at: int
+
+    @staticmethod
+    def key(attempt: str) -> Key:
+        """Where the launch is kept."""
+        return Key(f"launch#{attempt}", "given up")
+
+    def put(self) -> Put:
+        """The write that stores it."""
+        key = self.key(self.attempt_name)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+
 class RogueRecord(_Record):
     """A live training job that did not come through the queue. What is charged for it is not free in its pools."""
 
@@ -407,8 +469,10 @@ class RogueRecord(_Record):
     reason: ReasonRecord
     #: Whether it carries the mark of an attempt: a copy of one, or an attempt that the ledger has lost.
     marked: bool = False
-    #: Whether the policy wants it stopped.
+    #: Whether it is to be stopped.
     stop: bool = False
+    #: The operator who asked for that, as in ``user/ada``; empty if none did.
+    stop_asked_by: str = ""
     #: When that was tried last, ms, and why it did not work, if it did not.
     stop_sent_ms: int | None = None
     stop_problem: str = ""
@@ -453,6 +517,8 @@ class SweepRecord(_Record):
 
     created_after_ms: int
     token: str
+    #: When the listing began, ms.
+    began_ms: int = 0
 
     KEY: ClassVar[Key] = Key("sweep", "sweep")
 
@@ -501,6 +567,10 @@ class PauseRecord(_Record):
     since_ms: int
     #: Whether what runs is stopped and put back into the line.
     stops: bool = False
+    #: When the table was restored, ms: the pause lasts until the patrol has looked at all training jobs since then.
+    restored_ms: int | None = None
+    #: Whether it goes on after that, as somebody had paused everything before.
+    stays: bool = False
 
     @staticmethod
     def key(pool: str) -> Key:

@@ -2,34 +2,40 @@
 
 An attempt of the queue is in the ledger from before it is created until after SageMaker has ended it. So a training job
 is rogue if it is live, its name is not in the ledger, and it is still live after that was looked up. Its tags prove
-nothing, as anybody may set them. What SageMaker answers counts, never an event by itself; so events that repeat, come
-late or out of order change nothing.
+nothing, as anybody may set them; an attempt that the ledger has lost is recognised by the code in its mark
+(:mod:`headway_service.lost_attempts`). What SageMaker answers counts, never an event by itself; so events that repeat,
+come late or out of order change nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from headway import reasons
 from headway.capacity import shortfall
 from headway.model import Demand
-from headway.rules import OnStart, violations
+from headway.rules import OnStart, Violation, violations
 from headway_service import transitions
 from headway_service.admission import ATTEMPT_TAG, JOB_TAG, as_ruled, limit_ms
+from headway_service.adoption import adoption
 from headway_service.configuration import Configuration
 from headway_service.errors import Busy, Conflict, LacksPermission, TrainingJobEnded, Unclear
+from headway_service.ledger import read_ledger
 from headway_service.log import logger
+from headway_service.lost_attempts import Lost, Origin, origin_of
+from headway_service.marks import Marks
 from headway_service.observation import MAX_TRIES
 from headway_service.pools import InForce, applied
 from headway_service.ports import AllTrainingJobs, Description, Sighting, Table
-from headway_service.records import AttemptRecord, ReasonRecord, RogueRecord
+from headway_service.records import AttemptRecord, JobRecord, ReasonRecord, RogueRecord
+from headway_service.visibility import is_proven
 
 STOP_AGAIN_S = 600
 """A rogue job that goes on after it was asked to stop, or that could not be asked, is asked again after this."""
 
-_MARKED = f"it carries the tag {JOB_TAG}, and what carries that is stopped by nobody but the scheduler"
+_MARKED = f"it carries the tag {JOB_TAG}, and no policy stops what carries that"
 _FORBIDDEN = "the queue is not allowed to: deploy it with AllowStoppingRogueJobs=true"
 
 
@@ -42,13 +48,19 @@ class _Verdict:
     broken: tuple[str, ...]
     #: Why it is to be stopped; empty if it is not.
     stop: str
+    #: Why it is not stopped all the same; empty if it may be.
+    protection: str
+    #: The job that it is an attempt of, if it carries this deployment's mark.
+    lost_job: str
     team: str
     #: Whether it carries the mark of an attempt.
     marked: bool
 
     def reason(self, problem: str) -> ReasonRecord:
         """The reason that is shown; ``problem`` says why it could not be stopped, if it could not."""
-        return ReasonRecord.of(reasons.outside(self.charged, self.broken, stop=self.stop, problem=problem))
+        return ReasonRecord.of(
+            reasons.outside(self.charged, self.broken, stop=self.stop, problem=problem, lost_job=self.lost_job)
+        )
 
 
 class Rogues:
@@ -57,12 +69,14 @@ class Rogues:
     Args:
         table: the table.
         training_jobs: SageMaker.
+        marks: this deployment's.
         stops: whether this function is the one that stops them.
     """
 
-    def __init__(self, table: Table, training_jobs: AllTrainingJobs, *, stops: bool = False) -> None:
+    def __init__(self, table: Table, training_jobs: AllTrainingJobs, marks: Marks, *, stops: bool = False) -> None:
         self._table = table
         self._training_jobs = training_jobs
+        self._marks = marks
         self._stops = stops
 
     def hear(self, sighting: Sighting, now_ms: int) -> bool:
@@ -75,7 +89,7 @@ class Rogues:
             Busy: the table is; the same event may be taken again.
         """
         name = sighting.attempt
-        if self._known(name) is None and (sighting.ended or self._is_attempt(name)):
+        if self._known(name) is None and (sighting.ended or self._attempt(name) is not None):
             return False
         try:
             return self.look(name, now_ms)
@@ -106,31 +120,55 @@ class Rogues:
         raise Busy(f"`{name}` keeps changing; look at it again")
 
     def _look(self, name: str, force: InForce, now_ms: int) -> bool:
-        known = self._known(name)
-        if known is None and self._is_attempt(name):
+        known, attempt = self._known(name), self._attempt(name)
+        if known is None and attempt is not None:
             return False
         found = self._training_jobs.described(name)
-        if known is not None and (found is None or not found.live or found.created_ms != known.created_ms):
-            self._table.write(transitions.forget_rogue(known))
-            logger.info("a rogue job has ended", extra={"rogue": name, "charged": known.charged})
-            return bool(known.charged)
+        if known is not None and _is_gone(known, found, now_ms):
+            return self._forget(known, "a rogue job has ended")
         if found is None or not found.live:
             return False
         tags = self._training_jobs.tags_of(found.arn)
-        verdict = _judge(found, tags, force.configuration)
+        if known is not None and attempt is not None and tags.get(ATTEMPT_TAG) == attempt.mark:
+            return self._forget(known, "a rogue job is a live attempt now")
+        lost = origin_of(self._table, self._marks, name, tags)
+        verdict = _judge(found, tags, force.configuration, lost, known)
         if known is None:
             if not self._is_rogue(found):
                 return False
             rogue = self._see(found, verdict, force, now_ms)
         else:
             rogue = self._change(known, found, verdict, force, now_ms)
+        awaiting = lost.job if lost.origin is Origin.AWAITED else None
+        if awaiting is not None and self._adopt(rogue, awaiting, tags[ATTEMPT_TAG], force, now_ms):
+            return True
         if self._stops and is_stop_due(rogue, now_ms):
-            self._stop(rogue, tags, verdict, now_ms)
+            self._stop(rogue, verdict, now_ms)
         return bool(known and shortfall(known.charged, rogue.charged))
+
+    def _forget(self, known: RogueRecord, why: str) -> bool:
+        self._table.write(transitions.forget_rogue(known))
+        logger.info(why, extra={"rogue": known.training_job_name, "charged": known.charged})
+        return bool(known.charged)
+
+    def _adopt(self, rogue: RogueRecord, job: JobRecord, mark: str, force: InForce, now_ms: int) -> bool:
+        """Make a training job the live attempt of the job that waits for it. False if there is no room for it now."""
+        names = {"rogue": rogue.training_job_name, "job": job.job_name}
+        writes = adoption(read_ledger(self._table), force.configuration.policy(), rogue, job, mark, now_ms)
+        try:
+            if writes is not None:
+                self._table.write(writes)
+                logger.info("a lost attempt was adopted", extra=names)
+                return True
+        except Conflict:
+            # A pool holds more than its size, or somebody has changed the job.
+            pass
+        logger.info("a lost attempt is not adopted now; it stays charged", extra=names)
+        return False
 
     def _is_rogue(self, found: Description) -> bool:
         """Whether a training job that was live a moment ago is no attempt of the queue."""
-        if self._is_attempt(found.name):
+        if self._attempt(found.name) is not None:
             return False
         again = self._training_jobs.described(found.name)
         return again is not None and again.live and again.created_ms == found.created_ms
@@ -155,12 +193,10 @@ class Rogues:
         self._table.write(writes)
         return rogue
 
-    def _stop(self, rogue: RogueRecord, tags: Mapping[str, str], verdict: _Verdict, now_ms: int) -> None:
-        problem = ""
+    def _stop(self, rogue: RogueRecord, verdict: _Verdict, now_ms: int) -> None:
+        problem = verdict.protection
         try:
-            if JOB_TAG in tags:
-                problem = _MARKED
-            else:
+            if not problem:
                 self._training_jobs.stop(rogue.training_job_name)
         except TrainingJobEnded:
             # Its end will be seen as any other.
@@ -176,15 +212,28 @@ class Rogues:
         item = self._table.get(RogueRecord.key(name))
         return RogueRecord.parse(item) if item else None
 
-    def _is_attempt(self, name: str) -> bool:
-        return self._table.get(AttemptRecord.key(name)) is not None
+    def _attempt(self, name: str) -> AttemptRecord | None:
+        item = self._table.get(AttemptRecord.key(name))
+        return AttemptRecord.parse(item) if item else None
 
 
 def is_stop_due(rogue: RogueRecord, now_ms: int) -> bool:
-    """Whether a rogue job has to be asked to stop now."""
+    """Whether a rogue job has to be asked to stop now.
+
+    Not before its tags can be relied on: until SageMaker shows them, it seems to break rules on tags.
+    """
     tried_ms = rogue.stop_sent_ms
     waits = tried_ms is not None and now_ms < tried_ms + STOP_AGAIN_S * 1000
-    return rogue.stop and rogue.training_job_status == "InProgress" and not waits
+    return (
+        rogue.stop and rogue.training_job_status == "InProgress" and not waits and is_proven(rogue.created_ms, now_ms)
+    )
+
+
+def _is_gone(known: RogueRecord, found: Description | None, now_ms: int) -> bool:
+    """Whether a rogue job is not there any more."""
+    if found is None:
+        return is_proven(known.created_ms, now_ms)
+    return not found.live or found.created_ms != known.created_ms
 
 
 def demand_of(description: Mapping[str, Any]) -> dict[str, int]:
@@ -206,22 +255,38 @@ def demand_of(description: Mapping[str, Any]) -> dict[str, int]:
     return demand
 
 
-def _judge(found: Description, tags: Mapping[str, str], configuration: Configuration) -> _Verdict:
+def _judge(
+    found: Description, tags: Mapping[str, str], configuration: Configuration, lost: Lost, known: RogueRecord | None
+) -> _Verdict:
     job = as_ruled(found.document, tags, configuration)
-    broken = violations(configuration.job_rules(), job)
-    stop = ""
-    if configuration.rogues.action is OnStart.STOP:
-        stop = "no training job may run past the queue"
-    elif any(each.on_start is OnStart.STOP for each in broken):
-        stop = "it breaks rules that no training job may run against"
-    pools = configuration.pools if configuration.rogues.charge else {}
+    outside = lost.origin is Origin.OUTSIDE
+    broken = violations(configuration.job_rules(), job) if outside else ()
+    stop, protection = "", ""
+    if known is not None and known.stop_asked_by:
+        stop = f"{known.stop_asked_by} asked for it"
+    elif lost.origin is Origin.GIVEN_UP:
+        stop = "the queue has given up its launch"
+    elif outside:
+        stop = _stop_by_policy(configuration, broken)
+        protection = _MARKED if JOB_TAG in tags else ""
+    pools = configuration.pools if configuration.rogues.charge or not outside else {}
     return _Verdict(
         charged={pool: count for pool, count in demand_of(found.document).items() if pool in pools},
         broken=tuple(f"{each.field} {each.message}" for each in broken),
         stop=stop,
+        protection=protection,
+        lost_job="" if outside else lost.job_name,
         team=job.team,
         marked=ATTEMPT_TAG in tags,
     )
+
+
+def _stop_by_policy(configuration: Configuration, broken: Sequence[Violation]) -> str:
+    if configuration.rogues.action is OnStart.STOP:
+        return "no training job may run past the queue"
+    if any(each.on_start is OnStart.STOP for each in broken):
+        return "it breaks rules that no training job may run against"
+    return ""
 
 
 def _told(found: Description, verdict: _Verdict, problem: str, force: InForce, now_ms: int) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError, HTTPClientError, ParamValidationError
@@ -45,15 +46,22 @@ _UNCLEAR = {
 
 
 class SageMakerTrainingJobs:
-    """:class:`headway_service.ports.AllTrainingJobs` on SageMaker."""
+    """:class:`headway_service.ports.AllTrainingJobs` on SageMaker.
 
-    def __init__(self, client: SageMakerClient) -> None:
+    Args:
+        client: for all calls.
+        creator: makes the client for CreateTrainingJob when it is first needed, if that is another one. A client that
+            retries it hides what became of the first try.
+    """
+
+    def __init__(self, client: SageMakerClient, creator: Callable[[], SageMakerClient] | None = None) -> None:
         self._client = client
+        self._creator = cache(creator or (lambda: client))
 
     def create(self, request: Mapping[str, Any]) -> None:
         """See :class:`headway_service.ports.TrainingJobs`."""
         try:
-            self._client.create_training_job(**request)
+            self._creator().create_training_job(**request)
         except ClientError as error:
             code, message = _code(error), masked(error.response["Error"]["Message"], request)
             if code in _NAME_TAKEN:

@@ -22,6 +22,10 @@ LONGEST_S = 60 * 86_400
 StoppingCondition). Only one that waits for the start of its training plan may be older, and that holds nothing yet."""
 
 
+RECENT_S = 1200
+"""Training jobs that were created within this time are listed in every run, however long a round takes."""
+
+
 def sweep(
     table: Table,
     training_jobs: AllTrainingJobs,
@@ -29,10 +33,12 @@ def sweep(
     clock: Callable[[], int],
     pause: Callable[[float], None],
     has_time: Callable[[], bool],
+    completed: Callable[[int], None],
 ) -> Iterator[tuple[str, ...]]:
     """The names of live training jobs, page by page, from where the last run came to.
 
-    A page that is not followed by another step of the iteration is gone through again by the next run.
+    A page that is not followed by another step of the iteration is gone through again by the next run. While a round
+    takes several runs, each begins with the newest page.
 
     Args:
         table: the table.
@@ -40,12 +46,18 @@ def sweep(
         clock: now, ms.
         pause: waits, s.
         has_time: whether another page may be begun.
+        completed: is called when a round has come to its end, with the time at which it began, ms.
 
     Raises:
         Unclear: SageMaker gave no answer; the next run goes on.
     """
     item = table.get(SweepRecord.KEY)
     place = SweepRecord.parse(item) if item else None
+    if place is not None:
+        recent = training_jobs.live(clock() - RECENT_S * 1000, None)
+        yield tuple(each.name for each in recent.jobs)
+        pause(PAUSE_S)
+    began_ms = place.began_ms if place else clock()
     for number in range(MAX_PAGES):
         if number:
             pause(PAUSE_S)
@@ -61,6 +73,7 @@ def sweep(
         if page.token is None:
             if place is not None:
                 table.write([Delete(key=SweepRecord.KEY)])
+            completed(began_ms)
             return
-        place = SweepRecord(created_after_ms=after_ms, token=page.token)
+        place = SweepRecord(created_after_ms=after_ms, token=page.token, began_ms=began_ms)
         table.write([place.put()])

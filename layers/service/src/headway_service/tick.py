@@ -21,6 +21,7 @@ from headway_service.figures import Figure
 from headway_service.launching import Launcher
 from headway_service.ledger import Ledger, read_ledger
 from headway_service.log import logger
+from headway_service.marks import Marks
 from headway_service.meter import record
 from headway_service.naming import attempt_name
 from headway_service.pools import apply_configuration
@@ -56,7 +57,7 @@ class Ticker:
         store: where the configuration document is.
         launcher: carries out what was decided.
         clock: now, ms.
-        token: a new random mark.
+        marks: makes the marks of attempts.
         deadline_ms: when this invocation dies, ms.
     """
 
@@ -67,14 +68,14 @@ class Ticker:
         store: ConfigurationStore,
         launcher: Launcher,
         clock: Callable[[], int],
-        token: Callable[[], str],
+        marks: Marks,
         deadline_ms: int,
     ) -> None:
         self._table = table
         self._store = store
         self._launcher = launcher
         self._clock = clock
-        self._token = token
+        self._marks = marks
         self._deadline_ms = deadline_ms
         self._policy = DEFAULT_POLICY
         #: Whether there are rules on jobs.
@@ -226,23 +227,11 @@ class Ticker:
                 return attempt
 
     def _attempt(self, job: JobRecord, now_ms: int) -> AttemptRecord:
-        number = job.attempt_count + 1
-        return AttemptRecord(
-            attempt_name=attempt_name(job.job_name, number),
-            job_name=job.job_name,
-            number=number,
+        name = attempt_name(job.job_name, job.attempt_count + 1)
+        return AttemptRecord.next_of(
+            job,
             attempt_state=AttemptState.LAUNCHING,
-            mark=self._token(),
-            demand=job.demand,
-            priority=job.priority,
-            checkpoints=job.checkpoints,
-            entry_time=job.entry_time,
-            handicap_ms=job.handicap_ms,
-            team=job.team,
-            limit_ms=job.limit_ms,
-            on_demand=job.on_demand,
-            preemptible=job.preemptible,
-            preemption_count=job.preemption_count,
+            mark=self._marks.of(name, job.entry_time),
             ruled=not self._rules,
             since_ms=now_ms,
             lease_holder=self._launcher.holder,

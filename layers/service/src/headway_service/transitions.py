@@ -29,8 +29,10 @@ from headway_service.ports import Absent, AllEqual, AtLeast, Change, Check, Dele
 from headway_service.records import (
     MAX_ENDED_ATTEMPTS,
     MAX_HISTORY,
+    NOBODY,
     AttemptRecord,
     EndedAttempt,
+    GivenUpRecord,
     JobRecord,
     LineEntry,
     PauseRecord,
@@ -45,6 +47,10 @@ from headway_service.records import (
     request_item,
     request_key,
 )
+
+GIVEN_UP_KEPT_S = 5_184_000
+"""Time for which a launch that was given up is kept. A training job waits and runs for less (API reference,
+StoppingCondition)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,7 +110,6 @@ def start(
         InvalidTransition: the job does not wait, or is held.
     """
     _require_released(job)
-    usage = job.usage
     moved = _step(
         job,
         JobTrigger.START,
@@ -115,7 +120,7 @@ def start(
         live_attempt=attempt.attempt_name,
         not_before_ms=0,
         held_by="",
-        usage=usage if usage.started_ms is not None else usage.model_copy(update={"started_ms": attempt.since_ms}),
+        usage=_usage_from(job, attempt),
     )
     own = reservation.demand if reservation else {}
     return [
@@ -130,9 +135,24 @@ def start(
 
 
 def take_lease(attempt: AttemptRecord, holder: str, lease_until_ms: int) -> tuple[AttemptRecord, list[Write]]:
-    """Take the right to settle a launch, or give it back (with a time that has passed)."""
-    moved = _changed(attempt, lease_holder=holder, lease_until_ms=lease_until_ms)
+    """Take the right to settle a launch.
+
+    A holder that did not give the right back may have called CreateTrainingJob until its lease ended, and the answer
+    is lost with it.
+    """
+    unanswered_ms = attempt.unanswered_ms if attempt.lease_holder == NOBODY else attempt.lease_until_ms
+    moved = _changed(attempt, lease_holder=holder, lease_until_ms=lease_until_ms, unanswered_ms=unanswered_ms)
     return moved, [moved.put(was=attempt.version)]
+
+
+def return_lease(attempt: AttemptRecord, not_before_ms: int) -> list[Write]:
+    """Give back the right to settle a launch: the holder knows what came of each call that it made.
+
+    Args:
+        attempt: the attempt, launching.
+        not_before_ms: when somebody may settle it again.
+    """
+    return [_changed(attempt, lease_holder=NOBODY, lease_until_ms=not_before_ms).put(was=attempt.version)]
 
 
 def confirm(attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> tuple[AttemptRecord, list[Write]]:
@@ -148,7 +168,7 @@ def confirm(attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> tu
     if attempt.stop_cause is not None:
         state = next_attempt_state(state, AttemptTrigger.STOP)
     begun = {"training_job_status": "InProgress", "secondary_status": "Starting"} if created else {}
-    moved = _changed(attempt, attempt_state=state, seen_ms=now_ms, **begun)
+    moved = _changed(attempt, attempt_state=state, seen_ms=now_ms, unanswered_ms=None, **begun)
     return moved, [moved.put(was=attempt.version)]
 
 
@@ -188,6 +208,7 @@ def postpone(
         attempt.delete(),
         *_give(attempt.demand),
         *(entry.put() for entry in moved.line_entries()),
+        *_give_up(attempt, now_ms),
     ]
 
 
@@ -285,6 +306,7 @@ def sighted(
             "interruptions": max(attempt.interruptions, sighting.interruptions),
             "modified_ms": sighting.modified_ms,
             "seen_ms": now_ms,
+            "missing_since_ms": None,
             "ruled": ruled,
         }
     )
@@ -295,7 +317,12 @@ def sighted(
 
 def still(attempt: AttemptRecord, now_ms: int) -> list[Write]:
     """SageMaker has said again what is known of the attempt."""
-    return [_changed(attempt, seen_ms=now_ms).put(was=attempt.version)]
+    return [_changed(attempt, seen_ms=now_ms, missing_since_ms=None).put(was=attempt.version)]
+
+
+def miss(attempt: AttemptRecord, now_ms: int) -> list[Write]:
+    """SageMaker says that there is no training job of the attempt, for the first time."""
+    return [_changed(attempt, missing_since_ms=now_ms).put(was=attempt.version)]
 
 
 def take_measure(job: JobRecord, attempt: AttemptRecord, measure: Measure, now_ms: int) -> list[Write]:
@@ -329,6 +356,7 @@ def end(
     now_ms: int,
     expires_at: int,
     retry: Retrial | None = None,
+    vanished: bool = False,
 ) -> list[Write]:
     """The attempt has ended (or was never launched), and its instances are free, or reserved for the preemptor.
 
@@ -343,6 +371,7 @@ def end(
         now_ms: now.
         expires_at: when the table may forget the job if it has ended, s since the epoch.
         retry: how the job is tried again, if it is.
+        vanished: whether SageMaker has it no more, and nobody knows how it ended.
     """
     ended = EndedAttempt(
         attempt_name=attempt.attempt_name,
@@ -382,6 +411,8 @@ def end(
         writes.append(_reserve(preemptor.job_name, kept, reservation))
     if over:
         writes.append(_expire_request(job, expires_at))
+    if vanished or sighting is None:
+        writes += _give_up(attempt, now_ms, vanished=vanished)
     return writes
 
 
@@ -428,6 +459,58 @@ def add_pool(pool: str, size: int) -> list[Write]:
     return [Put(item=PoolRecord(pool=pool, size=size, free=size).put().item, requires=Absent())]
 
 
+def adopt(
+    job: JobRecord,
+    attempt: AttemptRecord,
+    rogue: RogueRecord,
+    reservation: ReservationRecord | None,
+    reason: Reason,
+    now_ms: int,
+    *,
+    limited: TeamRecord | None,
+) -> list[Write]:
+    """A training job that was charged as a rogue job becomes the live attempt of the job that waits for it.
+
+    Fails if a pool then held more than its size, or if the job or the rogue job has changed since it was read, or if
+    another job of a limited team was started. A pause does not matter: nothing is started.
+
+    Args:
+        job: the job.
+        attempt: its next attempt, live.
+        rogue: the training job as it is charged.
+        reservation: what is reserved for the job; it becomes free.
+        reason: why.
+        now_ms: now.
+        limited: the team of the job, if it has a limit.
+
+    Raises:
+        InvalidTransition: the job does not wait, or is held.
+    """
+    _require_released(job)
+    moved = _step(
+        job,
+        JobTrigger.START,
+        reason,
+        now_ms,
+        attempt=attempt.attempt_name,
+        attempt_count=attempt.number,
+        live_attempt=attempt.attempt_name,
+        not_before_ms=0,
+        held_by="",
+        usage=_usage_from(job, attempt),
+    )
+    given = plus(rogue.charged, reservation.demand if reservation else {})
+    return [
+        moved.put(was=job.version),
+        Put(item=attempt.put().item, requires=Absent()),
+        rogue.delete(),
+        *_take(minus(attempt.demand, given)),
+        *([reservation.delete()] if reservation else []),
+        *_leave_line(job),
+        *([_count_start(limited)] if limited else []),
+    ]
+
+
 def resize_pool(pool: PoolRecord, size: int) -> list[Write]:
     """A pool gets another size. What is in use stays in use, so ``free`` may become negative."""
     key = PoolRecord.key(pool.pool)
@@ -453,6 +536,14 @@ def change_pause(record: PauseRecord) -> list[Write]:
 def resume(pool: str) -> list[Write]:
     """The pause of a pool, or of everything, is over, if there was one."""
     return [Delete(key=PauseRecord.key(pool))]
+
+
+def end_restore(record: PauseRecord) -> list[Write]:
+    """The training jobs since the restore are known. What somebody had paused before stays so. Fails if it is over."""
+    restored = Equals("restoredMs", record.restored_ms or 0)
+    if not record.stays:
+        return [Delete(key=PauseRecord.key(record.pool), requires=restored)]
+    return [record.model_copy(update={"restored_ms": None, "stays": False}).put(requires=restored)]
 
 
 def remove_pool(pool: PoolRecord) -> list[Write]:
@@ -514,6 +605,12 @@ def _require_released(job: JobRecord) -> None:
         raise InvalidTransition("held", JobTrigger.START)
 
 
+def _usage_from(job: JobRecord, attempt: AttemptRecord) -> Usage:
+    """The usage of a job from the start of an attempt on."""
+    usage = job.usage
+    return usage if usage.started_ms is not None else usage.model_copy(update={"started_ms": attempt.since_ms})
+
+
 def _usage_after(job: JobRecord, attempt: AttemptRecord, ended_ms: int | None) -> Usage:
     """What a job has had of its pools once an attempt has ended; ``ended_ms`` is None if it was never launched."""
     if ended_ms is None:
@@ -542,6 +639,20 @@ def _stopping(attempt: AttemptRecord, cause: StopCause, now_ms: int, **changes: 
     state = next_attempt_state(attempt.attempt_state, AttemptTrigger.STOP)
     since_ms = attempt.stopping_since_ms or now_ms
     return _changed(attempt, attempt_state=state, stop_cause=cause, stopping_since_ms=since_ms, **changes)
+
+
+def _give_up(attempt: AttemptRecord, now_ms: int, *, vanished: bool = False) -> list[Write]:
+    """Note that a launch is over for the queue, if SageMaker might show its training job after all."""
+    if attempt.unanswered_ms is None and not vanished:
+        return []
+    given_up = GivenUpRecord(
+        attempt_name=attempt.attempt_name,
+        job_name=attempt.job_name,
+        mark=attempt.mark,
+        given_up_ms=now_ms,
+        expires_at=now_ms // 1000 + GIVEN_UP_KEPT_S,
+    )
+    return [given_up.put()]
 
 
 def _take(demand: Demand) -> list[Write]:

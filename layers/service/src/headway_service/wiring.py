@@ -27,6 +27,7 @@ from headway_service.foresight import Foresight
 from headway_service.launching import LEASE_MARGIN_MS, Launcher
 from headway_service.letters import LetterQueue
 from headway_service.log import logger
+from headway_service.marks import Marks
 from headway_service.notification_notation import Notifications
 from headway_service.observation import Observer
 from headway_service.outlets import EventBus, Topic
@@ -62,6 +63,9 @@ OWN_REQUESTS = CALL_LIMITS.merge(Config(parameter_validation=False))
 
 Requests for SageMaker have what callers wrote, and CloudWatch and the rest are seldom called: those are still checked.
 """
+
+ONE_TRY = CALL_LIMITS.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
+"""For CreateTrainingJob, which has no client token: a retry by botocore would hide what became of the first try."""
 
 WAKE_GROUP = "schedule"
 """The one message group of the wake queue, so that SQS hands its messages to one invocation at a time."""
@@ -99,7 +103,15 @@ class Services:
     @cached_property
     def training_jobs(self) -> AllTrainingJobs:
         """SageMaker."""
-        return SageMakerTrainingJobs(boto3.client("sagemaker", config=CALL_LIMITS))
+        return SageMakerTrainingJobs(
+            boto3.client("sagemaker", config=CALL_LIMITS),
+            lambda: boto3.client("sagemaker", config=ONE_TRY),
+        )
+
+    @cached_property
+    def marks(self) -> Marks:
+        """The marks of this deployment's training jobs."""
+        return Marks(self.table, self.settings.table, self._token)
 
     @cached_property
     def store(self) -> ConfigurationStore:
@@ -161,7 +173,7 @@ class Services:
     @property
     def rogues(self) -> Rogues:
         """Takes in what SageMaker says of training jobs that did not come through the queue."""
-        return Rogues(self.table, self.training_jobs)
+        return Rogues(self.table, self.training_jobs, self.marks)
 
     def patrol(self, remaining_ms: int) -> int:
         """Look after training jobs that did not come through the queue.
@@ -175,7 +187,7 @@ class Services:
         return patrol(
             table=self.table,
             training_jobs=self.training_jobs,
-            rogues=Rogues(self.table, self.training_jobs, stops=True),
+            rogues=Rogues(self.table, self.training_jobs, self.marks, stops=True),
             clock=self.clock,
             pause=self.pause,
             wake=self.wake,
@@ -269,7 +281,7 @@ class Services:
                 jitter=self._random.random,
             ),
             clock=self.clock,
-            token=self._token,
+            marks=self.marks,
             deadline_ms=deadline_ms,
         )
         return ticker.run()

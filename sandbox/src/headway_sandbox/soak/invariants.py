@@ -31,6 +31,9 @@ _Items = Mapping[str, Mapping[str, Any]]
 LONGEST_INVOCATION_S = 60
 """No invocation lives longer."""
 
+FOUND_AFTER_S = 900
+"""Within this time after SageMaker shows it, a training job without a live attempt is charged."""
+
 
 class Violated(AssertionError):
     """A promise is broken."""
@@ -74,6 +77,9 @@ class Invariants:
         self._intended: set[str] = set()
         self._launched: set[str] = set()
         self.states: set[str] = set()
+        #: How long SageMaker shows no new training job, s, if that is longer than the queue waits: then a launch may be
+        #: given up that was carried out.
+        self.too_late_s: float | None = None
 
     def check(self, accepted: Collection[str], now_s: float) -> None:
         """What holds at every moment.
@@ -91,7 +97,7 @@ class Invariants:
         self._check_capacity(pools, attempts, reservations, rogues, now_s)
         self._check_rogues(rogues, now_s)
         self._check_limits(attempts, now_s)
-        self._check_training_jobs(attempts, now_s)
+        self._check_training_jobs(attempts, rogues, now_s)
         self._check_jobs(jobs, attempts, accepted)
         self._check_preemptions(jobs, attempts)
         self._check_measures(jobs, now_s)
@@ -118,7 +124,7 @@ class Invariants:
     ) -> None:
         running: Counter[str] = Counter()
         for training_job in self._fleet.jobs(now=now_s):
-            if is_own(training_job) and not training_job.ended:
+            if self._is_accounted(training_job, attempts):
                 running.update(training_job.instances)
         for pool, item in pools.items():
             held = sum(attempt["demand"].get(pool, 0) for attempt in attempts.values())
@@ -136,7 +142,7 @@ class Invariants:
         for training_job in self._fleet.jobs(now=now_s) if rogues else ():
             rogue = rogues.get(training_job.name)
             # A name may come again, and times go through the wire as milliseconds.
-            if rogue is not None and abs(rogue["createdMs"] - training_job.created * 1000) < 2:
+            if rogue is not None and abs(rogue["createdMs"] - training_job.created * 1000) < 2 and not self.too_late_s:
                 _require(not is_own(training_job), f"{training_job.name} is the queue's own, and taken for rogue")
 
     def _check_limits(self, attempts: _Items, now_s: float) -> None:
@@ -201,7 +207,8 @@ class Invariants:
                 drained = any(pauses.get(pool, {}).get("stops") for pool in attempt["demand"])
                 _require(drained, f"{name} is stopped for a drain that is over")
         for name, attempt in attempts.items():
-            if name not in self._intended:
+            # One that is live when it is first seen was adopted: nothing was started.
+            if name not in self._intended and attempt["attemptState"] != "live":
                 since_s = self._paused_since_s(attempt["demand"])
                 _require(since_s is None, f"{name} is started, though its pool is paused")
         self._intended = set(attempts)
@@ -252,7 +259,12 @@ class Invariants:
             self._requests[job] = json.loads(item["jobDetails"]) if item else {}
         return self._requests[job]
 
-    def _check_training_jobs(self, attempts: _Items, now_s: float) -> None:
+    def _is_accounted(self, training_job: TrainingJob, attempts: _Items) -> bool:
+        """Whether a training job has to be held by an attempt: the queue has launched it, and not lost it."""
+        lost = self.too_late_s is not None and training_job.name not in attempts
+        return is_own(training_job) and not training_job.ended and not lost
+
+    def _check_training_jobs(self, attempts: _Items, rogues: _Items, now_s: float) -> None:
         running: Counter[str] = Counter()
         completed: Counter[str] = Counter()
         for training_job in self._fleet.jobs(now=now_s):
@@ -264,7 +276,13 @@ class Invariants:
             if completed[name]:
                 self._trained.add(name)
             known = training_job.ended or training_job.name in attempts
+            if self.too_late_s is not None and not known:
+                shown_s = now_s - training_job.created - self.too_late_s
+                known = training_job.name in rogues or shown_s < FOUND_AFTER_S
             _require(known, f"SageMaker runs {training_job.name}, which the queue does not know")
+        if self.too_late_s is not None:
+            # Until the training job of a launch that was given up shows, its job may be launched again.
+            return
         _require(all(count <= 1 for count in running.values()), f"a job runs twice: {running.most_common(1)}")
         _require(all(count <= 1 for count in completed.values()), f"a job ran twice: {completed.most_common(1)}")
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from headway_sandbox.faults import Faults
+from headway_sandbox.soak import tempers
 from headway_sandbox.soak.accidents import Accident, Accidents, Violence
 from headway_sandbox.soak.invariants import Violated
 from headway_sandbox.soak.people import ACTS, People, document_of
@@ -65,6 +66,7 @@ def live(seed: int, only: Collection[int] | None = None) -> Outcome:
     # Sources of their own, so that one thing left out changes others as little as possible.
     accidents = Accidents(Random(f"accidents {seed}"), Violence.draw(random), only=only)
     queue = Queue(random, POOLS, accidents)
+    queue.set_temper(tempers.draw(Random(f"temper {seed}")))
     people = People(queue, Random(f"people {seed}"))
     violation = None
     try:
@@ -123,7 +125,7 @@ def rest(queue: Queue, pools: Mapping[str, int] = POOLS) -> None:
     """
     queue.accidents.violence = Violence()
     queue.fleet.faults = Faults()
-    _drain(queue)
+    drain(queue)
     # Without this a training job that bypassed the queue could hold its instances for a month.
     queue.store.write(json.dumps(document_of(pools, {}, rogues={"action": "stop"})))
     for pool in sorted(queue.invariants.paused()):
@@ -132,24 +134,29 @@ def rest(queue: Queue, pools: Mapping[str, int] = POOLS) -> None:
         queue.finish(queue.ask("POST", f"/jobs/{name}/release"))
     for _ in range(MAX_CALM):
         queue.pass_time(CALM_S)
-        _drain(queue)
+        drain(queue)
         if queue.invariants.is_at_rest():
             break
     # What stops or is reserved for nobody any more needs a moment longer than the jobs.
     for _ in range(5):
         queue.pass_time(60)
-        _drain(queue)
+        drain(queue)
     # An alarm that one watcher made while another found none goes within the hour.
     for _ in range(REST_MS // 60_000):
         if not queue.cloudwatch.describe():
             break
         queue.pass_time(60)
-        _drain(queue)
+        drain(queue)
     queue.invariants.check_end(queue.accepted, queue.now_s)
     queue.audience.check_end()
 
 
-def _drain(queue: Queue) -> None:
+def drain(queue: Queue) -> None:
+    """All that is under way ends, and all that is due is delivered.
+
+    Raises:
+        Violated: a promise is broken.
+    """
     for _ in range(MAX_STEPS):
         if queue.busy:
             queue.go_on()

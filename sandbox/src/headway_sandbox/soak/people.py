@@ -216,7 +216,7 @@ class People:
             quota_lag_s=random.choice([0.0, 0.0, 20.0, 150.0]),
             rates=self._rates(),
             capacity=random.choice([{}, {}, {G5: 1}]),
-        )
+        ).with_changes(self.queue.temper)
 
     def _rates(self) -> dict[str, dict[str, float]]:
         """SageMaker takes fewer calls of some operations than the queue would make."""

@@ -22,11 +22,13 @@ from headway_sandbox.soak.edges import Edge, EdgeCloudWatch, EdgeConfiguration, 
 from headway_sandbox.soak.functions import TIMEOUT_S, Functions, SoakServices
 from headway_sandbox.soak.invariants import Invariants, Violated
 from headway_sandbox.soak.processes import Process, Processes, current
+from headway_sandbox.soak.tempers import Temper
 from headway_sandbox.stream import StreamedTable
 from headway_sandbox.stub_client import stub_client
 from headway_service.alarms import CloudWatchAlarms
 from headway_service.errors import Busy
 from headway_service.sagemaker import SageMakerTrainingJobs
+from headway_service.visibility import VISIBLE_AFTER_S
 
 START_S = 1_800_000_000.0
 MAX_DELIVERIES = 3
@@ -108,12 +110,21 @@ class Queue:
             pause=self._pause,
             failed=self._tick_failed,
         )
+        #: See :meth:`set_temper`.
+        self.temper: Temper = {}
         self._events: list[_Delivery] = []
         #: Messages of alarms that fire: when they come, and what they say.
         self._alarms: list[tuple[float, str]] = []
         self._wakes = 0
         self._numbers = 0
         self._minute_s = self.now_s
+
+    def set_temper(self, temper: Temper) -> None:
+        """How SageMaker answers from now on where AWS does not document it."""
+        self.temper = temper
+        self.fleet.faults = self.fleet.faults.with_changes(temper)
+        lag_s = float(temper.get("describe_lag_s", 0.0))
+        self.invariants.too_late_s = lag_s if lag_s > VISIBLE_AFTER_S else None
 
     def clock(self) -> int:
         """Now by the clock of whoever asks, ms."""

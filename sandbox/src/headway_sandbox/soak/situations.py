@@ -6,17 +6,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headway_sandbox.faults import Faults
 from headway_sandbox.handlers import event
 from headway_sandbox.script import GPU_UTILIZATION
 from headway_sandbox.soak.accidents import Accident
+from headway_sandbox.soak.functions import TIMEOUT_S
 from headway_sandbox.soak.people import document_of
 from headway_sandbox.soak.processes import Process
 from headway_sandbox.soak.queue import Queue
 from headway_sandbox.training_request import G5, P5, training_request
+from headway_service.launching import LEASE_MARGIN_MS
 
 P4 = "ml.p4d.24xlarge"
 POOLS = {P5: 2, G5: 2}
+
+LEASE_S = TIMEOUT_S["schedule"] + LEASE_MARGIN_MS // 1000 + 1
+"""After this the next tick may settle a launch that a tick has left behind; SageMaker may not show it yet."""
 
 Begin = Callable[[Queue], Process]
 """Starts an invocation."""
@@ -162,12 +166,12 @@ def finished(queue: Queue) -> None:
 
 def deaf(queue: Queue) -> None:
     """From now on no event arrives."""
-    queue.fleet.faults = Faults(event_drop=1.0)
+    queue.fleet.faults = queue.fleet.faults.with_changes({"event_drop": 1.0})
 
 
 def trailing(queue: Queue) -> None:
     """From now on an ended job counts for a while against a quota that is no larger than the pool."""
-    queue.fleet.faults = Faults(quotas={P5: POOLS[P5]}, quota_lag_s=400)
+    queue.fleet.faults = queue.fleet.faults.with_changes({"quotas": {P5: POOLS[P5]}, "quota_lag_s": 400})
 
 
 def taken(queue: Queue) -> None:
@@ -235,23 +239,23 @@ SITUATIONS: dict[str, Situation] = {
         prepare=done(configure(POOLS), *_BOTH_RUN), begin=ask("PATCH", f"/pools/{P5}", {"size": 1})
     ),
     "a launch is found in a pool that was paused": Situation(
-        prepare=done(submit("j"), cut_off, PAUSE, later(90)), begin=tick
+        prepare=done(submit("j"), cut_off, PAUSE, later(LEASE_S)), begin=tick
     ),
     "a launch that was never made is found in a pool that was paused": Situation(
-        prepare=done(submit("j"), cut_short, PAUSE, later(90)), begin=tick
+        prepare=done(submit("j"), cut_short, PAUSE, later(LEASE_S)), begin=tick
     ),
     "jobs start": Situation(prepare=done(submit("a"), submit("b", (P5, 1), (G5, 2)), submit("c", (G5, 1))), begin=tick),
     "two are preempted for one": Situation(prepare=done(*_BOTH_RUN, submit("high", (P5, 2), priority=9)), begin=tick),
     "a job that was asked to stop is stopped": Situation(
         prepare=done(*_training(submit("j")), ask("DELETE", "/jobs/j")), begin=tick
     ),
-    "a launch without an answer is settled": Situation(prepare=done(submit("j"), cut_off, later(60)), begin=tick),
+    "a launch without an answer is settled": Situation(prepare=done(submit("j"), cut_off, later(LEASE_S)), begin=tick),
     "a launch that has to stop is given up": Situation(
         prepare=done(
             submit("j"),
             cut_off,
             ask("DELETE", "/jobs/j"),
-            later(60),
+            later(LEASE_S),
         ),
         begin=tick,
     ),

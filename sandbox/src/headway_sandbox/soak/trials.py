@@ -1,6 +1,7 @@
 """Every place where a situation can go wrong, one after the other: no chance is involved.
 
-A crash beside each external call of an invocation; and others that act between each two of its calls.
+A crash or a lost answer beside each external call of an invocation, with SageMaker answering in each of the ways that
+AWS does not rule out; and others that act between each two of its calls.
 """
 
 from __future__ import annotations
@@ -8,14 +9,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import count
 from random import Random
 
 from headway_sandbox.soak.accidents import Accident
 from headway_sandbox.soak.duels import DUELS
 from headway_sandbox.soak.invariants import Violated
-from headway_sandbox.soak.life import rest
+from headway_sandbox.soak.life import drain, rest
 from headway_sandbox.soak.queue import Queue
 from headway_sandbox.soak.situations import P4, POOLS, SITUATIONS, Situation
+from headway_sandbox.soak.tempers import UNKIND, Temper
+
+BESIDE_EACH = (Accident.CRASH_BEFORE, Accident.CRASH_AFTER, Accident.ANSWER_LOST)
+"""What happens beside each call."""
+
+SAGEMAKER = frozenset({"CreateTrainingJob", "StopTrainingJob", "DescribeTrainingJob", "ListTags", "ListTrainingJobs"})
+
+MINUTES_AFTER = 5
+"""How long an unkind SageMaker goes on after the accident: longer than the queue waits for what it does not show."""
 
 ALL_POOLS = {**POOLS, P4: 2}
 """In the end every job has to fit."""
@@ -28,6 +39,8 @@ class Trial:
     name: str
     #: External calls that its invocation makes if nothing goes wrong.
     calls: int = 0
+    #: Which of them are calls to SageMaker.
+    asks_sagemaker: list[int] = field(default_factory=list)
     #: Ways in which it was tried.
     ways: int = 0
     #: What functions would have had to be allowed to do: function, action.
@@ -37,20 +50,46 @@ class Trial:
 
 
 def crash(name: str) -> Trial:
-    """A situation with a crash just before and just after each call."""
+    """A situation with a crash just before and just after each call, and with each answer lost.
+
+    One that calls SageMaker is tried with each of its tempers: with an accident beside each of the calls to SageMaker.
+    """
     situation = SITUATIONS[name]
     trial = _undisturbed(name, situation)
     for at in range(trial.calls):
-        for accident in (Accident.CRASH_BEFORE, Accident.CRASH_AFTER):
-
-            def happen(queue: Queue, at: int = at, accident: Accident = accident) -> None:
-                made = iter(range(trial.calls + 1))
-                queue.accidents.planned = lambda _: accident if next(made) == at else Accident.NONE
-                queue.finish(situation.begin(queue))
-                queue.accidents.planned = None
-
-            _try(trial, f"{accident} call {at + 1}", situation, happen)
+        for accident in BESIDE_EACH:
+            _try(trial, f"{accident} call {at + 1}", situation, _with_accident(situation, at, accident))
+    for title, temper in UNKIND.items() if trial.asks_sagemaker else ():
+        unkind = replace(situation, prepare=_prepared(situation, temper))
+        calls = _undisturbed(name, unkind)
+        trial.violations.update({f"{title}, {way}": how for way, how in calls.violations.items()})
+        for at in calls.asks_sagemaker:
+            for accident in (Accident.CRASH_AFTER, Accident.ANSWER_LOST):
+                _try(trial, f"{title}, {accident} call {at + 1}", unkind, _with_accident(unkind, at, accident))
     return trial
+
+
+def _with_accident(situation: Situation, at: int, accident: Accident) -> Callable[[Queue], None]:
+    """What is about to happen happens, with an accident beside one call; then others go on for some minutes."""
+
+    def happen(queue: Queue) -> None:
+        made = count()
+        queue.accidents.planned = lambda _: accident if next(made) == at else Accident.NONE
+        queue.finish(situation.begin(queue))
+        queue.accidents.planned = None
+        for _ in range(MINUTES_AFTER if queue.temper else 0):
+            queue.pass_time(60)
+            drain(queue)
+
+    return happen
+
+
+def _prepared(situation: Situation, temper: Temper) -> Callable[[Queue], None]:
+    def prepare(queue: Queue) -> None:
+        queue.set_temper(temper)
+        situation.prepare(queue)
+
+    return prepare
 
 
 def duel(name: str) -> Trial:
@@ -96,9 +135,17 @@ def _undisturbed(name: str, situation: Situation) -> Trial:
     trial = Trial(name=name)
     try:
         situation.prepare(queue)
-        before = queue.accidents.calls.total()
+        made: list[str] = []
+
+        def note(operation: str) -> Accident:
+            made.append(operation)
+            return Accident.NONE
+
+        queue.accidents.planned = note
         queue.finish(situation.begin(queue))
-        trial.calls = queue.accidents.calls.total() - before
+        queue.accidents.planned = None
+        trial.calls = len(made)
+        trial.asks_sagemaker = [at for at, operation in enumerate(made) if operation in SAGEMAKER]
     except Violated as error:
         trial.violations["undisturbed"] = str(error)
     finally:

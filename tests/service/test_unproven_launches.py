@@ -1,0 +1,147 @@
+"""What a launch, a stop or a missing answer proves, whichever of its possible answers SageMaker gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from headway_sandbox.faults import Faults
+from headway_service.ledger import read_ledger
+from headway_service.records import GivenUpRecord
+from headway_service.visibility import VISIBLE_AFTER_S
+from tests.service.world import P5, ROOT, World
+
+LOST = {"CreateTrainingJob": 1}
+LONGEST_LAG_S = 60.0
+
+UNKIND: dict[str, Faults] = {
+    "as soon as it can": Faults(),
+    "the quota before the name": Faults(quota_before_name=True, quotas={P5: 1}),
+    "a denial for a name in use": Faults(repeated_create="AccessDeniedException"),
+    "a refusal for a name in use": Faults(repeated_create="ValidationException"),
+    "Describe and Stop late": Faults(describe_lag_s=LONGEST_LAG_S),
+    "tags late": Faults(tags_lag_s=LONGEST_LAG_S),
+    "Describe late and tags later": Faults(describe_lag_s=20, tags_lag_s=LONGEST_LAG_S),
+    "all of it": Faults(
+        quota_before_name=True,
+        quotas={P5: 1},
+        describe_lag_s=30,
+        list_lag_s=LONGEST_LAG_S,
+        tags_lag_s=LONGEST_LAG_S,
+        repeated_create="ValidationException",
+    ),
+}
+
+
+@pytest.fixture(params=list(UNKIND.values()), ids=list(UNKIND))
+def world(request: pytest.FixtureRequest) -> World:
+    """A queue whose SageMaker answers in one of the ways that AWS does not rule out."""
+    world = World()
+    world.fleet.faults = request.param
+    return world
+
+
+def minutes(world: World, count: int) -> None:
+    """Time passes, and each minute the scheduled functions run. Promises hold all the while."""
+    for _ in range(count):
+        world.pass_time(30)
+        world.tick()
+        world.check()
+        world.pass_time(30)
+        world.reconcile()
+        world.patrol()
+        world.tick()
+        world.check()
+
+
+def lose_the_next_answer(world: World) -> None:
+    world.fleet.faults = world.fleet.faults.with_changes({"lose_answer": LOST})
+
+
+def test_a_launch_whose_answer_is_lost_runs_once_and_keeps_its_instances(world: World) -> None:
+    lose_the_next_answer(world)
+    world.submit("a")
+    world.tick()
+    world.check()
+    minutes(world, 20)
+    assert world.states("a") == {"a": "completed"}
+    assert [job.name for job in world.fleet.jobs(now=world.now_s)] == ["a"]
+    assert read_ledger(world.table).rogues == ()
+
+
+@pytest.mark.parametrize("after_s", [0, 1, 40])
+def test_a_job_that_is_stopped_after_its_launch_lost_its_answer_is_stopped_at_sagemaker(
+    world: World, after_s: int
+) -> None:
+    lose_the_next_answer(world)
+    world.submit("a")
+    world.tick()
+    world.now_s += after_s
+    world.desk.stop("a", ROOT)
+    minutes(world, 8)
+    assert world.states("a") == {"a": "stopped"}
+    (job,) = world.fleet.jobs(now=world.now_s)
+    assert job.status == "Stopped"
+
+
+def test_a_stop_between_the_intent_and_the_answer_of_a_launch_stops_what_was_launched(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.submit("a")
+    create = world.training_jobs.create
+
+    def stop_meanwhile(asked: Mapping[str, Any]) -> None:
+        create(asked)
+        world.desk.stop("a", ROOT)
+
+    monkeypatch.setattr(world.training_jobs, "create", stop_meanwhile)
+    world.tick()
+    world.check()
+    (attempt,) = read_ledger(world.table).attempts
+    assert attempt.attempt_state == "stopping", "what SageMaker accepted is written down at once"
+    minutes(world, 8)
+    assert world.states("a") == {"a": "stopped"}
+    (job,) = world.fleet.jobs(now=world.now_s)
+    assert job.status == "Stopped"
+
+
+@pytest.mark.parametrize("after_s", [0, 5, 45])
+def test_a_job_that_is_stopped_right_after_its_launch_is_stopped_at_sagemaker(world: World, after_s: int) -> None:
+    world.submit("a")
+    world.tick()
+    world.now_s += after_s
+    world.desk.stop("a", ROOT)
+    world.tick()
+    world.check()
+    minutes(world, 8)
+    assert world.states("a") == {"a": "stopped"}
+    (job,) = world.fleet.jobs(now=world.now_s)
+    assert job.status == "Stopped"
+
+
+def test_a_refusal_of_the_first_and_only_call_is_final_at_once(world: World) -> None:
+    world.fleet.faults = world.fleet.faults.with_changes({"quotas": {P5: 0}})
+    world.submit("a")
+    world.tick()
+    assert world.states("a") == {"a": "pending"}
+    assert read_ledger(world.table).attempts == ()
+    assert world.called("DescribeTrainingJob") == []
+    assert world.table.get(GivenUpRecord.key("a")) is None
+    assert world.seen("a").job.attempt_count == 0, "the name is free"
+
+
+def test_an_answer_that_is_never_found_out_ends_the_launch_for_good_and_its_name_is_not_used_again() -> None:
+    world = World()
+    world.fleet.faults = Faults(describe_lag_s=100_000, quotas={P5: 1}, quota_before_name=True, lose_answer=LOST)
+    world.submit("a")
+    world.tick()
+    for _ in range(2):
+        world.now_s += VISIBLE_AFTER_S
+        world.tick()
+    assert read_ledger(world.table).attempts == ()
+    given_up = world.table.get(GivenUpRecord.key("a"))
+    assert given_up is not None
+    assert GivenUpRecord.parse(given_up).job_name == "a"
+    assert world.seen("a").job.attempt_count == 1
