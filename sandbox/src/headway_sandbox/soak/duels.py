@@ -27,8 +27,10 @@ from headway_sandbox.soak.situations import (
     patrol,
     submit,
     tick,
+    unkind,
     watch,
 )
+from headway_sandbox.soak.tempers import UNKIND
 from headway_sandbox.training_request import G5, P5
 
 
@@ -119,6 +121,12 @@ DUELS: dict[str, Duel] = {
     "an end and a pool that shrinks": _duel("a preempted attempt has ended", news, configure({P5: 1, G5: 2}), tick),
     "an end that is told twice": _duel("a job has completed", minute, tick),
     "a launch and its stop": _duel("jobs start", ask("DELETE", "/jobs/a"), tick, tick),
+    **{
+        f"a launch and its stop, where {title}": Duel(
+            situation=unkind(SITUATIONS["jobs start"], temper), meanwhile=done(ask("DELETE", "/jobs/a"), tick, tick)
+        )
+        for title, temper in UNKIND.items()
+    },
     "a launch that is settled twice": _duel("a launch without an answer is settled", tick),
     "a resize and another": _duel("pools and teams change", configure({P5: 3, G5: 1}, {"a": {}, "c": {}})),
     "a resize and a start": _duel("pools and teams change", tick),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headway_sandbox.handlers import event
@@ -13,6 +13,7 @@ from headway_sandbox.soak.functions import TIMEOUT_S
 from headway_sandbox.soak.people import document_of
 from headway_sandbox.soak.processes import Process
 from headway_sandbox.soak.queue import Queue
+from headway_sandbox.soak.tempers import Temper
 from headway_sandbox.training_request import G5, P5, training_request
 from headway_service.launching import LEASE_MARGIN_MS
 
@@ -40,6 +41,16 @@ class Situation:
 
     prepare: Callable[[Queue], None]
     begin: Begin
+
+
+def unkind(situation: Situation, temper: Temper) -> Situation:
+    """The same with a SageMaker that answers so all the while."""
+
+    def prepare(queue: Queue) -> None:
+        queue.set_temper(temper)
+        situation.prepare(queue)
+
+    return replace(situation, prepare=prepare)
 
 
 def tick(queue: Queue) -> Process:

@@ -17,8 +17,8 @@ from headway_sandbox.soak.duels import DUELS
 from headway_sandbox.soak.invariants import Violated
 from headway_sandbox.soak.life import drain, rest
 from headway_sandbox.soak.queue import Queue
-from headway_sandbox.soak.situations import P4, POOLS, SITUATIONS, Situation
-from headway_sandbox.soak.tempers import UNKIND, Temper
+from headway_sandbox.soak.situations import P4, POOLS, SITUATIONS, Situation, unkind
+from headway_sandbox.soak.tempers import UNKIND
 
 BESIDE_EACH = (Accident.CRASH_BEFORE, Accident.CRASH_AFTER, Accident.ANSWER_LOST)
 """What happens beside each call."""
@@ -60,12 +60,12 @@ def crash(name: str) -> Trial:
         for accident in BESIDE_EACH:
             _try(trial, f"{accident} call {at + 1}", situation, _with_accident(situation, at, accident))
     for title, temper in UNKIND.items() if trial.asks_sagemaker else ():
-        unkind = replace(situation, prepare=_prepared(situation, temper))
-        calls = _undisturbed(name, unkind)
+        tried = unkind(situation, temper)
+        calls = _undisturbed(name, tried)
         trial.violations.update({f"{title}, {way}": how for way, how in calls.violations.items()})
         for at in calls.asks_sagemaker:
             for accident in (Accident.CRASH_AFTER, Accident.ANSWER_LOST):
-                _try(trial, f"{title}, {accident} call {at + 1}", unkind, _with_accident(unkind, at, accident))
+                _try(trial, f"{title}, {accident} call {at + 1}", tried, _with_accident(tried, at, accident))
     return trial
 
 
@@ -82,14 +82,6 @@ def _with_accident(situation: Situation, at: int, accident: Accident) -> Callabl
             drain(queue)
 
     return happen
-
-
-def _prepared(situation: Situation, temper: Temper) -> Callable[[Queue], None]:
-    def prepare(queue: Queue) -> None:
-        queue.set_temper(temper)
-        situation.prepare(queue)
-
-    return prepare
 
 
 def duel(name: str) -> Trial:
