@@ -202,6 +202,7 @@ def _training(*submissions: Begin) -> tuple[Step, ...]:
 
 _BOTH_RUN = _training(submit("low-1"), submit("low-2"))
 _STOPPING = (*_BOTH_RUN, submit("high", (P5, 2), priority=9), tick)
+_TRAILING = (trailing, *_training(submit("first", (P5, 2))), submit("second", (P5, 2)), finished, heard)
 _REQUEUES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "requeue"}}
 
 
@@ -273,12 +274,8 @@ SITUATIONS: dict[str, Situation] = {
     "a name is taken": Situation(prepare=done(submit("j"), taken), begin=tick),
     "a preempted attempt has ended": Situation(prepare=done(*_STOPPING, later(200)), begin=news),
     "a job starts on what was freed for it": Situation(prepare=done(*_STOPPING, later(200), news, news), begin=tick),
-    "a start is refused while its quota counts a job that has ended": Situation(
-        prepare=done(trailing, *_STOPPING, later(200), news, news), begin=tick
-    ),
-    "a start that a quota has refused is made": Situation(
-        prepare=done(trailing, *_STOPPING, later(200), news, news, tick, later(300)), begin=tick
-    ),
+    "a start is refused while its quota counts a job that has ended": Situation(prepare=done(*_TRAILING), begin=tick),
+    "a start that a quota has refused is made": Situation(prepare=done(*_TRAILING, tick, later(450)), begin=tick),
     "what was freed for a job that left is released": Situation(
         prepare=done(*_STOPPING, later(200), news, news, ask("DELETE", "/jobs/high")), begin=tick
     ),
