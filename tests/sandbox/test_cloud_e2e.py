@@ -140,6 +140,39 @@ def test_s3_takes_uploads(sb, bucket_call):
 # ---------------------------------------------------------------------------------------------------- who may what
 
 
+def test_a_plan_and_a_key_take_permissions_of_their_own(sb):
+    account = sb.info.role_arn.split(":")[4]
+    key, plan = f"arn:aws:kms:eu-west-1:{account}:key/volumes", f"arn:aws:sagemaker:eu-west-1:{account}:training-plan/p"
+    jobs = {"Action": "sagemaker:*", "Resource": "arn:aws:sagemaker:*:*:training-job/*"}
+    use = {"Action": "sagemaker:CreateTrainingJob", "Resource": plan}
+    capacity = {"Action": "sagemaker:CreateTrainingJob", "Resource": "arn:aws:sagemaker:*:*:reserved-capacity/*"}
+    give = {"Action": "iam:PassRole", "Resource": sb.info.role_arn}
+    grant = {"Action": "kms:CreateGrant", "Resource": key}
+
+    def lacking(name: str, member: str, value: str, *statements: dict[str, Any]) -> str:
+        """What CreateTrainingJob is refused for want of, to a user with these statements; empty if it is not."""
+        access_key, secret = sb.make_user(name, allow(jobs, give, *statements))
+        client = sb.client("sagemaker", access_key=access_key, secret_key=secret)
+        config = {**request()["ResourceConfig"], member: value}
+        try:
+            client.create_training_job(**request(name, RoleArn=sb.info.role_arn, ResourceConfig=config))
+        except ClientError as error:
+            told: str = error.response["Error"]["Message"]
+            return told.partition("on resource: ")[2].partition(" ")[0]
+        return ""
+
+    assert lacking("no-plan", "TrainingPlanArn", plan, capacity) == plan
+    assert lacking("no-capacity", "TrainingPlanArn", plan, use).endswith(":reserved-capacity/p")
+    assert lacking("planned", "TrainingPlanArn", plan, use, capacity) == ""
+    assert lacking("no-key", "VolumeKmsKeyId", key) == key
+    assert lacking("keyed", "VolumeKmsKeyId", key, grant) == ""
+    # The job's own role may have it instead.
+    role = sb.info.role_arn.rpartition("/")[2]
+    sb.client("iam").put_role_policy(RoleName=role, PolicyName="key", PolicyDocument=json.dumps(allow(grant)))
+    assert lacking("role-keyed", "VolumeKmsKeyId", key) == ""
+    sb.client("iam").delete_role_policy(RoleName=role, PolicyName="key")
+
+
 def test_every_permission_is_asked_for(sb):
     mine = {"Action": ["sagemaker:CreateTrainingJob", "sagemaker:DescribeTrainingJob"], "Resource": "*"}
     tag = {"Action": "sagemaker:AddTags", "Resource": "*"}
