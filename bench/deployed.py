@@ -22,6 +22,12 @@ AT_ONCE = Durations(provisioning_s=0, download_s=0, upload_s=0, release_s=0)
 """Instances are there as soon as they are asked for, and free as soon as a job has ended."""
 ENDLESS_S = 10_000_000
 """A job of so many seconds does not end by itself."""
+NO_THROTTLE = {
+    f"{methods}{kind}": highest
+    for methods in ("Api", "Submit", "List", "Heavy")
+    for kind, highest in (("RateLimit", "10000"), ("BurstLimit", "5000"))
+}
+"""The highest limits of requests that the template takes."""
 _QUIET_LOOKS, _LOOK_S = 5, 0.2
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from bench.deployed import ENDLESS_S, DeployedQueue
+from bench.deployed import ENDLESS_S, NO_THROTTLE, DeployedQueue
 from bench.raw_table import RawTable
 from bench.sides import PREEMPTION_LOOK_S, seconds, until
 from headway_client.api import HeadwayApi
@@ -22,8 +22,6 @@ from headway_sandbox.script import STOP_SECONDS
 from headway_sandbox.training_request import P5, training_request
 from headway_service.configuration import MAX_WAITING
 
-NO_THROTTLE = {"ApiRateLimit": "10000", "ApiBurstLimit": "5000"}
-"""The highest that the template takes."""
 LOW, HIGH = 1, 9
 _HOLDING = ("running", "stopping")
 _STOPPERS = 4

@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from bench.deployed import ENDLESS_S, DeployedQueue
+from bench.deployed import ENDLESS_S, NO_THROTTLE, DeployedQueue
 from bench.full_queues import TEAMS
 from bench.long_lines import OPERATIONS, PRIORITIES, RUNNING_PRIORITY, request_of, waiting_jobs
 from bench.raw_table import TABLE, RawTable
@@ -128,7 +128,7 @@ def measure(lengths: Sequence[int], *, rounds: int) -> list[dict[str, Any]]:
         rounds: how many.
     """
     found = []
-    with SandboxQueue() as queue:
+    with SandboxQueue(parameters=NO_THROTTLE) as queue:
         for waiting in lengths:
             fill_s = seconds(partial(queue.fill, waiting))
             times = times_of(queue.act, queue.settle, rounds)

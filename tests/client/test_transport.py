@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials, ReadOnlyCredentials
@@ -26,6 +27,7 @@ from headway_client.errors import (
     ServerFaultError,
 )
 from headway_client.transport import Limits, Transport
+from tests.client import sigv4
 from tests.client.conftest import FAST
 from tests.client.contract import request
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer, Fault, Received
@@ -91,6 +93,27 @@ def test_the_signature_covers_the_body_and_the_api_id(server: ContractServer):
     assert "x-apigw-api-id" in received.headers["authorization"]
     assert received.headers["authorization"].endswith(signature_by_botocore(received, server.endpoint))
     assert json.loads(received.body)["Environment"] == {"TEXT": "ü\n€"}
+
+
+@pytest.mark.parametrize("endpoint", ["http://127.0.0.1:1/v1", "https://abc123.execute-api.eu-west-1.amazonaws.com/v1"])
+def test_the_signature_covers_the_body_over_tls_too(monkeypatch: pytest.MonkeyPatch, endpoint: str):
+    """AWS does not say whether API Gateway takes a signature that leaves the body out."""
+    sent: list[requests.PreparedRequest] = []
+
+    def keep(_session: requests.Session, prepared: requests.PreparedRequest, **_settings: Any) -> None:
+        sent.append(prepared)
+        raise requests.exceptions.InvalidURL("kept, not sent")
+
+    monkeypatch.setattr(requests.Session, "send", keep)
+    credentials = Credentials(ACCESS_KEY, SECRET_KEY)
+    with pytest.raises(ClientError):
+        HeadwayApi(endpoint, region=REGION, credentials=credentials, limits=FAST).submit(request())
+    (prepared,) = sent
+    headers = {"host": endpoint.split("/")[2], **{name.lower(): str(value) for name, value in prepared.headers.items()}}
+    assert prepared.body
+    body = prepared.body if isinstance(prepared.body, bytes) else str(prepared.body).encode()
+    sigv4.check("POST", prepared.path_url, headers, body, secrets={ACCESS_KEY: SECRET_KEY})
+    assert headers.get("x-amz-content-sha256") != "UNSIGNED-PAYLOAD"
 
 
 def test_the_signature_covers_an_endpoint_that_is_requoted_on_its_way(server: ContractServer):

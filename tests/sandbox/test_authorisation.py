@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from headway_sandbox.authorisation import denied, permissions
-from tests.sandbox.fleets import ROLE, request
+from tests.sandbox.fleets import ROLE, on, request
 
 PREFIX = "arn:aws:sagemaker:eu-west-1:123456789012:training-job/"
 
@@ -29,6 +29,56 @@ def test_a_role_is_passed_to_sagemaker_and_tags_can_be_asked_for():
     assert create.context == {"aws:RequestTag/team": "vision", "aws:TagKeys": ["team"]}
     assert tag.context == {**create.context, "sagemaker:TaggingAction": "CreateTrainingJob"}
     assert give.context == {"iam:PassedToService": "sagemaker.amazonaws.com"}
+
+
+PLAN = "arn:aws:sagemaker:eu-west-1:123456789012:training-plan/spring"
+KEY = "arn:aws:kms:eu-west-1:123456789012:key/00000000-0000-4000-8000-000000000000"
+
+
+def test_a_job_in_a_training_plan_takes_permission_on_the_plan_and_its_capacity_too():
+    asked = needed("CreateTrainingJob", request(ResourceConfig={**on("ml.p5.48xlarge"), "TrainingPlanArn": PLAN}))
+    assert [resource for action, resource in asked if action == "sagemaker:CreateTrainingJob"] == [
+        f"{PREFIX}train-1",
+        PLAN,
+        "arn:aws:sagemaker:eu-west-1:123456789012:reserved-capacity/spring",
+    ]
+
+
+def test_the_checks_on_a_plan_see_no_tags_of_the_request():
+    document = request(ResourceConfig={**on("ml.p5.48xlarge"), "TrainingPlanArn": PLAN})
+    job, *plan = permissions("CreateTrainingJob", document, arn_prefix=PREFIX)[:3]
+    assert "aws:RequestTag/team" in job.context
+    assert [dict(each.context) for each in plan] == [{}, {}]
+
+
+@pytest.mark.parametrize(
+    ("key", "resource"),
+    [
+        (KEY, KEY),
+        (KEY.rpartition("/")[2], KEY),
+        ("alias/volumes", "arn:aws:kms:eu-west-1:123456789012:alias/volumes"),
+    ],
+)
+def test_a_key_for_volumes_takes_a_grant_which_the_jobs_role_may_give_as_well(key, resource):
+    document = request(ResourceConfig={**on("ml.p5.48xlarge"), "VolumeKmsKeyId": key})
+    *_, grant = permissions("CreateTrainingJob", document, arn_prefix=PREFIX)
+    assert (grant.action, grant.resource, grant.or_role) == ("kms:CreateGrant", resource, ROLE)
+
+
+def test_the_keys_of_a_request_can_be_asked_for():
+    document = request(
+        ResourceConfig={**on("ml.p5.48xlarge"), "VolumeKmsKeyId": KEY},
+        OutputDataConfig={"S3OutputPath": "s3://jobs/output", "KmsKeyId": "alias/output"},
+    )
+    create, *others = permissions("CreateTrainingJob", document, arn_prefix=PREFIX)
+    assert (create.context["sagemaker:VolumeKmsKey"], create.context["sagemaker:OutputKmsKey"]) == (KEY, "alias/output")
+    assert [each.action for each in others] == ["sagemaker:AddTags", "iam:PassRole", "kms:CreateGrant"]
+
+
+@pytest.mark.parametrize("config", [None, "x", {"TrainingPlanArn": 5, "VolumeKmsKeyId": []}])
+def test_malformed_resources_take_no_permission_of_their_own(config):
+    asked = needed("CreateTrainingJob", {"ResourceConfig": config, "OutputDataConfig": config})
+    assert [action for action, _ in asked] == ["sagemaker:CreateTrainingJob", "iam:PassRole"]
 
 
 @pytest.mark.parametrize(

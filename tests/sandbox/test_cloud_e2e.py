@@ -131,13 +131,28 @@ def test_a_role_that_sagemaker_may_not_assume_is_refused(sb):
             sb.client("sagemaker").create_training_job(**request("role", RoleArn=role))
 
 
-def test_another_region_has_no_jobs_here(sb):
+def test_credentials_of_another_region_are_refused(sb):
     import boto3
 
     elsewhere: Any = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1")
     client = elsewhere.client("sagemaker", endpoint_url=sb.info.aws_endpoint)
-    with pytest.raises(ClientError, match="in eu-west-1 only, not in us-east-1"):
+    with pytest.raises(ClientError, match="Credential should be scoped to a valid region") as refused:
         client.list_training_jobs()
+    assert refused.value.response["Error"]["Code"] == "InvalidSignatureException"
+
+
+@pytest.mark.parametrize(("accepted", "code"), [(True, "ValidationException"), (False, "InvalidSignatureException")])
+def test_sagemaker_takes_a_signature_without_the_body_or_refuses_it(sb, accepted, code):
+    sb.set_faults(unsigned_payload=accepted)
+    client = sb.client("sagemaker")
+
+    def leave_out(request, **_kwargs):
+        request.headers["X-Amz-Content-SHA256"] = "UNSIGNED-PAYLOAD"
+
+    client.meta.events.register("before-sign.sagemaker", leave_out)
+    assert code_of(lambda: client.describe_training_job(TrainingJobName="nobody")) == code
+    # botocore itself signs the body, which is taken either way.
+    assert code_of(lambda: sb.client("sagemaker").describe_training_job(TrainingJobName="no")) == "ValidationException"
 
 
 @pytest.mark.parametrize("bucket_call", ["put_object", "upload_fileobj"])
@@ -151,6 +166,39 @@ def test_s3_takes_uploads(sb, bucket_call):
 
 
 # ---------------------------------------------------------------------------------------------------- who may what
+
+
+def test_a_plan_and_a_key_take_permissions_of_their_own(sb):
+    account = sb.info.role_arn.split(":")[4]
+    key, plan = f"arn:aws:kms:eu-west-1:{account}:key/volumes", f"arn:aws:sagemaker:eu-west-1:{account}:training-plan/p"
+    jobs = {"Action": "sagemaker:*", "Resource": "arn:aws:sagemaker:*:*:training-job/*"}
+    use = {"Action": "sagemaker:CreateTrainingJob", "Resource": plan}
+    capacity = {"Action": "sagemaker:CreateTrainingJob", "Resource": "arn:aws:sagemaker:*:*:reserved-capacity/*"}
+    give = {"Action": "iam:PassRole", "Resource": sb.info.role_arn}
+    grant = {"Action": "kms:CreateGrant", "Resource": key}
+
+    def lacking(name: str, member: str, value: str, *statements: dict[str, Any]) -> str:
+        """What CreateTrainingJob is refused for want of, to a user with these statements; empty if it is not."""
+        access_key, secret = sb.make_user(name, allow(jobs, give, *statements))
+        client = sb.client("sagemaker", access_key=access_key, secret_key=secret)
+        config = {**request()["ResourceConfig"], member: value}
+        try:
+            client.create_training_job(**request(name, RoleArn=sb.info.role_arn, ResourceConfig=config))
+        except ClientError as error:
+            told: str = error.response["Error"]["Message"]
+            return told.partition("on resource: ")[2].partition(" ")[0]
+        return ""
+
+    assert lacking("no-plan", "TrainingPlanArn", plan, capacity) == plan
+    assert lacking("no-capacity", "TrainingPlanArn", plan, use).endswith(":reserved-capacity/p")
+    assert lacking("planned", "TrainingPlanArn", plan, use, capacity) == ""
+    assert lacking("no-key", "VolumeKmsKeyId", key) == key
+    assert lacking("keyed", "VolumeKmsKeyId", key, grant) == ""
+    # The job's own role may have it instead.
+    role = sb.info.role_arn.rpartition("/")[2]
+    sb.client("iam").put_role_policy(RoleName=role, PolicyName="key", PolicyDocument=json.dumps(allow(grant)))
+    assert lacking("role-keyed", "VolumeKmsKeyId", key) == ""
+    sb.client("iam").delete_role_policy(RoleName=role, PolicyName="key")
 
 
 def test_every_permission_is_asked_for(sb):

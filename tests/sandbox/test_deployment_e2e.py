@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import boto3
 import pytest
 import requests
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from botocore.exceptions import ClientError
 
+from headway_client.api import HeadwayApi
 from headway_sandbox import manager
 from headway_sandbox.checkout import Checkout
 from headway_sandbox.sandbox import Sandbox
@@ -39,15 +42,16 @@ def call(
     method: str,
     path: str,
     *,
-    keys: tuple[str, str] | None = None,
+    keys: tuple[str, ...] | None = None,
     body: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
+    region: str = "",
 ) -> tuple[int, dict[str, Any]]:
     """A signed call of the queue's API, by default as root."""
     data = None if body is None else json.dumps(body)
     asked = AWSRequest(method, sb.endpoint + path, data=data, headers=dict(headers or {}))
     credentials = Credentials(*(keys or (sb.info.access_key, sb.info.secret_key)))
-    SigV4Auth(credentials, "execute-api", sb.info.region).add_auth(asked)
+    SigV4Auth(credentials, "execute-api", region or sb.info.region).add_auth(asked)
     ready = asked.prepare()
     answer = requests.request(method, ready.url, headers=dict(ready.headers), data=data, timeout=30)
     document: dict[str, Any] = answer.json()
@@ -69,11 +73,85 @@ def test_a_wrong_signature_and_none_are_refused(sb, reader):
     assert requests.get(f"{sb.endpoint}/jobs", timeout=30).status_code == 403
 
 
-def test_the_private_api_is_reached_through_its_vpc_endpoint_only(sb, reader):
-    other = {"x-headway-vpc-endpoint": "vpce-00000000000000000"}
-    status, document = call(sb, "GET", "/jobs", keys=reader, headers=other)
+@pytest.mark.parametrize("endpoint", ["vpce-00000000000000000", "none"], ids=["another", "none"])
+@pytest.mark.parametrize("who", ["a user", "root"])
+def test_the_private_api_is_reached_through_its_vpc_endpoint_only(sb, reader, who, endpoint):
+    keys = reader if who == "a user" else None
+    status, document = call(sb, "GET", "/jobs", keys=keys, headers={"x-headway-vpc-endpoint": endpoint})
     assert status == 403
-    assert "explicit deny" in document.get("message", document.get("Message", ""))
+    told = document.get("message", document.get("Message", ""))
+    assert "is not authorized to perform: execute-api:Invoke" in told
+    assert "with an explicit deny" in told
+    assert call(sb, "GET", "/jobs", keys=keys)[0] == 200, "through the sandbox's own endpoint"
+
+
+def test_credentials_of_another_region_are_refused_by_the_api(sb, reader):
+    status, document = call(sb, "GET", "/jobs", keys=reader, region="us-east-1")
+    assert (status, document) == (403, {"message": "Credential should be scoped to a valid region. "})
+
+
+@pytest.mark.parametrize(("accepted", "expected"), [(True, 201), (False, 403)])
+def test_a_body_that_is_not_signed_is_taken_or_refused_and_one_that_is_signed_is_taken(sb, accepted, expected):
+    sb.set_faults(unsigned_payload=accepted)
+    everything = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+    keys = sb.make_user(f"signer-{expected}", everything)
+    unsigned = {"X-Amz-Content-SHA256": "UNSIGNED-PAYLOAD"}
+    asked = request(f"unsigned-{expected}", RoleArn=sb.info.role_arn)
+    assert call(sb, "POST", "/jobs", keys=keys, body=asked, headers=unsigned)[0] == expected
+    # As Headway's client signs it.
+    api = HeadwayApi(sb.endpoint, region=sb.info.region, credentials=Credentials(*keys))
+    assert api.submit(request(f"signed-{expected}", RoleArn=sb.info.role_arn)).created
+    sb.clear_faults()
+
+
+def guest(sb: Sandbox) -> tuple[str, str, str]:
+    """Access key, secret and token of a session of a role that may call everything."""
+    account = sb.info.role_arn.split(":")[4]
+    trust = {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::{account}:root"}, "Action": "sts:AssumeRole"}
+    may = {"Effect": "Allow", "Action": ["execute-api:Invoke", "sagemaker:*"], "Resource": "*"}
+    iam = sb.client("iam")
+    role = iam.create_role(RoleName="Guest", AssumeRolePolicyDocument=json.dumps({"Statement": [trust]}))["Role"]
+    iam.put_role_policy(RoleName="Guest", PolicyName="all", PolicyDocument=json.dumps({"Statement": [may]}))
+    given = sb.client("sts").assume_role(RoleArn=role["Arn"], RoleSessionName="guest")["Credentials"]
+    return given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"]
+
+
+def test_a_session_that_has_expired_is_refused_by_the_api_and_by_sagemaker(sb):
+    keys = guest(sb)
+    session = boto3.Session(*keys, region_name=sb.info.region)
+    sagemaker: Any = session.client("sagemaker", endpoint_url=sb.info.aws_endpoint)
+    assert call(sb, "GET", "/jobs", keys=keys)[0] == 200
+    assert "TrainingJobSummaries" in sagemaker.list_training_jobs()
+    assert sb.expire_credentials("guest") == ["guest"]
+    status, document = call(sb, "GET", "/jobs", keys=keys)
+    assert status == 403
+    assert "token included in the request is expired" in document["message"]
+    with pytest.raises(ClientError) as refused:
+        sagemaker.list_training_jobs()
+    assert refused.value.response["Error"]["Code"] == "ExpiredTokenException"
+
+
+def test_a_scheduler_whose_credentials_have_expired_starts_nothing_and_loses_nothing(sb):
+    call(sb, "POST", "/jobs", body=request("before", RoleArn=sb.info.role_arn))
+    assert starts(sb, "before")
+    assert any("Schedule" in name for name in sb.expire_credentials("Schedule"))
+    call(sb, "POST", "/jobs", body=request("patient", RoleArn=sb.info.role_arn))
+    time.sleep(3)
+    assert call(sb, "GET", "/jobs/patient")[1]["jobState"] == "pending"
+    # A new process gets new credentials, and what the old one held of the queue comes back.
+    sb.kill_functions("Schedule")
+    assert starts(sb, "patient", meanwhile=lambda: sb.release_messages("wake"))
+
+
+def starts(sb: Sandbox, name: str, *, meanwhile: Callable[[], object] = lambda: None) -> bool:
+    """Whether SageMaker launches a job within a minute; once, if it does."""
+    deadline = time.monotonic() + 60
+    launched = 0
+    while not launched and time.monotonic() < deadline:
+        meanwhile()
+        time.sleep(1)
+        launched = [entry["Tags"].get("headway:job") for entry in sb.jobs()].count(name)
+    return launched == 1
 
 
 def test_a_job_goes_through_the_queue_to_sagemaker_and_back(sb):

@@ -110,7 +110,16 @@ def test_turning_one_fault_up_does_not_change_what_another_hits():
 
 
 @pytest.mark.parametrize(
-    "changes", [{"event_drop": 1.5}, {"event_delay_s": -1}, {"quotas": {"ml.p5.48xlarge": -1}}, {"no_such": 1}]
+    "changes",
+    [
+        {"event_drop": 1.5},
+        {"event_delay_s": -1},
+        {"quotas": {"ml.p5.48xlarge": -1}},
+        {"spot_quotas": {"ml.p5.48xlarge": -1}},
+        {"quota_lag_s": -1},
+        {"rates": {"StopTrainingJob": {"per_s": 1}}},
+        {"no_such": 1},
+    ],
 )
 def test_a_switch_that_makes_no_sense_is_refused(changes):
     with pytest.raises(ValueError, match="|".join(changes)):
@@ -118,5 +127,10 @@ def test_a_switch_that_makes_no_sense_is_refused(changes):
 
 
 def test_switches_survive_as_a_document():
-    faults = Faults(quotas={"ml.p5.48xlarge": 2}, throttle={"StopTrainingJob": 1}, event_drop=0.5)
+    faults = Faults(
+        quotas={"ml.p5.48xlarge": 2},
+        throttle={"StopTrainingJob": 1},
+        rates={"ListTags": {"per_s": 1, "burst": 1}},
+        event_drop=0.5,
+    )
     assert Faults(**faults.to_document()) == faults

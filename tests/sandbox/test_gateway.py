@@ -1,41 +1,72 @@
-"""API Gateway's limits, as the sandbox has them."""
+"""API Gateway's limits, as the sandbox has them beside those of methods."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from headway_sandbox.gateway import MAX_BODY_BYTES, TOO_LONG, TOO_MANY, Gateway
+from headway_sandbox.gateway import ACCOUNT, MAX_BODY_BYTES, TOO_LONG, TOO_MANY, Gateway, Refused
+from headway_sandbox.throttling import Rate
 
 CALL = "/_aws/execute-api/abc/v1/jobs"
+OTHER = "/_aws/execute-api/def/v1/jobs"
 
 
-def gateway(**settings: Any) -> Gateway:
-    return Gateway(lambda api, stage: settings if (api, stage) == ("abc", "v1") else {})
+def test_the_apis_of_an_account_take_their_burst_at_once_and_then_their_rate() -> None:
+    limited = Gateway("eu-west-1", Rate(per_s=2, burst=3))
+    assert [limited.refusal(path, {}, 0.0) for path in (CALL, OTHER, CALL, OTHER, CALL)] == [
+        None,
+        None,
+        None,
+        TOO_MANY,
+        TOO_MANY,
+    ]
+    assert [limited.refusal(CALL, {}, 1.0) for _ in range(3)] == [None, None, TOO_MANY]
 
 
-def test_a_stage_takes_its_burst_at_once_and_then_its_rate() -> None:
-    limited = gateway(throttlingRateLimit=2.0, throttlingBurstLimit=3)
-    assert [limited.refusal(CALL, 0, 0.0) for _ in range(5)] == [None, None, None, TOO_MANY, TOO_MANY]
-    assert [limited.refusal(CALL, 0, 1.0) for _ in range(3)] == [None, None, TOO_MANY]
+def test_without_another_the_limit_is_that_of_a_new_account() -> None:
+    limited = Gateway("eu-west-1")
+    answers = [limited.refusal(CALL, {}, 0.0) for _ in range(ACCOUNT.burst + 1)]
+    assert answers.count(None) == 5_000
+    assert answers[-1] == TOO_MANY
 
 
-@pytest.mark.parametrize("path", ["/_aws/execute-api/other/v1/jobs", "/queue/wake", "/"])
-def test_others_are_not_counted(path: str) -> None:
-    limited = gateway(throttlingRateLimit=1.0, throttlingBurstLimit=1)
-    assert limited.refusal(CALL, 0, 0.0) is None
-    assert [limited.refusal(path, 0, 0.0) for _ in range(5)] == [None] * 5
-
-
-def test_limits_that_change_are_in_force_with_the_next_call() -> None:
-    settings: dict[str, Any] = {"throttlingRateLimit": 1.0, "throttlingBurstLimit": 1}
-    limited = Gateway(lambda *_: settings)
-    assert [limited.refusal(CALL, 0, 0.0) for _ in range(2)] == [None, TOO_MANY]
-    settings["throttlingBurstLimit"] = 2
-    assert [limited.refusal(CALL, 0, 0.0) for _ in range(3)] == [None, None, TOO_MANY]
+@pytest.mark.parametrize("path", ["/queue/wake", "/"])
+def test_calls_of_other_services_are_not_counted(path: str) -> None:
+    limited = Gateway("eu-west-1", Rate(per_s=1, burst=1))
+    assert limited.refusal(CALL, {}, 0.0) is None
+    assert [limited.refusal(path, {}, 0.0) for _ in range(5)] == [None] * 5
 
 
 def test_a_long_body_is_refused_unread() -> None:
-    assert gateway().refusal(CALL, MAX_BODY_BYTES, 0.0) is None
-    assert gateway().refusal(CALL, MAX_BODY_BYTES + 1, 0.0) == TOO_LONG
+    def answer(length: int) -> Refused | None:
+        return Gateway("eu-west-1").refusal(CALL, {"content-length": str(length)}, 0.0)
+
+    assert answer(MAX_BODY_BYTES) is None
+    assert answer(MAX_BODY_BYTES + 1) == TOO_LONG
+
+
+def test_an_answer_is_api_gateways_own_and_no_document_of_ours() -> None:
+    assert (TOO_MANY.status, TOO_MANY.body) == (429, b'{"message":"Too Many Requests"}')
+    assert (TOO_LONG.status, TOO_LONG.body) == (413, b'{"message":"Request Too Long"}')
+    assert TOO_MANY.headers["x-amzn-errortype"] == "TooManyRequestsException"
+    assert TOO_LONG.headers == {"content-type": "application/json"}, "AWS does not say what it would be"
+
+
+@pytest.mark.parametrize(("region", "refused"), [("eu-west-1", False), ("us-east-1", True)])
+def test_credentials_of_another_region_are_refused(region: str, refused: bool) -> None:
+    headers = {"authorization": f"AWS4-HMAC-SHA256 Credential=AKIA/20260101/{region}/execute-api/aws4_request, "}
+    answer = Gateway("eu-west-1").refusal(CALL, headers, 0.0)
+    assert (answer is not None) is refused
+    if answer:
+        assert (answer.status, answer.error) == (403, "InvalidSignatureException")
+        assert "valid region" in answer.message
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_a_body_that_is_not_signed_is_taken_only_if_the_switch_says_so(accepted: bool) -> None:
+    headers = {
+        "authorization": "AWS4-HMAC-SHA256 Credential=AKIA/20260101/eu-west-1/execute-api/aws4_request, ",
+        "x-amz-content-sha256": "UNSIGNED-PAYLOAD",
+    }
+    answer = Gateway("eu-west-1").refusal(CALL, headers, 0.0, unsigned_payload=accepted)
+    assert (answer is None) is accepted

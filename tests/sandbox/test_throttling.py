@@ -3,8 +3,10 @@ from __future__ import annotations
 import pytest
 
 from headway_sandbox.errors import AwsError
+from headway_sandbox.faults import Faults
 from headway_sandbox.fleet import Fleet, FleetSettings
 from headway_sandbox.throttling import Rate, Throttle
+from tests.sandbox.fleets import request
 
 
 def test_a_burst_is_admitted_and_then_as_many_as_the_rate_allows():
@@ -45,3 +47,37 @@ def test_other_rates_can_be_set():
     for expected in ("Requested resource not found", "Rate exceeded"):
         with pytest.raises(AwsError, match=expected):
             fleet.stop("nobody", now=0.0)
+
+
+@pytest.mark.parametrize(
+    ("operation", "document"),
+    [
+        ("CreateTrainingJob", request()),
+        ("DescribeTrainingJob", {"TrainingJobName": "train-1"}),
+        ("StopTrainingJob", {"TrainingJobName": "train-1"}),
+        ("ListTrainingJobs", {}),
+        ("ListTags", {"ResourceArn": "arn:aws:sagemaker:eu-west-1:123456789012:training-job/train-1"}),
+    ],
+)
+def test_each_operation_can_be_throttled_by_a_rate_while_the_fleet_runs(operation, document):
+    fleet = Fleet()
+    fleet.create(request("another"), now=0.0)
+    fleet.faults = Faults(rates={operation: {"per_s": 0.1, "burst": 2}})
+
+    def throttled(now: float) -> bool:
+        try:
+            fleet.call(operation, document, now=now)
+        except AwsError as error:
+            return error.code == "ThrottlingException"
+        return False
+
+    assert [throttled(1.0) for _ in range(3)] == [False, False, True]
+    assert [throttled(11.0), throttled(12.0)] == [False, True]
+    fleet.faults = Faults()
+    assert not any(throttled(100.0) for _ in range(5))
+
+
+def test_a_rate_that_is_set_holds_in_place_of_the_usual_one():
+    fleet = Fleet(faults=Faults(rates={"ListTrainingJobs": {"per_s": 100, "burst": 50}}))
+    for _ in range(50):
+        fleet.list_jobs(now=0.0)

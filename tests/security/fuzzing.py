@@ -15,6 +15,7 @@ from pathlib import Path
 
 from headway_sandbox.checkout import Checkout
 from headway_sandbox.sandbox import Sandbox
+from tests.security.stage_limits import limits, settings
 
 ROOT = Checkout.here().root
 SCHEMATHESIS = ROOT / ".envs" / "fuzz" / "bin" / "schemathesis"
@@ -49,15 +50,17 @@ def fuzz(sandbox: Sandbox, *, seconds: int, seed: int) -> subprocess.CompletedPr
         # Nothing is kept: the sandbox that it was found on is gone with the run.
         "--generation-database", "none", "--continue-on-failure", "--no-shrink",
     ]  # fmt: skip
-    return subprocess.run(
-        command,
-        env=environment,
-        cwd=sandbox.state_dir,
-        capture_output=True,
-        text=True,
-        timeout=seconds + GRACE_S,
-        check=False,
-    )
+    # Functions have to be asked: what API Gateway turns away tells nothing of them.
+    with limits(sandbox, dict.fromkeys(settings(sandbox), (10_000, 5_000))):
+        return subprocess.run(
+            command,
+            env=environment,
+            cwd=sandbox.state_dir,
+            capture_output=True,
+            text=True,
+            timeout=seconds + GRACE_S,
+            check=False,
+        )
 
 
 def main() -> int:

@@ -52,7 +52,7 @@ def test_a_story_needs_each_permission_and_no_other(sb: Sandbox, queue: QueueVie
         queue.wait_until_training(name)
     change_and_stop(queue)
     for name in ("urgent1", "urgent2"):
-        queue.submit(name, 9)
+        queue.submit(name, 9, ResourceConfig=in_plan(sb, name))
     queue.wait_for(lost1="preempted", lost2="preempted", urgent1="running", urgent2="running")
     queue.wait_until_training("urgent1", "urgent2")
     queue.api.put_config({**POLICY, "pools": {P5: {"size": 6}}}, force=True)
@@ -66,6 +66,13 @@ def test_a_story_needs_each_permission_and_no_other(sb: Sandbox, queue: QueueVie
     sb.invoke("Watch")
 
     assert list(map(str, findings(grants, sb.calls()))) == []
+
+
+def in_plan(sb: Sandbox, name: str) -> dict[str, Any]:
+    """The resources of a job that runs in a training plan of that name."""
+    account = sb.info.role_arn.split(":")[4]
+    plan = f"arn:aws:sagemaker:{sb.info.region}:{account}:training-plan/{name}"
+    return {"InstanceType": P5, "InstanceCount": 1, "VolumeSizeInGB": 30, "TrainingPlanArn": plan}
 
 
 def change_and_stop(queue: QueueView) -> None:

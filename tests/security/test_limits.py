@@ -14,6 +14,7 @@ from botocore.credentials import Credentials
 
 from headway_sandbox.sandbox import Sandbox
 from tests.e2e.queue_view import QueueView
+from tests.security.stage_limits import limits, settings
 
 pytestmark = pytest.mark.e2e
 
@@ -28,28 +29,47 @@ def call(sb: Sandbox, method: str, path: str, body: bytes = b"", content_type: s
 
 @pytest.fixture
 def slow_stage(sb: Sandbox, queue: QueueView) -> Iterator[QueueView]:
-    """A queue whose API takes two calls at once, and one in a hundred seconds."""
-    gateway = sb.client("apigateway")
-    api, stage = sb.endpoint.split("/")[-2:]
-    (before,) = gateway.get_stage(restApiId=api, stageName=stage)["methodSettings"].values()
-    assert (before["throttlingRateLimit"], before["throttlingBurstLimit"]) == (50, 100), "the template's"
+    """A queue whose API takes two calls at once of each method without limits of its own, and then one in 100 s."""
+    with limits(sb, {"*/*": (0.01, 2)}):
+        yield queue
 
-    def limit(rate: float, burst: int) -> None:
-        values = {"rateLimit": str(rate), "burstLimit": str(burst)}
-        patch = [{"op": "replace", "path": f"/*/*/throttling/{name}", "value": value} for name, value in values.items()]
-        gateway.update_stage(restApiId=api, stageName=stage, patchOperations=patch)
 
-    limit(0.01, 2)
-    yield queue
-    limit(before["throttlingRateLimit"], before["throttlingBurstLimit"])
+@pytest.fixture
+def slow_listing(sb: Sandbox, queue: QueueView) -> Iterator[QueueView]:
+    """A queue whose API takes so few listings; other methods keep their limits."""
+    with limits(sb, {"/jobs/GET": (0.01, 2)}):
+        yield queue
+
+
+def test_the_limits_of_the_stage_are_the_templates(sb: Sandbox):
+    found = {
+        method: (each["throttlingRateLimit"], each["throttlingBurstLimit"]) for method, each in settings(sb).items()
+    }
+    assert found["*/*"] == found["/jobs/POST"] == (50, 100)
+    assert found["/jobs/GET"] == (20, 40)
+    assert found["/what-if/POST"] == found["/jobs/{name}/explanation/GET"] == (5, 10)
+
+
+def statuses(sb: Sandbox, method: str, path: str) -> list[int]:
+    """Of five calls at once; each 429 is API Gateway's."""
+    with ThreadPoolExecutor(5) as callers:
+        answers = list(callers.map(lambda _: call(sb, method, path), range(5)))
+    assert {answer.text for answer in answers if answer.status_code == 429} <= {'{"message":"Too Many Requests"}'}
+    return sorted(answer.status_code for answer in answers)
 
 
 @pytest.mark.usefixtures("slow_stage")
-def test_more_calls_than_the_stage_lets_through_are_429_whoever_makes_them(sb: Sandbox):
-    with ThreadPoolExecutor(5) as callers:
-        answers = list(callers.map(lambda _: call(sb, "GET", "/version"), range(5)))
-    assert sorted(answer.status_code for answer in answers) == [200, 200, 429, 429, 429]
-    assert {answer.text for answer in answers if answer.status_code == 429} == {'{"message":"Too Many Requests"}'}
+def test_each_method_takes_as_much_as_the_stage_says_whatever_others_have_taken(sb: Sandbox):
+    assert statuses(sb, "GET", "/version") == [200, 200, 429, 429, 429]
+    assert statuses(sb, "GET", "/capacity") == [200, 200, 429, 429, 429]
+    assert statuses(sb, "GET", "/jobs") == [200] * 5, "it has limits of its own"
+
+
+@pytest.mark.usefixtures("slow_listing")
+def test_a_method_with_limits_of_its_own_is_held_to_them(sb: Sandbox):
+    assert statuses(sb, "GET", "/jobs") == [200, 200, 429, 429, 429]
+    assert statuses(sb, "GET", "/jobs") == [429] * 5
+    assert statuses(sb, "GET", "/version") == [200] * 5
 
 
 @pytest.mark.parametrize(

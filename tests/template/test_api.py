@@ -1,4 +1,4 @@
-"""Who may reach the API. The sandbox enforces neither private endpoints nor the resource policy."""
+"""Who may reach the API, and how often."""
 
 import json
 import re
@@ -137,11 +137,56 @@ def test_the_function_may_be_called_for_these_routes_of_this_api_only(of_type):
     assert all(arn[1]["__ApiId__"] == {"Ref": "Api"} for arn in arns)
 
 
-def test_requests_are_throttled_on_every_method(stage):
-    (settings,) = stage["MethodSettings"]
-    assert (settings["ResourcePath"], settings["HttpMethod"]) == ("/*", "*")
-    assert settings["ThrottlingRateLimit"] == {"Ref": "ApiRateLimit"}
-    assert settings["ThrottlingBurstLimit"] == {"Ref": "ApiBurstLimit"}
+OWN_LIMITS = {
+    "Submit": {("post", "/jobs"), ("post", "/add-job")},
+    "List": {("get", "/jobs"), ("get", "/rogue-jobs")},
+    "Heavy": {
+        ("post", "/job-batches"),
+        ("get", "/forecast"),
+        ("post", "/what-if"),
+        ("get", "/jobs/{name}/explanation"),
+        ("get", "/dead-letters"),
+        ("post", "/dead-letters/redrive"),
+        ("put", "/config"),
+        ("patch", "/pools/{pool}"),
+        ("post", "/pools/{pool}/pause"),
+        ("post", "/pools/{pool}/drain"),
+        ("post", "/pools/{pool}/resume"),
+        ("post", "/pause"),
+        ("post", "/resume"),
+    },
+}
+"""Methods that have limits of their own, by the first word of the parameters' names."""
+
+
+def method_of(setting: dict[str, Any]) -> tuple[str, str]:
+    """The method and path that a setting is for: its slashes are written ~1 behind the first one."""
+    path = setting["ResourcePath"]
+    assert path == "/*" or (path.startswith("/~1") and "/" not in path[1:]), path
+    return setting["HttpMethod"].lower(), path if path == "/*" else path[1:].replace("~1", "/")
+
+
+def test_each_method_is_throttled_and_the_expensive_ones_by_limits_of_their_own(stage):
+    default, *own = stage["MethodSettings"]
+    assert method_of(default) == ("*", "/*")
+    limits = {method_of(default): "Api"} | {method: name for name, methods in OWN_LIMITS.items() for method in methods}
+    assert {method_of(setting) for setting in own} == set(limits) - {("*", "/*")} <= ROUTES
+    assert len(own) == len(limits) - 1
+    for setting in stage["MethodSettings"]:
+        name = limits[method_of(setting)]
+        assert setting["ThrottlingRateLimit"] == {"Ref": f"{name}RateLimit"}
+        assert setting["ThrottlingBurstLimit"] == {"Ref": f"{name}BurstLimit"}
+
+
+def test_expensive_methods_take_no_more_than_the_others(template):
+    default = {name: parameter.get("Default") for name, parameter in template["Parameters"].items()}
+    for kind in ("RateLimit", "BurstLimit"):
+        assert default[f"Heavy{kind}"] < default[f"List{kind}"] < default[f"Submit{kind}"] <= default[f"Api{kind}"]
+
+
+def test_a_method_with_limits_of_its_own_keeps_its_metrics(stage):
+    """It inherits nothing from the settings of all methods."""
+    assert all(setting["MetricsEnabled"] is True for setting in stage["MethodSettings"])
 
 
 def test_requests_are_traced_if_the_deployment_says_so_and_their_bodies_are_logged_nowhere(stage, template):

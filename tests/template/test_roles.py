@@ -152,9 +152,32 @@ def test_a_star_for_a_resource_has_its_reason_beside_it(text):
     assert [lines[n - 1].strip()[:11] for n in stars] == ['# Why "*": '] * len(stars)
 
 
+def of_jobs(role: dict[str, Any]) -> list[dict[str, Any]]:
+    """The statements of a role but the one that says in which training plans jobs may be started."""
+    return [statement for statement in statements(role) if statement.get("Sid") != "UseTrainingPlans"]
+
+
+def test_jobs_may_be_started_in_any_training_plan_of_this_account_and_region_by_the_scheduler_alone(of_type):
+    """Beside the permission to start the job itself, which asks for the queue's mark."""
+    using = {
+        name: statement
+        for name in ACTIONS
+        for statement in statements(of_type("AWS::IAM::Role")[name])
+        if statement.get("Sid") == "UseTrainingPlans"
+    }
+    assert set(using) == {"ScheduleFunctionRole"}
+    of_account = "arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AWS::AccountId}:"
+    assert using["ScheduleFunctionRole"] == {
+        "Sid": "UseTrainingPlans",
+        "Effect": "Allow",
+        "Action": "sagemaker:CreateTrainingJob",
+        "Resource": [{"Fn::Sub": f"{of_account}{kind}/*"} for kind in ("training-plan", "reserved-capacity")],
+    }
+
+
 @pytest.mark.parametrize("name", ACTIONS)
 def test_sagemaker_is_limited_to_training_jobs_of_this_account_and_region(of_type, name):
-    for statement in statements(of_type("AWS::IAM::Role")[name]):
+    for statement in of_jobs(of_type("AWS::IAM::Role")[name]):
         if any(a.startswith("sagemaker:") for a in actions(statement) if a != "sagemaker:ListTrainingJobs"):
             assert statement["Resource"] == TRAINING_JOBS
 
@@ -170,7 +193,7 @@ def test_only_jobs_with_the_queues_mark_are_started_and_stopped(of_type, name):
         "sagemaker:CreateTrainingJob": {"Null": {"aws:RequestTag/headway:job": "false"}},
         "sagemaker:StopTrainingJob": {"Null": {"aws:ResourceTag/headway:job": "false"}},
     }
-    for statement in statements(of_type("AWS::IAM::Role")[name]):
+    for statement in of_jobs(of_type("AWS::IAM::Role")[name]):
         for action in set(actions(statement)) & set(needs):
             assert statement["Condition"] == needs[action]
 

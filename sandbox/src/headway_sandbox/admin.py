@@ -13,6 +13,7 @@ PUT   /_headway/calls                {"calls": [...]}: takes these for it, after
 POST  /_headway/queues/NAME/release  what a crashed function held comes back now, not after minutes
 GET   /_headway/functions            the processes that run functions: pid, function, busy
 POST  /_headway/functions/kill       {"function": part of its name or null, "busyOnly": bool}: SIGKILL
+POST  /_headway/functions/expire     {"function": part of its name or null}: its credentials expire, until it is killed
 """
 
 from __future__ import annotations
@@ -93,13 +94,27 @@ def _route(fleet: Fleet, calls: Calls, method: str, path: list[str], body: Mappi
             return 200, {"calls": [asdict(call) for call in calls.all()]}
         case "POST", ["queues", name, "release"]:
             return 200, {"released": emulator.release_messages(name)}
-        case "GET", ["functions"]:
+        case _, ["functions", *action]:
+            return _functions(method, action, body)
+        case _:
+            return _not_found(method, path)
+
+
+def _functions(method: str, action: list[str], body: Mapping[str, Any]) -> _Answer:
+    match method, action:
+        case "GET", []:
             return 200, {"functions": [asdict(worker) for worker in emulator.workers()]}
-        case "POST", ["functions", "kill"]:
+        case "POST", ["kill"]:
             killed = emulator.kill_workers(body.get("function"), busy_only=bool(body.get("busyOnly")))
             return 200, {"killed": [asdict(worker) for worker in killed]}
+        case "POST", ["expire"]:
+            return 200, {"expired": emulator.expire_credentials(body.get("function"))}
         case _:
-            return 404, {"code": "NotFound", "message": f"There is no {method} {PREFIX}{'/'.join(path)}."}
+            return _not_found(method, ["functions", *action])
+
+
+def _not_found(method: str, path: list[str]) -> _Answer:
+    return 404, {"code": "NotFound", "message": f"There is no {method} {PREFIX}{'/'.join(path)}."}
 
 
 def _health(fleet: Fleet, state_dir: Path) -> dict[str, Any]:

@@ -4,6 +4,13 @@ Source: the Service Authorization Reference for SageMaker. CreateTrainingJob nee
 `sagemaker:CreateTrainingJob` on the training job's ARN, `sagemaker:AddTags` if it carries tags, and
 `iam:PassRole` on the role that it hands over, which a policy usually limits by `iam:PassedToService`. Tags that ride
 in a request are told by `sagemaker:TaggingAction` from those that AddTags puts on what is there already.
+
+With a training plan it needs `sagemaker:CreateTrainingJob` on the plan and on its reserved capacity, too: so has the
+managed policy AmazonSageMakerFullAccess it, statement AllowUseOfTrainingPlanResources. Which tags such a check sees is
+not documented: here it sees none, which is the harder case for a policy that asks for them.
+
+With a key for its volumes it needs `kms:CreateGrant` on the key, unless the training job's role has that. Source:
+SageMaker developer guide, "SageMaker API Permissions: Actions, Permissions, and Resources Reference".
 """
 
 from __future__ import annotations
@@ -26,6 +33,8 @@ class Permission:
     resource: str
     context: Mapping[str, Any] = field(default_factory=dict)
     """Condition keys of the request beyond the global ones."""
+    or_role: str = ""
+    """ARN of a role whose own permission is enough."""
 
 
 def permissions(operation: str, request: Mapping[str, Any], *, arn_prefix: str) -> list[Permission]:
@@ -38,6 +47,10 @@ def permissions(operation: str, request: Mapping[str, Any], *, arn_prefix: str) 
         arn = f"{arn_prefix}{request.get('TrainingJobName', '')}"
         needed = [Permission(action=f"sagemaker:{operation}", resource=arn, context=tag_context)]
         if operation == "CreateTrainingJob":
+            needed = [
+                Permission(action=f"sagemaker:{operation}", resource=arn, context={**tag_context, **_keys(request)}),
+                *_plan(request, arn_prefix=arn_prefix),
+            ]
             if tags:
                 tagging = {**tag_context, "sagemaker:TaggingAction": operation}
                 needed.append(Permission(action="sagemaker:AddTags", resource=arn, context=tagging))
@@ -48,9 +61,46 @@ def permissions(operation: str, request: Mapping[str, Any], *, arn_prefix: str) 
                     context={"iam:PassedToService": "sagemaker.amazonaws.com"},
                 )
             )
+            needed += _volume_key(request, arn_prefix=arn_prefix)
         return needed
     resource = str(request.get("ResourceArn", "*"))
     return [Permission(action=f"sagemaker:{operation}", resource=resource, context=tag_context)]
+
+
+def _member(request: Mapping[str, Any], structure: str, name: str) -> str:
+    found = request.get(structure)
+    value = found.get(name) if isinstance(found, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def _keys(request: Mapping[str, Any]) -> dict[str, str]:
+    """Condition keys of CreateTrainingJob for the keys that a request names."""
+    named = {
+        "sagemaker:VolumeKmsKey": _member(request, "ResourceConfig", "VolumeKmsKeyId"),
+        "sagemaker:OutputKmsKey": _member(request, "OutputDataConfig", "KmsKeyId"),
+    }
+    return {key: value for key, value in named.items() if value}
+
+
+def _plan(request: Mapping[str, Any], *, arn_prefix: str) -> list[Permission]:
+    plan = _member(request, "ResourceConfig", "TrainingPlanArn")
+    if not plan:
+        return []
+    # Which reserved capacities a plan has, only SageMaker knows; a policy can name them all, or none.
+    capacity = f"{arn_prefix.removesuffix('training-job/')}reserved-capacity/{plan.rpartition('/')[2]}"
+    return [Permission(action="sagemaker:CreateTrainingJob", resource=resource) for resource in (plan, capacity)]
+
+
+def _volume_key(request: Mapping[str, Any], *, arn_prefix: str) -> list[Permission]:
+    key = _member(request, "ResourceConfig", "VolumeKmsKeyId")
+    if not key:
+        return []
+    if not key.startswith("arn:"):
+        _, partition, _, region, account, _ = arn_prefix.split(":", 5)
+        key = f"arn:{partition}:kms:{region}:{account}:{key if key.startswith('alias/') else f'key/{key}'}"
+    context = {"kms:GrantIsForAWSResource": "true"}
+    role = str(request.get("RoleArn", ""))
+    return [Permission(action="kms:CreateGrant", resource=key, context=context, or_role=role)]
 
 
 def _tags(request: Mapping[str, Any]) -> list[Mapping[str, str]]:

@@ -18,12 +18,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from headway_sandbox import admin, authorisation, emulator, validation
+from headway_sandbox import admin, authorisation, emulator, signatures, validation
 from headway_sandbox.calls import Record
 from headway_sandbox.emulator import AsgiApp, Caller, Receive, Scope, Send
 from headway_sandbox.errors import AwsError
 from headway_sandbox.fleet import Fleet
-from headway_sandbox.gateway import Gateway, stage_settings
+from headway_sandbox.gateway import Gateway, Refused
 from headway_sandbox.monitoring import Monitoring
 from headway_sandbox.training_logs import TrainingLogs
 
@@ -48,7 +48,7 @@ class Cloud:
         self._record = record
         self._behind = behind
         self._logs = TrainingLogs(fleet)
-        self._gateway = Gateway(stage_settings(fleet.settings.account, fleet.settings.region))
+        self._gateway = Gateway(fleet.settings.region)
         self._on_shutdown = on_shutdown
         self._changed = asyncio.Event()
         self._clocks: list[asyncio.Task[None]] = []
@@ -79,13 +79,13 @@ class Cloud:
         if _is_sagemaker(scope):
             await self._sagemaker(scope, receive, send)
         elif refused := self._refused_by_gateway(scope):
-            await _respond(send, *refused, {"content-type": "application/json"})
+            await _respond(send, refused.status, refused.body, refused.headers)
         else:
             await self._behind(scope, receive, send)
 
-    def _refused_by_gateway(self, scope: Scope) -> tuple[int, bytes] | None:
-        length = _header(scope, b"content-length")
-        return self._gateway.refusal(scope["path"], int(length) if length.isdigit() else 0, time.time())
+    def _refused_by_gateway(self, scope: Scope) -> Refused | None:
+        unsigned = self.fleet.faults.unsigned_payload
+        return self._gateway.refusal(scope["path"], _headers(scope), time.time(), unsigned_payload=unsigned)
 
     # ---------------------------------------------------------------------------------------------- SageMaker
 
@@ -94,6 +94,7 @@ class Cloud:
         caller, body = await emulator.read_signed(scope, receive)
         operation = _header(scope, b"x-amz-target").removeprefix(_TARGET_PREFIX)
         try:
+            self._check_signature(scope)
             request = _parse(body)
             refused = self._authorise(caller, operation, request)
             if refused is not None:
@@ -112,6 +113,12 @@ class Cloud:
         has_output = validation.service_model().operation_model(operation).output_shape is not None
         await _respond(send, 200, json.dumps(answer).encode() if has_output else b"", headers)
 
+    def _check_signature(self, scope: Scope) -> None:
+        unsigned, region = self.fleet.faults.unsigned_payload, self.fleet.settings.region
+        wrong = signatures.fault(_headers(scope), region=region, service="sagemaker", unsigned_payload=unsigned)
+        if wrong is not None:
+            raise AwsError(signatures.CODE, wrong)
+
     def _authorise(
         self, caller: Caller, operation: str, request: Mapping[str, Any]
     ) -> tuple[int, dict[str, str], bytes] | None:
@@ -121,6 +128,10 @@ class Cloud:
             AwsError: no policy allows it, or the role can't be assumed.
         """
         for permission in authorisation.permissions(operation, request, arn_prefix=self.fleet.arn("")):
+            if permission.or_role and emulator.role_allows(
+                permission.or_role, permission.action, permission.resource, permission.context
+            ):
+                continue
             resource_tags = self.fleet.tags_of(permission.resource)
             context = {
                 **permission.context,
@@ -131,11 +142,6 @@ class Cloud:
                 if refusal.answer is not None:
                     return refusal.answer
                 raise authorisation.denied(permission, principal=refusal.principal, explicit=refusal.explicit)
-        if caller.region != self.fleet.settings.region:
-            raise AwsError(
-                "ValidationException",
-                f"The sandbox's SageMaker is in {self.fleet.settings.region} only, not in {caller.region}.",
-            )
         if operation == "CreateTrainingJob":
             trusted = emulator.role_trusts_sagemaker(str(request.get("RoleArn", "")))
             authorisation.check_role(request, trusted=trusted)
@@ -228,6 +234,10 @@ async def _unheard(_: Any) -> None:
 
 def _is_sagemaker(scope: Scope) -> bool:
     return _SAGEMAKER_SCOPE.search(_header(scope, b"authorization")) is not None
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    return {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
 
 
 def _header(scope: Scope, name: bytes) -> str:

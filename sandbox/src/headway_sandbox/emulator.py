@@ -22,11 +22,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from headway_sandbox.dummies import VPC_ENDPOINT
-
 VERSION = "1.5.33"
-# By this header a call can come through another VPC endpoint than the sandbox's.
-VPC_ENDPOINT_HEADER = "x-headway-vpc-endpoint"
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -99,9 +95,6 @@ def prepare() -> AsgiApp:
         raise RuntimeError(f"The sandbox is written for ministack {VERSION}, found {found}: run `make setup`.")
     runtime = module("core.lambda_runtime")
     runtime._PYTHON_WORKER_SCRIPT = _WATCH_PARENT + runtime._PYTHON_WORKER_SCRIPT
-    _come_through_vpc_endpoint()
-    _import_any_methods()
-    _import_resource_policies()
     _retry_events()
     _retry_stream_records()
     _keep_stream_records()
@@ -109,48 +102,6 @@ def prepare() -> AsgiApp:
     _encrypt_with_the_managed_key()
     application: AsgiApp = app.app
     return application
-
-
-def _come_through_vpc_endpoint() -> None:
-    """Give API calls the condition key aws:SourceVpce, without which a private API's policy denies them."""
-    app = module("app")
-    original = app._enforce_data_plane
-
-    def enforce(service: str, action: str, headers: Mapping[str, str], *rest: Any, **named: Any) -> Any:
-        if service == "apigateway":
-            endpoint = headers.get(VPC_ENDPOINT_HEADER, VPC_ENDPOINT)
-            named["service_context"] = {**(named.get("service_context") or {}), "aws:SourceVpce": endpoint}
-        return original(service, action, headers, *rest, **named)
-
-    app._enforce_data_plane = enforce
-
-
-def _import_any_methods() -> None:
-    """SAM writes `Method: ANY` as x-amazon-apigateway-any-method, which ministack's OpenAPI import leaves out."""
-    apigateway = module("services.apigateway_v1")
-    apigateway._OPENAPI_HTTP_METHODS.add("any")
-    original = apigateway._import_path_item
-
-    def import_path_item(api_id: str, path: str, item: Mapping[str, Any], *rest: Any) -> None:
-        name = "x-amazon-apigateway-any-method"
-        renamed = {"any" if key == name else key: value for key, value in item.items()}
-        original(api_id, path, renamed, *rest)
-
-    apigateway._import_path_item = import_path_item
-
-
-def _import_resource_policies() -> None:
-    """SAM writes an API's resource policy as x-amazon-apigateway-policy, which ministack's import leaves out too."""
-    apigateway = module("services.apigateway_v1")
-    original = apigateway._import_rest_api
-
-    def import_rest_api(spec: Mapping[str, Any], base: Mapping[str, Any] | None = None) -> str:
-        policy = spec.get("x-amazon-apigateway-policy")
-        settings = {**(base or {}), **({"policy": json.dumps(policy)} if policy else {})}
-        api_id: str = original(spec, settings)
-        return api_id
-
-    apigateway._import_rest_api = import_rest_api
 
 
 def _retry_events() -> None:
@@ -295,6 +246,22 @@ def refusal(caller: Caller, action: str, resource: str, context: Mapping[str, An
     return Refusal(principal=denied.principal_arn, explicit=denied.decision == "Deny")
 
 
+def role_allows(role_arn: str, action: str, resource: str, context: Mapping[str, Any]) -> bool:
+    """Whether a role's own policies allow an action."""
+    evaluator, account = module("core.iam_evaluator"), role_arn.split(":")[4] if role_arn.count(":") >= 5 else ""
+    asked = evaluator.EvalContext(
+        principal_arn=role_arn,
+        principal_type="AssumedRole",
+        principal_account=account,
+        action=action,
+        resource_arn=resource,
+        region="",
+        service_context={key.lower(): value for key, value in context.items()},
+    )
+    policies = evaluator._gather_role_policies(role_arn.rpartition("/")[2], account)
+    return bool(evaluator.evaluate(asked, policies).decision == "Allow")
+
+
 def role_trusts_sagemaker(role_arn: str) -> bool:
     """Whether the role is there and lets SageMaker assume it."""
     role = module("services.iam")._roles.get(role_arn.rpartition("/")[2])
@@ -367,6 +334,21 @@ def kill_workers(function: str | None = None, *, busy_only: bool = False) -> lis
 def end_workers() -> None:
     """End all functions' processes and remove what they were unpacked into."""
     module("core.lambda_runtime").reset()
+
+
+def expire_credentials(function: str | None = None) -> list[str]:
+    """Let the credentials expire of the functions whose name contains `function` (of all, if None). Returns the names.
+
+    A function's next process gets new ones: with `kill_workers` all goes on.
+    """
+    expired = [
+        session
+        for session in module("services.sts")._sessions.values()
+        if ":assumed-role/" in session["Arn"] and (function is None or function in session["Arn"].rpartition("/")[2])
+    ]
+    for session in expired:
+        session["Expiration"] = time.time() - 1.0
+    return sorted(session["Arn"].rpartition("/")[2] for session in expired)
 
 
 def release_messages(queue: str) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from headway_sandbox.raw_answers import BODIES, RawAnswer
+from headway_sandbox.throttling import Rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,15 +15,23 @@ class Faults:
     """The account's switches. The default is an account without limits where nothing goes wrong."""
 
     quotas: Mapping[str, int] = field(default_factory=dict)
-    """Instances per type that the account may have at once. Types not named are not limited."""
+    """Instances per type that the account may have at once in training jobs. Types not named are not limited."""
+    spot_quotas: Mapping[str, int] = field(default_factory=dict)
+    """The same in managed spot training, which has quotas of its own."""
+    quota_lag_s: float = 0.0
+    """For so long an ended job's instances still count against its quota, in seconds of the real world."""
     capacity: Mapping[str, int] = field(default_factory=dict)
     """Instances per type that really exist: what goes beyond is accepted and fails for want of capacity."""
     throttle: Mapping[str, int] = field(default_factory=dict)
     """Per operation (`CreateTrainingJob`): how many of the next calls are answered "Rate exceeded"."""
+    rates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Per operation: how often it may be called, `{"per_s": 2, "burst": 10}`, in place of the settings' rate."""
     lose_answer: Mapping[str, int] = field(default_factory=dict)
     """Per operation: how many of the next calls take effect while the caller gets an HTTP 500."""
     kill_caller: Mapping[str, int] = field(default_factory=dict)
     """Per operation: after how many of the next calls, which took effect, the calling function is killed."""
+    unsigned_payload: bool = False
+    """Whether SageMaker and API Gateway take a signature that leaves the body out (`headway_sandbox.signatures`)."""
     quota_before_name: bool = False
     """Whether a used-up quota is answered before a name in use. AWS does not document the order of these checks."""
     repeated_create: str = ""
@@ -55,14 +64,29 @@ class Faults:
         for name in ("event_drop", "event_duplicate", "event_delay", "event_shuffle"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} is a probability, from 0 to 1, not {getattr(self, name)}.")
-        for name in ("event_delay_s", "describe_lag_s", "list_lag_s", "tags_lag_s"):
+        for name in ("event_delay_s", "quota_lag_s", "describe_lag_s", "list_lag_s", "tags_lag_s"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} can't be negative ({getattr(self, name)}).")
-        for name in ("quotas", "capacity", "throttle", "lose_answer", "kill_caller"):
+        for operation in self.rates:
+            self.rate(operation)
+        for name in ("quotas", "spot_quotas", "capacity", "throttle", "lose_answer", "kill_caller"):
             if any(count < 0 for count in getattr(self, name).values()):
                 raise ValueError(f"{name} holds a negative number.")
         for operation, raw in self.raw_answers.items():
             _check_raw(operation, raw)
+
+    def rate(self, operation: str) -> Rate | None:
+        """How often an operation may be called, if a switch says so.
+
+        Raises:
+            ValueError: it says so in no sensible way.
+        """
+        given = self.rates.get(operation)
+        if given is None:
+            return None
+        if set(given) != {"per_s", "burst"}:
+            raise ValueError(f"rates: one of {operation} has per_s and burst, not {sorted(given)}.")
+        return Rate(per_s=float(given["per_s"]), burst=int(given["burst"]))
 
     def used_up(self, switch: str, operation: str) -> tuple[bool, Faults]:
         """Whether a call of `operation` is hit by `throttle` or `lose_answer`, and what is left of it."""

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from headway_sandbox import facts, listing, script, utilisation, validation
+from headway_sandbox import facts, listing, quotas, script, utilisation, validation
 from headway_sandbox.clock import Clock
 from headway_sandbox.faults import Faults
 from headway_sandbox.mail import Mail
@@ -40,7 +40,7 @@ class FleetSettings:
     clock: Clock = field(default_factory=Clock)
     durations: Durations = field(default_factory=Durations)
     rates: Mapping[str, Rate] = field(default_factory=lambda: facts.RATES)
-    """How often an operation may be called; those not named are not limited."""
+    """How often an operation may be called; those named neither here nor in `Faults.rates` are not limited."""
 
 
 class Fleet:
@@ -58,7 +58,7 @@ class Fleet:
         self._rng = rng or random.Random(0)
         self._clock = self.settings.clock
         self._jobs: dict[str, TrainingJob] = {}
-        self._live: dict[str, TrainingJob] = {}  # those that have not ended: all that a quota is counted from
+        self._live: dict[str, TrainingJob] = {}  # those that have not ended: all that most quotas are counted from
         self._agenda: list[tuple[float, int, str, int]] = []
         self._planned = 0
         self._mail = Mail(clock=self._clock, rng=self._rng)
@@ -87,7 +87,7 @@ class Fleet:
             raise facts.unknown_operation("SageMaker", operation, self._operations)
         self._settle(now)
         throttled, self.faults = self.faults.used_up("throttle", operation)
-        if throttled or not self._throttle.admits(operation, now):
+        if throttled or not self._throttle.admits(operation, now, rate=self.faults.rate(operation)):
             raise facts.throttled()
         validation.check(operation, request)
         answer = handler(request, now)
@@ -188,7 +188,7 @@ class Fleet:
         return self._jobs.get(name)
 
     def in_use(self) -> dict[str, int]:
-        """Instances per type that count against the quotas: those of every job that has not ended."""
+        """Instances per type of every job that has not ended, spot or not."""
         used: Counter[str] = Counter()
         for job in self._live.values():
             used.update(job.instances)
@@ -203,10 +203,10 @@ class Fleet:
         name = request["TrainingJobName"]
         arn = self.arn(name)
         if self.faults.quota_before_name:
-            self._check_quotas(request)
+            self._check_quotas(request, now)
         if name in self._jobs:
             raise facts.repeated_create(arn, self.faults.repeated_create)
-        self._check_quotas(request)
+        self._check_quotas(request, now)
         job = TrainingJob(
             name=name,
             arn=arn,
@@ -220,19 +220,9 @@ class Fleet:
         self._enter(job, "Starting", now, lasts_s=self.settings.durations.provisioning_s * 0.1)
         return {"TrainingJobArn": arn}
 
-    def _check_quotas(self, request: Mapping[str, Any]) -> None:
-        in_use = self.in_use()
-        kinds = facts.instances(request)
-        word = "spot training job usage" if request.get("EnableManagedSpotTraining") else "training job usage"
-        for kind, wanted in kinds.items():
-            size, used = self.faults.quotas.get(kind), in_use.get(kind, 0)
-            if size is not None and used + wanted > size:
-                limit = f"{kind} for {word}"
-                raise facts.quota_exceeded(limit=limit, size=size, in_use=used, wanted=wanted)
-            if (request.get("ResourceConfig") or {}).get("KeepAlivePeriodInSeconds"):
-                # Guide: the quota of warm pools is 0 until it is raised, and here nobody raises it.
-                limit = f"{kind} for training warm pool usage"
-                raise facts.quota_exceeded(limit=limit, size=0, in_use=0, wanted=wanted)
+    def _check_quotas(self, request: Mapping[str, Any], now: float) -> None:
+        jobs = self._jobs if self.faults.quota_lag_s else self._live
+        quotas.check(request, jobs.values(), self.faults, now=now, clock=self._clock)
 
     def _stop(self, request: Mapping[str, Any], now: float) -> Document:
         job = self._visible(request, now)

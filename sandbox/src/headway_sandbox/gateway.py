@@ -1,70 +1,82 @@
-"""What API Gateway refuses before any function is asked: the emulator keeps a stage's limits without enforcing them."""
+"""What API Gateway refuses before any function is asked, as far as the emulator does not refuse it itself.
+
+The emulator gives each method of a stage a token bucket, as API Gateway does with a stage's method settings. It has no
+limit for an account, takes a body of any size, and credentials that are scoped to any region.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from headway_sandbox import emulator
+from headway_sandbox import signatures
 from headway_sandbox.throttling import Rate, Throttle
 
 MAX_BODY_BYTES = 10 * 2**20
 """Source: API Gateway developer guide, quotas for REST APIs, payload size."""
 
-_CALL = re.compile(r"/_aws/execute-api/(?P<api>[^/]+)/(?P<stage>[^/]+)")
+ACCOUNT = Rate(per_s=10_000, burst=5_000)
+"""All APIs of an account in a region. Source: API Gateway developer guide, account-level throttling, the default."""
 
-TOO_MANY = 429, b'{"message":"Too Many Requests"}'
-TOO_LONG = 413, b'{"message":"Request Too Long"}'
-"""Source: API Gateway developer guide, gateway response types (THROTTLED, REQUEST_TOO_LARGE)."""
+_CALL = re.compile(r"/_aws/execute-api/[^/]+/[^/]+")
+_EVERY_API = "every API"
+_SERVICE = "execute-api"
 
-MethodSettings = Callable[[str, str], Mapping[str, Any]]
+
+@dataclass(frozen=True, kw_only=True)
+class Refused:
+    """An answer of API Gateway's own. Source: API Gateway developer guide, gateway response types."""
+
+    status: int
+    message: str
+    error: str = ""
+    """Of the header x-amzn-errortype, where it is known."""
+
+    @property
+    def body(self) -> bytes:
+        return json.dumps({"message": self.message}, separators=(",", ":")).encode()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        known = {"x-amzn-errortype": self.error} if self.error else {}
+        return {"content-type": "application/json", **known}
+
+
+TOO_MANY = Refused(status=429, message="Too Many Requests", error="TooManyRequestsException")
+TOO_LONG = Refused(status=413, message="Request Too Long")
 
 
 class Gateway:
-    """The limits of all stages.
+    """Looks at calls of the APIs of an account in a region.
 
     Args:
-        settings: gives the settings that a stage has for all its methods, by the API's id and the stage's name.
+        region: where it is.
+        account: what all its APIs take together.
     """
 
-    def __init__(self, settings: MethodSettings) -> None:
-        self._settings = settings
-        self._throttles: dict[str, tuple[Rate, Throttle]] = {}
+    def __init__(self, region: str, account: Rate = ACCOUNT) -> None:
+        self._region = region
+        self._throttle = Throttle({_EVERY_API: account})
 
-    def refusal(self, path: str, body_bytes: int, now: float) -> tuple[int, bytes] | None:
-        """Status and body of the answer to a call that a limit keeps off; None if it may go on, or is no call.
+    def refusal(
+        self, path: str, headers: Mapping[str, str], now: float, *, unsigned_payload: bool = False
+    ) -> Refused | None:
+        """The answer to a call that is kept off; None if it may go on, or is no call.
 
         Args:
             path: of any request to the sandbox.
-            body_bytes: how long its body is said to be.
+            headers: of that request, their names in lower case.
             now: s; a call is counted then.
+            unsigned_payload: whether a signature may leave the body out.
         """
-        call = _CALL.match(path)
-        if call is None:
+        if _CALL.match(path) is None:
             return None
-        if body_bytes > MAX_BODY_BYTES:
+        length = headers.get("content-length", "")
+        if length.isdigit() and int(length) > MAX_BODY_BYTES:
             return TOO_LONG
-        return None if self._throttle(call["api"], call["stage"]).admits(call[0], now) else TOO_MANY
-
-    def _throttle(self, api: str, stage: str) -> Throttle:
-        settings = self._settings(api, stage)
-        per_s, burst = settings.get("throttlingRateLimit", 0), settings.get("throttlingBurstLimit", 0)
-        if not (per_s > 0 and burst >= 1):
-            return Throttle({})
-        rate, name = Rate(per_s=float(per_s), burst=int(burst)), f"/_aws/execute-api/{api}/{stage}"
-        if name not in self._throttles or self._throttles[name][0] != rate:
-            self._throttles[name] = rate, Throttle({name: rate})
-        return self._throttles[name][1]
-
-
-def stage_settings(account: str, region: str) -> MethodSettings:
-    """Reads them from the emulator's API Gateway."""
-    stages = emulator.module("services.apigateway_v1")._stages_v1  # noqa: SLF001 - as in `emulator`, the place for it
-
-    def settings(api: str, stage: str) -> Mapping[str, Any]:
-        known = stages.get_scoped(account, region, api, None) or {}
-        found: Mapping[str, Any] = known.get(stage, {}).get("methodSettings", {}).get("*/*", {})
-        return found
-
-    return settings
+        if not self._throttle.admits(_EVERY_API, now):
+            return TOO_MANY
+        wrong = signatures.fault(headers, region=self._region, service=_SERVICE, unsigned_payload=unsigned_payload)
+        return Refused(status=403, message=wrong, error=signatures.CODE) if wrong else None

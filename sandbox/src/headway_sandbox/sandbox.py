@@ -177,6 +177,14 @@ class Sandbox:
         killed: list[dict[str, Any]] = self._pull("POST", "/functions/kill", body)["killed"]
         return killed
 
+    def expire_credentials(self, function: str | None = None) -> list[str]:
+        """Let the credentials of the functions (or sessions of roles) expire whose name contains `function`, or of all.
+
+        Until their processes are killed they call AWS in vain. Returns their names.
+        """
+        expired: list[str] = self._pull("POST", "/functions/expire", {"function": function})["expired"]
+        return expired
+
     def release_messages(self, queue: str) -> int:
         """Give back at once what a crashed function held of the queues whose name contains `queue`.
 

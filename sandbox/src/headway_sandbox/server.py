@@ -27,6 +27,7 @@ from typing import Any
 from headway_sandbox import (
     container_output,
     emulated_alarms,
+    emulated_api,
     emulated_environments,
     emulated_logs,
     emulated_policies,
@@ -127,6 +128,7 @@ async def _serve(*, port: int, state: Path, settings: FleetSettings, seed: int, 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     behind = emulator.prepare()
+    emulated_api.prepare()
     emulated_alarms.prepare()
     emulated_logs.prepare()
     emulated_environments.prepare()

@@ -26,9 +26,15 @@ class Throttle:
         self._rates = rates
         self._left: dict[str, tuple[float, float]] = {}
 
-    def admits(self, operation: str, now: float) -> bool:
-        """Whether one more call may be made now, s; if so it is counted."""
-        rate = self._rates.get(operation)
+    def admits(self, operation: str, now: float, *, rate: Rate | None = None) -> bool:
+        """Whether one more call may be made now; if so it is counted.
+
+        Args:
+            operation: what is called.
+            now: s.
+            rate: holds in place of the operation's own; calls that were counted before stay so.
+        """
+        rate = rate or self._rates.get(operation)
         if rate is None:
             return True
         left, since = self._left.get(operation, (float(rate.burst), now))

@@ -44,6 +44,12 @@ RETRIES = {"capacity": {"maxPerJob": 2}, "code": {"maxPerJob": 1, "backoffSecond
 
 SMALL_ONLY = {"small": {"require": {"maxInstances": 1}, "onStart": "stop"}}
 
+TIGHT = {P5: 2, G5: 3}
+"""Quotas no larger than the pools: a start right after an end is refused while the ended job still counts."""
+
+THROTTLED = ["CreateTrainingJob", "DescribeTrainingJob", "StopTrainingJob", "ListTrainingJobs", "ListTags"]
+"""Operations of SageMaker that may be throttled by a rate."""
+
 ACTS = 40
 """Things that people do in one life."""
 
@@ -217,9 +223,17 @@ class People:
             event_duplicate=random.choice([0.0, 0.5]),
             event_delay=random.choice([0.0, 0.5]),
             event_shuffle=random.choice([0.0, 1.0]),
-            quotas=random.choice([{}, {}, {P5: 1}]),
+            quotas=random.choice([{}, {}, {P5: 1}, TIGHT]),
+            spot_quotas=random.choice([{}, {}, {P5: 1, G5: 0}]),
+            quota_lag_s=random.choice([0.0, 0.0, 20.0, 150.0]),
+            rates=self._rates(),
             capacity=random.choice([{}, {}, {G5: 1}]),
         ).with_changes(self.queue.temper)
+
+    def _rates(self) -> dict[str, dict[str, float]]:
+        """SageMaker takes fewer calls of some operations than the queue would make."""
+        rare = {"per_s": 0.1, "burst": 1}
+        return {operation: rare for operation in THROTTLED if self.random.random() < 0.15}
 
     def _take_name(self) -> None:
         """Somebody else creates a training job of that name, beside the queue."""

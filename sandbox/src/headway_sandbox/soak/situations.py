@@ -229,6 +229,11 @@ def deaf(queue: Queue) -> None:
     queue.fleet.faults = queue.fleet.faults.with_changes({"event_drop": 1.0})
 
 
+def trailing(queue: Queue) -> None:
+    """From now on an ended job counts for a while against a quota that is no larger than the pool."""
+    queue.fleet.faults = queue.fleet.faults.with_changes({"quotas": {P5: POOLS[P5]}, "quota_lag_s": 400})
+
+
 def taken(queue: Queue) -> None:
     """Somebody else has a training job called ``j``."""
     queue.fleet.create(training_request("j", [("ml.c5.xlarge", 1)], run_s=60), now=queue.now_s)
@@ -246,6 +251,7 @@ def _training(*submissions: Begin) -> tuple[Step, ...]:
 
 _BOTH_RUN = _training(submit("low-1"), submit("low-2"))
 STOPPING = (*_BOTH_RUN, submit("high", (P5, 2), priority=9), tick)
+_TRAILING = (trailing, *_training(submit("first", (P5, 2))), submit("second", (P5, 2)), finished, heard)
 _REQUEUES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "requeue"}}
 NOTIFIES = {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": 0, "action": "notify"}}
 
@@ -334,6 +340,8 @@ SITUATIONS: dict[str, Situation] = {
     "a name is taken": Situation(prepare=done(submit("j"), taken), begin=tick),
     "a preempted attempt has ended": Situation(prepare=done(*STOPPING, later(200)), begin=news),
     "a job starts on what was freed for it": Situation(prepare=done(*STOPPING, later(200), news, news), begin=tick),
+    "a start is refused while its quota counts a job that has ended": Situation(prepare=done(*_TRAILING), begin=tick),
+    "a start that a quota has refused is made": Situation(prepare=done(*_TRAILING, tick, later(450)), begin=tick),
     "what was freed for a job that left is released": Situation(
         prepare=done(*STOPPING, later(200), news, news, ask("DELETE", "/jobs/high")), begin=tick
     ),

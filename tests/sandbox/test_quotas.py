@@ -1,0 +1,67 @@
+"""What counts against which quota, and for how long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headway_sandbox.clock import Clock
+from headway_sandbox.errors import AwsError
+from headway_sandbox.faults import Faults
+from headway_sandbox.fleet import Fleet, FleetSettings
+from headway_sandbox.training_request import P5
+from tests.sandbox.fleets import request, spot
+
+
+def refusal(fleet: Fleet, document: dict[str, Any], now: float = 0.0) -> str:
+    """Code and words that CreateTrainingJob is refused with; empty if it is not."""
+    try:
+        fleet.create(document, now=now)
+    except AwsError as error:
+        return f"{error.code}: {error.message}"
+    return ""
+
+
+def test_spot_and_other_training_jobs_have_quotas_of_their_own():
+    fleet = Fleet(faults=Faults(quotas={P5: 1}, spot_quotas={P5: 1}))
+    assert refusal(fleet, request("a")) == refusal(fleet, spot("b")) == ""
+    told = (
+        "ResourceLimitExceeded: The account-level service limit 'ml.p5.48xlarge for {} job usage' is 1 Instances, with "
+    )
+    assert refusal(fleet, request("c")).startswith(told.format("training"))
+    assert refusal(fleet, spot("d")).startswith(told.format("spot training"))
+
+
+@pytest.mark.parametrize(("faults", "refused"), [({"quotas": {P5: 0}}, "a"), ({"spot_quotas": {P5: 0}}, "b")])
+def test_a_quota_limits_its_own_kind_only(faults, refused):
+    fleet = Fleet(faults=Faults(**faults))
+    assert [name for name, kind in (("a", request), ("b", spot)) if refusal(fleet, kind(name))] == [refused]
+
+
+@pytest.mark.parametrize("ends", ["stop", "finish", "fail"])
+def test_an_ended_job_counts_for_a_while_if_use_trails_its_end(ends):
+    fleet = Fleet(faults=Faults(quotas={P5: 1}, quota_lag_s=90))
+    fleet.create(request("a"), now=0.0)
+    if ends == "stop":
+        fleet.stop("a", now=0.0)
+    else:
+        getattr(fleet, ends)("a", *(["AlgorithmError: no"] if ends == "fail" else []), now=0.0)
+    ended = next(now for now in range(1000) if (job := fleet.find("a", now=now)) and job.ended)
+    assert "current utilization of 1 Instances" in refusal(fleet, request("b"), now=ended + 89.0)
+    assert refusal(fleet, request("b"), now=ended + 90.0) == ""
+
+
+def test_by_default_an_ended_job_does_not_count():
+    fleet = Fleet(faults=Faults(quotas={P5: 1}))
+    fleet.create(request("a"), now=0.0)
+    fleet.finish("a", now=1.0)
+    assert refusal(fleet, request("b"), now=1.0) == ""
+
+
+def test_on_a_faster_clock_use_trails_for_less_time():
+    fleet = Fleet(settings=FleetSettings(clock=Clock(speed=10)), faults=Faults(quotas={P5: 1}, quota_lag_s=90))
+    fleet.create(request("a"), now=0.0)
+    fleet.finish("a", now=1.0)
+    assert refusal(fleet, request("b"), now=9.0)
+    assert refusal(fleet, request("b"), now=10.0) == ""
