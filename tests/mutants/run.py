@@ -78,8 +78,18 @@ PACKAGES = (
 NOT_MUTATED = (r"^\s*logger\.",)
 """Statements that begin so are left as they are: what is written to the log decides nothing."""
 
-STATUS = {0: Status.SURVIVED, 1: Status.KILLED, 3: Status.KILLED, 33: Status.SURVIVED, 5: Status.SURVIVED}
-"""What mutmut's exit codes mean. 33 and 5 are mutants that no test reaches."""
+MYPY = """[mypy]
+strict = true
+mypy_path = src
+follow_imports = silent
+# Of the file with all mutants side by side, not of any mutant.
+warn_unused_ignores = false
+disable_error_code = no-redef, has-type
+"""
+"""How mypy checks mutants: those that it refuses need no test, as it is a part of the checks before each commit."""
+
+STATUS = {0: Status.SURVIVED, 33: Status.SURVIVED, 5: Status.SURVIVED, 37: Status.UNTYPED}
+"""What mutmut's exit codes mean, if not that a test failed. 33 and 5 are mutants that no test reaches."""
 
 TIMED_OUT = {36, 24, -24, 152, 255, -9}
 """SIGXCPU in its spellings, and the SIGKILL for what goes on after it."""
@@ -100,9 +110,13 @@ def main(arguments: Iterable[str]) -> int:
         for name in names:
             prepare(name)
             mutmut = Path(sys.executable).with_name("mutmut")
-            environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": ""}
+            # mutmut finds mypy on the path.
+            path = f"{mutmut.parent}{os.pathsep}{os.environ['PATH']}"
+            environment = {**os.environ, "PATH": path, "PYTHONHASHSEED": "0", "PYTHONPATH": ""}
             command = [str(mutmut), "run", "--max-children", str(parsed.workers)]
-            subprocess.run(command, cwd=WORK / name, env=environment, check=True)
+            if subprocess.run(command, cwd=WORK / name, env=environment, check=False).returncode:
+                print(f"{name}: the tests have to pass before mutants are tried; see above", file=sys.stderr)
+                return 1
     mutants = [mutant for name in names for mutant in results(name)]
     tried = {mutant.module for mutant in mutants}
     reasons = [reason for reason in read_reasons() if reason.module in tried]
@@ -133,14 +147,16 @@ def prepare(name: str) -> None:
     for path in ROOT.iterdir():
         if not path.name.startswith(".") and path.name not in {"build", "pyproject.toml"}:
             _link(work / "mutants" / path.name, path)
-    _write(work / "pyproject.toml", (ROOT / "pyproject.toml").read_text("utf-8") + _settings(target, source))
+    _write(work / "mypy.ini", MYPY)
+    settings = _settings(target, str(source.relative_to(work)))
+    _write(work / "pyproject.toml", (ROOT / "pyproject.toml").read_text("utf-8") + settings)
     if _write(work / "digest", _digest(target)):
         # Tests have changed: what they reach is found out again, and what survived is tried again.
         (work / "mutants/mutmut-stats.json").unlink(missing_ok=True)
         _forget_survivors(_meta(name))
 
 
-def _settings(target: Target, source: Path) -> str:
+def _settings(target: Target, source: str) -> str:
     settings = {
         "source_paths": ["src"],
         "do_not_mutate_patterns": list(NOT_MUTATED),
@@ -149,6 +165,7 @@ def _settings(target: Target, source: Path) -> str:
             *(f"--ignore={path}" for path in target.without),
             *("-m", "not e2e", "-p", "no:cacheprovider", "--hypothesis-profile=mutants"),
         ],
+        "type_check_command": ["mypy", "--config-file", "../mypy.ini", "--output", "json", source],
         "track_dependencies": False,
         "use_git_change_detection": False,
         "on_dependency_change": "ignore",

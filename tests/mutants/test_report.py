@@ -61,10 +61,10 @@ def test_the_table_counts_by_module_and_lists_survivors_with_their_reasons() -> 
     late = Mutant(module="ledger", function="read", status=Status.TIMED_OUT)
     lines = table([SURVIVOR, KILLED, KILLED, late], [REASON]).splitlines()
     assert [line.split() for line in lines[:4]] == [
-        ["module", "mutants", "killed", "timed", "out", "survived", "not", "tried", "no", "reason"],
-        ["tick", "3", "2", "0", "1", "0", "0"],
-        ["ledger", "1", "0", "1", "0", "0", "0"],
-        ["all", "4", "2", "1", "1", "0", "0"],
+        ["module", "mutants", "killed", "by", "types", "timed", "out", "survived", "not", "tried", "no", "reason"],
+        ["tick", "3", "2", "0", "0", "1", "0", "0"],
+        ["ledger", "1", "0", "0", "1", "0", "0", "0"],
+        ["all", "4", "2", "0", "1", "1", "0", "0"],
     ]
     assert lines[5:] == ["tick Ticker.run: a is never b", "    - if a < b:", "    + if a <= b:"]
 
@@ -79,6 +79,7 @@ def test_the_table_counts_by_module_and_lists_survivors_with_their_reasons() -> 
         (1, Status.KILLED),
         (3, Status.KILLED),
         (-11, Status.KILLED),
+        (37, Status.UNTYPED),
         (36, Status.TIMED_OUT),
         (-9, Status.TIMED_OUT),
         (-24, Status.TIMED_OUT),
