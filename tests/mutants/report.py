@@ -42,7 +42,8 @@ class Reason:
     Attributes:
         module: as of the mutant.
         function: as of the mutant; ``*`` for the same change in any function of the module.
-        diff: the changed lines as :func:`changed` gives them, each without the space around it.
+        diff: the changed lines as :func:`changed` gives them; lines around them may stand before and after, to tell
+            two changes of one function apart.
         reason: one line.
     """
 
@@ -54,9 +55,7 @@ class Reason:
 
 def changed(diff: str) -> str:
     """The lines that a unified diff takes out and puts in, without their places and their indentation."""
-    body = diff.splitlines()
-    first = next((i for i, line in enumerate(body) if line.startswith("@@")), -1)
-    return "\n".join(f"{line[0]} {line[1:].strip()}" for line in body[first + 1 :] if line[:1] in {"-", "+"})
+    return "\n".join(_changes(_body(diff)))
 
 
 def table(mutants: Sequence[Mutant], reasons: Sequence[Reason]) -> str:
@@ -75,13 +74,13 @@ def table(mutants: Sequence[Mutant], reasons: Sequence[Reason]) -> str:
 
 
 def problems(mutants: Sequence[Mutant], reasons: Sequence[Reason]) -> list[str]:
-    """Survivors without a reason, reasons without a survivor, and modules that are not finished, each in words.
+    """Survivors without a reason, reasons that fit none or several, and modules that are not finished, each in words.
 
     A reason is not stale while its module has mutants that were not tried.
     """
     survivors = [each for each in mutants if each.status is Status.SURVIVED]
     unfinished = sorted({each.module for each in mutants if each.status is Status.UNTRIED})
-    used = {reason for each in survivors if (reason := _reason_of(each, reasons)) is not None}
+    fitting = {reason: sum(_fits(reason, each) for each in survivors) for reason in reasons}
     return [
         *(
             f"no reason: {each.module} {each.function}\n{_indented(changed(each.diff))}"
@@ -91,19 +90,38 @@ def problems(mutants: Sequence[Mutant], reasons: Sequence[Reason]) -> list[str]:
         *(
             f"stale reason: {each.module} {each.function}: {each.reason}\n{_indented(each.diff)}"
             for each in reasons
-            if each not in used and each.module not in unfinished
+            if not fitting[each] and each.module not in unfinished
+        ),
+        *(
+            f"ambiguous reason: {each.module} {each.function}: {each.reason}: add the line before or after the change"
+            for each in reasons
+            if fitting[each] > 1 and each.function != "*"
         ),
         *(f"not finished: {name}" for name in unfinished),
     ]
 
 
 def _reason_of(mutant: Mutant, reasons: Iterable[Reason]) -> Reason | None:
-    lines = _lines(changed(mutant.diff))
-    for reason in reasons:
-        where = reason.module == mutant.module and reason.function in {"*", mutant.function}
-        if where and _lines(reason.diff) == lines:
-            return reason
-    return None
+    return next((each for each in reasons if _fits(each, mutant)), None)
+
+
+def _fits(reason: Reason, mutant: Mutant) -> bool:
+    if reason.module != mutant.module or reason.function not in {"*", mutant.function}:
+        return False
+    body, wanted = _body(mutant.diff), _lines(reason.diff)
+    places = range(len(body) - len(wanted) + 1)
+    return _changes(body) == _changes(wanted) and any(body[i : i + len(wanted)] == wanted for i in places)
+
+
+def _body(diff: str) -> list[str]:
+    """The lines of a unified diff behind its heads, without their indentation."""
+    lines = diff.splitlines()
+    first = next((i for i, line in enumerate(lines) if line.startswith("@@")), -1)
+    return [f"{line[0]} {line[1:].strip()}" if line[:1] in {"-", "+"} else line.strip() for line in lines[first + 1 :]]
+
+
+def _changes(lines: Iterable[str]) -> list[str]:
+    return [line for line in lines if line[:2] in {"- ", "+ "}]
 
 
 def _lines(text: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.mutants.report import Mutant, Reason, Status, changed, problems, table
@@ -55,6 +57,17 @@ def test_each_of_two_survivors_of_one_function_needs_its_own_reason() -> None:
     other = Mutant(module="tick", function="Ticker.run", status=Status.SURVIVED, diff=DIFF.replace("<=", "=="))
     (complaint,) = problems([SURVIVOR, other], [REASON])
     assert complaint == "no reason: tick Ticker.run\n    - if a < b:\n    + if a == b:"
+
+
+def test_a_line_around_the_change_tells_two_changes_of_one_function_apart() -> None:
+    other = Mutant(
+        module="tick", function="Ticker.run", status=Status.SURVIVED, diff=DIFF.replace("return 1", "return 2")
+    )
+    (complaint,) = problems([SURVIVOR, other], [REASON])
+    assert complaint.startswith("ambiguous reason: tick Ticker.run: a is never b")
+    around = [replace(REASON, diff=f"{CHANGE}\nreturn {number}") for number in (1, 2)]
+    assert problems([SURVIVOR, other], around) == []
+    assert problems([SURVIVOR], [replace(REASON, diff=f"def run(self):\n{CHANGE}")]) == []
 
 
 def test_the_table_counts_by_module_and_lists_survivors_with_their_reasons() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -198,6 +199,30 @@ def test_an_attempt_takes_over_what_its_job_says(world: World) -> None:
     assert attempt.lease_holder == "mark-1"
     assert attempt.lease_until_ms > world.clock() + INVOCATION_S * 1000
     assert attempt.ruled, "there are no rules to look at"
+
+
+def test_a_job_of_a_limited_team_that_the_ledger_does_not_know_is_not_started(world: World) -> None:
+    """Starts of such a team are counted in its record, so that two schedulers cannot both start its last job."""
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "teams": {"red": {"limit": {P5: 2}}}}))
+    world.submit("a", Tags=[{"Key": "team", "Value": "red"}])
+    job = world.seen("a").job
+    ticker = world.ticker()
+    ticker._policy = world.configured().policy()
+    ledger = replace(read_ledger(world.table), teams=())
+    action = Start(job="a", demand=job.demand, reason=started(job.demand))
+    attempt = ticker._attempt(job, world.clock())
+    with pytest.raises(Conflict):
+        ticker._start(job, attempt, action, ledger, world.clock())
+
+
+def test_jobs_of_a_limited_team_start_in_one_round(world: World) -> None:
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "teams": {"red": {"limit": {P5: 3}}}}))
+    for name in ("a", "b", "c", "d"):
+        world.submit(name, Tags=[{"Key": "team", "Value": "red"}])
+    report = world.tick()
+    assert (report.started, report.rejected, report.rounds) == (["a", "b", "c"], 0, 1)
+    (team,) = read_ledger(world.table).teams
+    assert team.starts == 3
 
 
 def test_a_preemption_publishes_the_work_that_is_lost_in_seconds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
