@@ -262,6 +262,7 @@ def test_a_back_off_that_begins_during_a_plan_holds_back_only_what_is_launched_i
     report = world.tick()
     assert tried == ["first"]
     assert (report.started, report.preempted) == (["first"], ["low"])
+    assert report.rounds == 2, "what was held back is decided again"
     assert world.states("second", "low") == {"second": "pending", "low": "stopping"}
 
 
