@@ -20,6 +20,8 @@ ENV ?= dev
 TRACES ?= ../shared/traces
 # The Python whose bytecode `make build` ships, of the version that Lambda runs. Without one it ships sources only.
 BYTECODE_PYTHON ?= python3.13
+# What `make mutants` passes on, such as MUTANTS="--workers 1".
+MUTANTS ?=
 # What `make test…` passes on to pytest, such as PYTEST="-k preempt -x".
 PYTEST ?=
 # How many processes run the quick tests, and how many, with a sandbox each, those on sandboxes. 0 runs them in one that
@@ -129,6 +131,10 @@ safeguards: .venv/.made ## remove one safeguard at a time, and report the trial 
 .PHONY: chaos
 chaos: .venv/.made .envs/sandbox/.made .envs/sam/.made ## kill, repeat, lose and restart while JOBS jobs run on a sandbox; SEED draws it all
 	$(VENV)/python -m headway_sandbox.chaos --jobs $(or $(JOBS),200) $(if $(SEED),--seed $(SEED))
+
+.PHONY: mutants
+mutants: .envs/mutants/.made ## change the code that keeps the promises, and see which changes no test notices; MODULE=tick, MUTANTS=--report
+	.envs/mutants/bin/python -m tests.mutants.run $(MODULE) $(MUTANTS)
 
 .PHONY: check
 check: check-code check-template ## lint, formatting, types, and the template
@@ -245,6 +251,7 @@ lock: .envs/uv/.made ## pin anew what the .in files name; UPGRADE=1 takes the ne
 	$(call compile,requirements/fuzz)
 	$(call compile,requirements/template)
 	$(call compile,requirements/audit)
+	$(call compile,requirements/mutants)
 	$(call compile,requirements/sdk2-first)
 	$(call compile,requirements/sdk2)
 	$(call compile,requirements/sdk3)

@@ -5,12 +5,16 @@ from contextlib import suppress
 from functools import cache, partial
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 # Hypothesis would repeat the same examples in each run where CI is set. New ones find more, and a failure prints
 # what repeats it (print_blob). No deadline: the time of an example says little on a shared machine.
 settings.register_profile("headway", derandomize=False, print_blob=True, deadline=None)
 settings.load_profile("headway")
+# For `make mutants`: the same examples for each mutant, and no time spent to shorten what fails.
+settings.register_profile(
+    "mutants", parent=settings.get_profile("headway"), derandomize=True, phases=(Phase.explicit, Phase.generate)
+)
 
 # A shell ignores Ctrl-C for what it starts in the background, and all that is started from there inherits that: tests
 # that press it would wait in vain.

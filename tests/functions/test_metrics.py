@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from headway_sandbox.embedded_metrics import points
-from headway_sandbox.handlers import event
+from headway_sandbox.handlers import Context, event
 from headway_service import figures, meter
 from headway_service.figures import NAMESPACE, Metric
+from headway_service.gauges import RESERVED_MS
 from headway_service.log import logger
 from tests.functions.conftest import Functions
 from tests.functions.test_tell import Bus
@@ -54,6 +55,19 @@ def test_the_functions_publish_all_metrics_of_the_catalogue_and_no_others(
     assert values["Allocated", P5] == 0
     assert (values["Reserved", P5], values["Waiting", P5], values["Waiting", "vision"]) == (1, 2, 2)
     assert values["Ended", "preempted"] == 1
+
+
+@pytest.mark.parametrize(("left_ms", "measured"), [(RESERVED_MS, False), (RESERVED_MS + 1, True)])
+def test_the_queue_is_not_measured_by_a_run_that_has_too_little_time_left(
+    functions: Functions, capsys: pytest.CaptureFixture[str], left_ms: int, measured: bool
+) -> None:
+    functions.http("POST", "/jobs", request("a"))
+    functions.invoke("schedule", event("schedule"))
+    capsys.readouterr()
+    handler = functions.module("reconcile").handler
+    handler(event("reconcile"), Context(get_remaining_time_in_millis=lambda: left_ms))
+    found = [each for line in capsys.readouterr().out.splitlines() for each in points(line)]
+    assert any(each.name == figures.ALLOCATED.name for each in found) is measured
 
 
 def test_the_log_of_a_call_bears_the_request_id_that_its_caller_got(functions: Functions) -> None:

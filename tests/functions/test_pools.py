@@ -83,6 +83,13 @@ def test_of_a_pool_that_nobody_knows_the_known_ones_are_named(
     assert f"there are: {P5}" in refusal["error"]["message"]
 
 
+@pytest.mark.parametrize("call", ["pause", "drain"])
+def test_a_reason_may_be_as_long_as_the_limit(functions: Functions, call: str) -> None:
+    body = {"reason": "x" * MAX_REASON_CHARS, **({"stop": True} if call == "drain" else {})}
+    status, pool = functions.http("POST", f"/pools/{P5}/{call}", body)
+    assert status == 200, pool
+
+
 @pytest.mark.parametrize(
     ("call", "body", "field"),
     [
@@ -93,6 +100,7 @@ def test_of_a_pool_that_nobody_knows_the_known_ones_are_named(
         ("pause", {"reason": "\x1b[2J"}, "reason"),
         ("pause", {"reason": "\u202eevil"}, "reason"),
         ("pause", {"reason": "x" * (MAX_REASON_CHARS + 1)}, "reason"),
+        ("drain", {"reason": "x" * (MAX_REASON_CHARS + 1), "stop": True}, "reason"),
         ("pause", {"reason": "x", "stop": True}, "stop"),
         ("drain", {"reason": "x", "stop": "yes"}, "stop"),
     ],

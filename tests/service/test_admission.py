@@ -116,7 +116,8 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("a priority in other digits", tagged(("priority", "٣")), "Tags[0].Value", "a whole number"),
     ("two priorities", tagged(("priority", "1"), ("headway:priority", "2")), "Tags", "two different priorities"),
     ("a tag twice", tagged(("team", "a"), ("team", "b")), "Tags", "twice"),
-    ("the queue's own tag", tagged(("headway:job", "x")), "Tags[0].Key", "the queue sets itself"),
+    ("the tag with the job's name", tagged(("headway:job", "x")), "Tags[0].Key", "the queue sets itself"),
+    ("the tag with the attempt's mark", tagged(("headway:attempt", "x")), "Tags[0].Key", "the queue sets itself"),
     ("a tag of AWS", tagged(("aws:x", "y")), "Tags[0].Key", "AWS's own"),
     ("49 tags", tagged(*((f"k{i}", "v") for i in range(49))), "Tags", "at most 48"),
     (

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway_sandbox.errors import AwsError
-from headway_service.backing_off import FIRST_BACK_OFF_S, MAX_BACK_OFF_S, MAX_CAUSE_CHARS, next_back_off
+from headway_service.backing_off import (
+    FIRST_BACK_OFF_S,
+    MAX_BACK_OFF_S,
+    MAX_CAUSE_CHARS,
+    BackOffs,
+    next_back_off,
+)
 from headway_service.records import PoolRecord
 from headway_service.visibility import VISIBLE_AFTER_S
 from tests.service.world import P5, ROOT, World, on
@@ -100,6 +106,29 @@ def test_a_job_that_is_to_stop_is_settled_although_its_pool_backs_off(world: Wor
     world.tick()
     assert world.states("a") == {"a": "stopped"}
     world.check()
+
+
+def test_a_pool_that_backs_off_already_does_not_begin_again(world: World) -> None:
+    world.tick()
+    back_offs = BackOffs(world.table, lambda: 0.0)
+    back_offs.begin({P5: 1}, "first", world.clock())
+    first = pool_record(world)
+    assert first.backs_off_until_ms == world.clock() + FIRST_BACK_OFF_S * 1000
+    # Another invocation had a launch under way, and hears no answer either.
+    BackOffs(world.table, lambda: 0.0).begin({P5: 1}, "second", world.clock() + 1000)
+    assert pool_record(world) == first
+    assert back_offs.hold({P5: 1}, first.backs_off_until_ms - 1)
+    assert not back_offs.hold({P5: 1}, first.backs_off_until_ms)
+    BackOffs(world.table, lambda: 0.0).begin({P5: 1}, "third", first.backs_off_until_ms)
+    assert (pool_record(world).back_offs, pool_record(world).back_off_cause) == (2, "third")
+
+
+def test_who_learns_of_a_back_off_from_the_attempt_to_begin_one_holds_too(world: World) -> None:
+    world.tick()
+    BackOffs(world.table, lambda: 0.0).begin({P5: 1}, "first", world.clock())
+    late = BackOffs(world.table, lambda: 0.0)
+    late.begin({P5: 1}, "second", world.clock() + 1000)
+    assert late.hold({P5: 1}, world.clock() + 2000)
 
 
 pools = st.builds(

@@ -134,6 +134,29 @@ def test_a_start_that_was_decided_before_the_pause_takes_no_effect_after_it(worl
     assert world.called("CreateTrainingJob") == []
 
 
+@pytest.mark.parametrize("paused", [G5, EVERYTHING])
+def test_a_preemption_that_was_decided_before_the_pause_of_a_demanded_pool_takes_no_effect_after_it(
+    world: World, pauses: Pauses, paused: str
+) -> None:
+    """The pool of the victim goes on; the one that is paused is another that the preemptor waits for."""
+    world.submit("low", 1, ResourceConfig=on(2))
+    world.tick()
+    world.submit("urgent", 9, ResourceConfig={**BOTH, "VolumeSizeInGB": 30})
+    real = world.table.write
+
+    def write(writes: Sequence[Write]) -> None:
+        world.table.write = real  # type: ignore[method-assign]
+        pauses.pause(paused, "user/ada", "so it is")
+        real(writes)
+
+    ticker = world.ticker()
+    world.table.write = write  # type: ignore[method-assign]
+    report = ticker.run()
+    assert (report.preempted, report.rejected) == ([], 1)
+    assert world.states("low", "urgent") == {"low": "running", "urgent": "pending"}
+    assert world.called("StopTrainingJob") == []
+
+
 def test_who_waits_for_a_paused_pool_delays_nobody_in_the_others(world: World, pauses: Pauses) -> None:
     pauses.pause(P5, "user/ada", "so it is")
     for number in range(30):

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 from unittest.mock import Mock
 
+from headway.reasons import Reason, ReasonCode
 from headway_sandbox.memory_configuration import MemoryConfiguration
+from headway_service import transitions
 from headway_service.ledger import read_ledger, read_lines
 from headway_service.memory import MemoryTable
 from headway_service.pools import TEAM_KEPT_MS, applied, apply_configuration, in_force
 from headway_service.ports import Key, Put, Write
+from headway_service.records import JobRecord, LineEntry
 from tests.service.world import P5, START_S, World
 
 
@@ -74,6 +77,46 @@ def test_what_is_in_force_tells_the_teams_that_have_lines_until_those_who_left_a
         assert set(found.lines or ()) == set(read_lines(table))
         told.append(found.lines)
     assert told == [("", "a", "b"), ("", "b", "a"), ("", "b", "c", "a"), ("", "c", "b")]
+
+
+def test_a_job_that_goes_back_into_the_line_while_its_team_is_looked_for_keeps_the_team() -> None:
+    world = World(pools={P5: 2})
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "teams": {"b": {}}}))
+    world.tick()
+    world.submit("j", Tags=[{"Key": "team", "Value": "b"}])
+    world.tick()
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}}))
+    world.tick()
+    (attempt,) = read_ledger(world.table).attempts
+    line = LineEntry.partition(P5, "b")
+    looked: list[str] = []
+
+    class GoesBack(MemoryTable):
+        """Its job goes back into the line after that was looked at, and before the ledger is read for its attempt."""
+
+        def query(self, pk: str, **options: Any) -> Any:
+            found = real.query(pk, **options)
+            if pk == line:
+                looked.append(pk)
+                if len(looked) == 1:
+                    assert found == ()
+                    job = JobRecord.parse(real.get(JobRecord.key("j")) or {})
+                    back = transitions.postpone(
+                        job, attempt, Reason(code=ReasonCode.LAUNCH_POSTPONED, message="?"), 0, 0, name_is_free=True
+                    )
+                    real.write(back)
+            return found
+
+        def __getattribute__(self, name: str) -> Any:
+            return object.__getattribute__(self, name) if name == "query" else getattr(real, name)
+
+    real = world.table
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 3}}}))
+    apply_configuration(GoesBack(), world.configuration, lambda: now_ms() + TEAM_KEPT_MS + 1)
+    assert len(looked) == 2
+    assert [team.team for team in read_ledger(world.table).teams] == ["b"], (
+        "its line is read on, as its job waits there"
+    )
 
 
 def test_a_configuration_that_was_applied_before_those_who_left_were_noted_does_not_tell_the_lines() -> None:

@@ -17,7 +17,7 @@ from headway_service.errors import Conflict, JobEnded, NameInUse
 from headway_service.ledger import read_ledger, read_snapshot
 from headway_service.listing import Wanted
 from headway_service.ports import Change, Sighting
-from headway_service.records import PoolRecord, ReservationRecord
+from headway_service.records import JobRecord, PoolRecord, ReservationRecord, request_key
 from headway_service.sightings import sighting_of
 from headway_service.tick import Ticker, TickReport
 from headway_service.visibility import VISIBLE_AFTER_S
@@ -402,10 +402,55 @@ def test_a_job_that_ran_into_its_limit_says_so(world: World) -> None:
     assert "MaxRuntimeInSeconds" in seen.reason.message
 
 
-def test_an_ended_job_is_forgotten_only_after_the_retention_time(world: World) -> None:
+@pytest.mark.parametrize("started", [False, True])
+def test_an_ended_job_and_its_request_expire_after_the_retention_time(world: World, started: bool) -> None:
     world.submit("a")
-    world.desk.stop("a", ROOT)
-    assert world.seen("a").job.expires_at == int(world.now_s) + 30 * 86_400
+    if started:
+        world.tick()
+        assert stored_expiry(world, "a") == (None, None), "it has not ended"
+        world.pass_time(1000, tick=False)
+        ended_s = int((world.seen("a").job.ended_ms or 0) / 1000)
+    else:
+        world.desk.stop("a", ROOT)
+        ended_s = int(world.now_s)
+    # DynamoDB takes seconds since the epoch; it would keep what has milliseconds for 57,000 years.
+    assert stored_expiry(world, "a") == (ended_s + 30 * 86_400,) * 2
+
+
+def test_a_job_whose_attempt_ends_while_it_goes_on_does_not_expire(world: World) -> None:
+    world.submit("low", 1, ResourceConfig=on(2))
+    world.tick()
+    world.submit("high", 9, ResourceConfig=on(2))
+    world.tick()
+    world.pass_time(300)
+    assert world.states("low") == {"low": "preempted"}
+    assert stored_expiry(world, "low") == (None, None)
+
+
+def stored_expiry(world: World, name: str) -> tuple[Any, Any]:
+    """When the table may forget a job, and its request."""
+    job, asked = (world.table.get(key) or {} for key in (JobRecord.key(name), request_key(name)))
+    assert job
+    assert asked
+    return job.get("expiresAt"), asked.get("expiresAt")
+
+
+def test_stopping_a_job_wakes_the_scheduler_also_when_it_is_stopped_again(world: World) -> None:
+    world.submit("a", 1)
+    world.tick()
+    world.submit("b", 1, ResourceConfig=on(2))
+    world.wakes.clear()
+    world.desk.stop("b", ROOT)
+    assert world.wakes == ["stop requested"], "those behind it may go first now"
+    for _ in range(2):
+        world.desk.stop("a", ROOT)
+    assert world.wakes[1:] == ["stop requested"] * 2, "the first call may have died before it woke anybody"
+
+
+def test_submitting_a_job_wakes_the_scheduler_also_when_it_is_submitted_again(world: World) -> None:
+    for _ in range(2):
+        world.submit("a")
+    assert world.wakes == ["submitted", "submitted again"], "the first call may have died before it woke anybody"
 
 
 def test_a_pool_can_be_enlarged_without_a_redeploy(world: World) -> None:

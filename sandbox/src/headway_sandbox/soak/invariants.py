@@ -208,8 +208,10 @@ class Invariants:
             preemptor = attempt.get("freedFor")
             if preemptor is not None and name not in self._preempted:
                 self._preempted.add(name)
-                waits = _stands_in_line(jobs.get(preemptor, {}))
-                _require(waits, f"{name} is preempted for {preemptor}, which does not wait")
+                owner = jobs.get(preemptor, {})
+                _require(_stands_in_line(owner), f"{name} is preempted for {preemptor}, which does not wait")
+                paused = self._paused_since_s(owner["demand"]) is not None
+                _require(not paused, f"{name} is preempted for {preemptor}, which waits for a paused pool")
 
     def _check_changes_of_pauses(self, pauses: _Items, now_s: float) -> None:
         """A pause begins when it is noted, and whoever asks for another one takes nothing of it back."""

@@ -1,0 +1,259 @@
+"""`make mutants`: tries mutants of the modules that keep the promises, and reports those that no test notices.
+
+mutmut makes the mutants, picks the tests that reach a function, and runs them in forked processes. Each module has a
+working folder of its own in build/mutants, where mutmut keeps its results, so a run that is stopped goes on later.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping
+from contextlib import chdir
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.mutants.report import Mutant, Reason, Status, problems, table
+
+ROOT = Path(__file__).parents[2]
+WORK = ROOT / "build/mutants"
+REASONS = Path(__file__).with_name("reasons.toml")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A module that is mutated, and the tests that may notice.
+
+    Attributes:
+        package: the package of the module.
+        tests: folders and files of tests.
+        without: of these, files that are left out.
+    """
+
+    package: str
+    tests: tuple[str, ...]
+    without: tuple[str, ...] = ()
+
+
+_STORIES = (
+    *("backing_off", "holding", "launching", "pausing", "pools", "retrying"),
+    *("rules_on_start", "spot", "story", "teams", "tick", "usage"),
+)
+"""Tests that play the queue. The others go through the mutated modules without a look at what they do."""
+
+
+def _service(*more: str) -> Target:
+    return Target(
+        package="layers/service/src/headway_service",
+        tests=tuple(f"tests/service/test_{name}.py" for name in (*_STORIES, *more)),
+    )
+
+
+_CORE = Target(
+    package="layers/core/src/headway",
+    tests=("tests/core",),
+    # It replaces parts of the module by parts of its own.
+    without=("tests/core/test_mutations.py",),
+)
+
+MODULES: Mapping[str, Target] = {
+    "transitions": _service("changes", "rogues", "watching"),
+    "launching": _service(),
+    "ledger": _service("deciding", "foresight", "gauges", "ledger"),
+    "observation": _service("unchanged", "watching"),
+    "tick": _service(),
+    "schedule": _CORE,
+    "preemption": _CORE,
+}
+"""By name."""
+
+PACKAGES = (
+    "layers/core/src/headway",
+    "layers/service/src/headway_service",
+    "client/src/headway_client",
+    "sandbox/src/headway_sandbox",
+)
+
+NOT_MUTATED = (r"^\s*logger\.",)
+"""Statements that begin so are left as they are: what is written to the log decides nothing."""
+
+MYPY = """[mypy]
+strict = true
+mypy_path = src
+follow_imports = silent
+# Of the file with all mutants side by side, not of any mutant.
+warn_unused_ignores = false
+disable_error_code = no-redef, has-type
+"""
+"""How mypy checks mutants: those that it refuses need no test, as it is a part of the checks before each commit."""
+
+STATUS = {0: Status.SURVIVED, 33: Status.SURVIVED, 5: Status.SURVIVED, 37: Status.UNTYPED}
+"""What mutmut's exit codes mean, if not that a test failed. 33 and 5 are mutants that no test reaches."""
+
+TIMED_OUT = {36, 24, -24, 152, 255, -9}
+"""SIGXCPU in its spellings, and the SIGKILL for what goes on after it."""
+
+
+def main(arguments: Iterable[str]) -> int:
+    """Try mutants and print the table. Returns 1 if a survivor has no reason, or a reason no survivor."""
+    parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
+    parser.add_argument("modules", nargs="*", metavar="MODULE", help=f"one of {', '.join(MODULES)}; all without")
+    parser.add_argument("--report", action="store_true", help="only print what is known from earlier runs")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes that try mutants at once")
+    parsed = parser.parse_args(list(arguments))
+    unknown = sorted(set(parsed.modules) - MODULES.keys())
+    if unknown:
+        parser.error(f"no such module: {', '.join(unknown)}; there are {', '.join(MODULES)}")
+    names = parsed.modules or list(MODULES)
+    if not parsed.report:
+        for name in names:
+            prepare(name)
+            mutmut = Path(sys.executable).with_name("mutmut")
+            # mutmut finds mypy on the path.
+            path = f"{mutmut.parent}{os.pathsep}{os.environ['PATH']}"
+            environment = {**os.environ, "PATH": path, "PYTHONHASHSEED": "0", "PYTHONPATH": ""}
+            command = [str(mutmut), "run", "--max-children", str(parsed.workers)]
+            if subprocess.run(command, cwd=WORK / name, env=environment, check=False).returncode:
+                print(f"{name}: the tests have to pass before mutants are tried; see above", file=sys.stderr)
+                return 1
+    mutants = [mutant for name in names for mutant in results(name)]
+    tried = {mutant.module for mutant in mutants}
+    reasons = [reason for reason in read_reasons() if reason.module in tried]
+    print(table(mutants, reasons))
+    found = [*problems(mutants, reasons), *(f"not tried: {name}" for name in names if name not in tried)]
+    print("\n\n".join(found))
+    return bool(found)
+
+
+def prepare(name: str) -> None:
+    """Make the working folder of a module, or bring it up to date.
+
+    mutmut mutates what is in `src`: the module alone. All else that is imported or read stands in `mutants`, as links
+    to where it is.
+    """
+    target, work = MODULES[name], WORK / name
+    package = Path(target.package)
+    source = work / "src" / package.name / f"{name}.py"
+    for folder in (source.parent, work / "mutants/src" / package.name):
+        folder.mkdir(parents=True, exist_ok=True)
+    _link(source, ROOT / package / source.name)
+    for path in (Path(each) for each in PACKAGES):
+        if path != package:
+            _link(work / "mutants/src" / path.name, ROOT / path)
+    for path in (ROOT / package).iterdir():
+        if path.name not in {source.name, "__pycache__"}:
+            _link(work / "mutants/src" / package.name / path.name, path)
+    for path in ROOT.iterdir():
+        if not path.name.startswith(".") and path.name not in {"build", "pyproject.toml"}:
+            _link(work / "mutants" / path.name, path)
+    _write(work / "mypy.ini", MYPY)
+    settings = _settings(target, str(source.relative_to(work)))
+    _write(work / "pyproject.toml", (ROOT / "pyproject.toml").read_text("utf-8") + settings)
+    if _write(work / "digest", _digest(target)):
+        # Tests have changed: what they reach is found out again, and what survived is tried again.
+        (work / "mutants/mutmut-stats.json").unlink(missing_ok=True)
+        _forget_survivors(_meta(name))
+
+
+def _settings(target: Target, source: str) -> str:
+    settings = {
+        "source_paths": ["src"],
+        "do_not_mutate_patterns": list(NOT_MUTATED),
+        "pytest_add_cli_args_test_selection": list(target.tests),
+        "pytest_add_cli_args": [
+            *(f"--ignore={path}" for path in target.without),
+            *("-m", "not e2e", "-p", "no:cacheprovider", "--hypothesis-profile=mutants"),
+        ],
+        "type_check_command": ["mypy", "--config-file", "../mypy.ini", "--output", "json", source],
+        "track_dependencies": False,
+        "use_git_change_detection": False,
+        "on_dependency_change": "ignore",
+        "timeout_multiplier": 10.0,
+        "timeout_constant": 5.0,
+    }
+    # What JSON writes of strings, numbers, booleans and lists is TOML too.
+    lines = [f"{key} = {json.dumps(value)}" for key, value in settings.items()]
+    return "\n".join(["\n[tool.mutmut]", *lines, ""])
+
+
+def results(name: str) -> list[Mutant]:
+    """What is known of a module's mutants."""
+    meta = _meta(name)
+    if not meta.exists():
+        return []
+    # Only the environment of `make mutants` has it.
+    from mutmut.configuration import reset_config
+    from mutmut.mutation.diff_apply import get_diff_for_mutant
+    from mutmut.utils.format_utils import orig_function_and_class_names_from_key
+
+    codes: dict[str, int | None] = json.loads(meta.read_text("utf-8"))["exit_code_by_key"]
+    path = Path("src") / Path(MODULES[name].package).name / f"{name}.py"
+    found = []
+    with chdir(WORK / name):
+        reset_config()
+        for key, code in codes.items():
+            function, owner = orig_function_and_class_names_from_key(key)
+            status = status_of(code)
+            diff = get_diff_for_mutant(key, path=path) if status is Status.SURVIVED else ""
+            where = f"{owner}.{function}" if owner else function
+            found.append(Mutant(module=name, function=where, status=status, diff=diff))
+    return found
+
+
+def status_of(code: int | None) -> Status:
+    """What mutmut's exit code of a mutant means."""
+    if code is None or code == 2:
+        return Status.UNTRIED
+    if code in TIMED_OUT:
+        return Status.TIMED_OUT
+    return STATUS.get(code, Status.KILLED)
+
+
+def read_reasons() -> list[Reason]:
+    """The committed reasons."""
+    document = tomllib.loads(REASONS.read_text("utf-8"))
+    return [Reason(**each) for each in document.get("survivor", [])]
+
+
+def _meta(name: str) -> Path:
+    return WORK / name / "mutants/src" / Path(MODULES[name].package).name / f"{name}.py.meta"
+
+
+def _forget_survivors(meta: Path) -> None:
+    if meta.exists():
+        document = json.loads(meta.read_text("utf-8"))
+        codes = document["exit_code_by_key"]
+        document["exit_code_by_key"] = {
+            key: code if status_of(code) is Status.KILLED else None for key, code in codes.items()
+        }
+        meta.write_text(json.dumps(document), "utf-8")
+
+
+def _digest(target: Target) -> str:
+    digest = hashlib.sha256()
+    for path in (ROOT / each for each in target.tests):
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _write(path: Path, text: str) -> bool:
+    """Write a file unless it says so already. Returns whether it did not."""
+    if path.exists() and path.read_text("utf-8") == text:
+        return False
+    path.write_text(text, "utf-8")
+    return True
+
+
+def _link(path: Path, to: Path) -> None:
+    if not path.is_symlink():
+        path.symlink_to(to)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,280 @@
+"""What one tick does round by round, and what it does not do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from headway.errors import InvariantViolation
+from headway.plan import Plan, Start
+from headway.reasons import started
+from headway_sandbox.errors import AwsError
+from headway_service import tick
+from headway_service.deciding import decide
+from headway_service.errors import Conflict
+from headway_service.figures import Figure
+from headway_service.ledger import read_ledger
+from headway_service.log import logger
+from headway_service.naming import attempt_name
+from headway_service.pauses import Pauses
+from headway_service.ports import Change, Put, Write
+from headway_service.records import JobRecord, PoolRecord
+from headway_service.tick import MAX_ROUNDS, RESERVED_MS
+from tests.service.test_backing_off import break_sagemaker
+from tests.service.world import INVOCATION_S, P5, ROOT, World, on
+
+G5 = "ml.g5.xlarge"
+
+
+@pytest.fixture
+def world() -> World:
+    return World(pools={P5: 4, G5: 2})
+
+
+def reject(world: World, times: int, about: str) -> None:
+    """Let somebody else be first at the next writes with an item of this kind in the ledger."""
+    real, left = world.table.write, iter(range(times))
+
+    def write(writes: Sequence[Write]) -> None:
+        if any(each.key.sk.startswith(about) for each in writes) and next(left, None) is not None:
+            raise Conflict([0])
+        real(writes)
+
+    world.table.write = write  # type: ignore[method-assign]
+
+
+def fail(world: World, operation: str) -> Callable[[], None]:
+    """Let each call of an operation of SageMaker fail without an answer. Gives what ends that."""
+    real = world.fleet.call
+
+    def call(name: str, body: Any, *, now: float) -> Any:
+        if name == operation:
+            raise AwsError("ServiceUnavailable", "?", status=503)
+        return real(name, body, now=now)
+
+    def end() -> None:
+        world.fleet.call = real  # type: ignore[method-assign]
+
+    world.fleet.call = call  # type: ignore[method-assign,assignment]
+    return end
+
+
+def test_of_a_plan_that_breaks_a_promise_nothing_is_carried_out(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b"):
+        world.submit(name, ResourceConfig=on(4))
+
+    def decide_wrongly(*args: Any, **options: Any) -> Any:
+        snapshot, _ = decide(*args, **options)
+        starts = tuple(Start(job=job.name, demand=job.demand, reason=started(job.demand)) for job in snapshot.waiting)
+        return snapshot, Plan(actions=starts, holds=())
+
+    monkeypatch.setattr(tick, "decide", decide_wrongly)
+    with pytest.raises(InvariantViolation):
+        world.tick()
+    assert world.called("CreateTrainingJob") == []
+    assert world.states("a", "b") == {"a": "pending", "b": "pending"}
+
+
+def test_an_action_that_is_rejected_keeps_the_others_of_its_plan_from_nothing(world: World) -> None:
+    for name in ("a", "b", "c"):
+        world.submit(name)
+    reject(world, 2, "attempt#")
+    report = world.tick()
+    assert (report.rejected, report.rounds) == (2, 2), "what was rejected is decided again"
+    assert report.started == ["c", "a", "b"]
+    assert world.states("a", "b", "c") == {"a": "running", "b": "running", "c": "running"}
+
+
+def test_a_plan_that_was_carried_out_is_not_made_again(world: World) -> None:
+    world.submit("a")
+    report = world.tick()
+    assert (report.rounds, report.waiting, report.started) == (1, 1, ["a"])
+    assert world.tick().rounds == 1
+
+
+def test_a_stop_that_gets_no_answer_is_sent_once_in_a_tick(world: World) -> None:
+    for name in ("a", "b"):
+        world.submit(name)
+    world.tick()
+    for name in ("a", "b"):
+        world.desk.stop(name, ROOT)
+    end = fail(world, "StopTrainingJob")
+    report = world.tick()
+    assert (report.unclear, report.rounds) == (2, 2)
+    assert world.called("StopTrainingJob") == ["a", "b"]
+    end()
+    assert world.tick().unclear == 0
+    assert world.called("StopTrainingJob") == ["a", "b", "a", "b"]
+
+
+def test_stops_and_launches_that_others_settle_meanwhile_are_counted_and_left_to_them(world: World) -> None:
+    for name in ("a", "b"):
+        world.submit(name)
+    world.tick()
+    for name in ("a", "b"):
+        world.desk.stop(name, ROOT)
+    reject(world, 2, "attempt#")
+    report = world.tick()
+    assert report.rejected == 2
+    assert report.rounds == 3
+
+
+def test_drains_that_others_are_faster_with_are_counted_and_tried_again(world: World) -> None:
+    pauses = Pauses(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured)
+    for name in ("a", "b"):
+        world.submit(name)
+    world.tick()
+    pauses.pause(P5, "user/ada", "move out", stops=True)
+    reject(world, 2, "attempt#")
+    report = world.tick()
+    assert (report.rejected, report.drained) == (2, ["a", "b"])
+    assert world.called("StopTrainingJob") == ["a", "b"]
+
+
+def test_a_tick_ends_after_so_many_rounds(world: World) -> None:
+    world.submit("a")
+    reject(world, 1000, "attempt#")
+    report = world.tick()
+    assert (report.rounds, report.rejected) == (MAX_ROUNDS, MAX_ROUNDS)
+
+
+@pytest.mark.parametrize(("left_ms", "rounds"), [(RESERVED_MS, 0), (RESERVED_MS + 1, 1)])
+def test_a_tick_begins_no_round_when_little_time_is_left(world: World, left_ms: int, rounds: int) -> None:
+    world.submit("a")
+    ticker = world.ticker()
+    world.now_s += INVOCATION_S - left_ms / 1000
+    report = ticker.run()
+    assert (report.rounds, report.started) == (rounds, ["a"] * rounds)
+
+
+def test_what_a_plan_has_no_time_for_is_left_to_the_next_tick(world: World) -> None:
+    for name in ("a", "b", "c"):
+        world.submit(name)
+    real = world.fleet.call
+
+    def slow(name: str, body: Any, *, now: float) -> Any:
+        world.now_s += 12
+        return real(name, body, now=now)
+
+    world.fleet.call = slow  # type: ignore[method-assign,assignment]
+    report = world.tick()
+    assert (report.started, report.rounds) == (["a", "b"], 1)
+    assert world.called("CreateTrainingJob") == ["a", "b"]
+    world.fleet.call = real  # type: ignore[method-assign]
+    assert world.tick().started == ["c"]
+
+
+UNUSUAL = {
+    "priority": 7,
+    "checkpoints": True,
+    "handicap_ms": 5,
+    "limit_ms": 77_000,
+    "on_demand": True,
+    "preemptible": False,
+    "preemption_count": 3,
+    "attempt_count": 4,
+}
+
+
+def test_an_attempt_takes_over_what_its_job_says(world: World) -> None:
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "teams": {"red": {}}}))
+    world.submit(
+        "a", 7, ResourceConfig=on(3), Tags=[{"Key": "team", "Value": "red"}, {"Key": "priority", "Value": "7"}]
+    )
+    job = JobRecord.parse(world.table.get(JobRecord.key("a")) or {}).model_copy(update=UNUSUAL)
+    world.table.write([Put(item=job.put().item)])
+    world.now_s += 60
+    ticker = world.ticker()
+    ticker.run()
+    (attempt,) = read_ledger(world.table).attempts
+    for name in ("job_name", "demand", "entry_time", "team", *(UNUSUAL.keys() - {"attempt_count"})):
+        assert getattr(attempt, name) == getattr(job, name), name
+    assert (attempt.number, attempt.demand, attempt.team, attempt.mark) == (5, {P5: 3}, "red", "mark-2")
+    assert attempt.attempt_name == attempt_name("a", 5) != "a"
+    assert attempt.since_ms == attempt.seen_ms == world.clock()
+    assert attempt.lease_holder == "mark-1"
+    assert attempt.lease_until_ms > world.clock() + INVOCATION_S * 1000
+    assert attempt.ruled, "there are no rules to look at"
+
+
+def test_a_job_of_a_limited_team_that_the_ledger_does_not_know_is_not_started(world: World) -> None:
+    """Starts of such a team are counted in its record, so that two schedulers cannot both start its last job."""
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "teams": {"red": {"limit": {P5: 2}}}}))
+    world.submit("a", Tags=[{"Key": "team", "Value": "red"}])
+    job = world.seen("a").job
+    ticker = world.ticker()
+    ticker._policy = world.configured().policy()
+    ledger = replace(read_ledger(world.table), teams=())
+    action = Start(job="a", demand=job.demand, reason=started(job.demand))
+    attempt = ticker._attempt(job, world.clock())
+    with pytest.raises(Conflict):
+        ticker._start(job, attempt, action, ledger, world.clock())
+
+
+def test_jobs_of_a_limited_team_start_in_one_round(world: World) -> None:
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "teams": {"red": {"limit": {P5: 3}}}}))
+    for name in ("a", "b", "c", "d"):
+        world.submit(name, Tags=[{"Key": "team", "Value": "red"}])
+    report = world.tick()
+    assert (report.started, report.rejected, report.rounds) == (["a", "b", "c"], 0, 1)
+    (team,) = read_ledger(world.table).teams
+    assert team.starts == 3
+
+
+def test_a_preemption_publishes_the_work_that_is_lost_in_seconds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Figure] = []
+    monkeypatch.setattr(tick, "record", found.extend)
+    for name in ("low", "low2"):
+        world.submit(name, 1, ResourceConfig=on(2))
+    world.tick()
+    assert [each.metric.name for each in found] == ["TimeToStart"] * 2
+    world.now_s += 100
+    found.clear()
+    world.submit("high", 9, ResourceConfig=on(4))
+    world.tick()
+    assert [(each.metric.name, each.value) for each in found] == [("WorkLost", 200)] * 2
+    found.clear()
+    world.tick()
+    assert found == []
+
+
+def test_what_a_tick_did_is_published_although_it_fails(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[Figure] = []
+    monkeypatch.setattr(tick, "record", found.extend)
+    world.submit("a")
+    monkeypatch.setattr(world.training_jobs, "create", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        world.tick()
+    assert [each.metric.name for each in found] == ["TimeToStart"]
+
+
+def test_a_back_off_that_begins_during_a_plan_holds_back_only_what_is_launched_in_its_pool(world: World) -> None:
+    world.submit("low", 1, ResourceConfig=on(2, G5))
+    world.tick()
+    tried = break_sagemaker(world, P5)
+    world.submit("first", 9)
+    world.submit("second", 8)
+    world.submit("other", 7, ResourceConfig=on(2, G5))
+    report = world.tick()
+    assert tried == ["first"]
+    assert (report.started, report.preempted) == (["first"], ["low"])
+    assert report.rounds == 2, "what was held back is decided again"
+    assert world.states("second", "low") == {"second": "pending", "low": "stopping"}
+
+
+@pytest.mark.parametrize("off", [0, 1])
+def test_a_counter_that_is_not_the_sum_of_what_is_held_is_told(
+    world: World, off: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[str, Any]] = []
+    monkeypatch.setattr(logger, "warning", lambda message, extra: told.append((message, extra)))
+    world.submit("a")
+    world.tick()
+    world.table.write([Change(key=PoolRecord.key(P5), adds={"free": off})])
+    world.tick()
+    expected = [("the ledger was read while it changed", {"pool": P5, "free": 4, "summed": 3})]
+    assert told == expected * off
