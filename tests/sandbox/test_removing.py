@@ -82,8 +82,8 @@ def test_a_reason_for_a_condition_that_is_noticed_makes_it_fail(no_patches: None
 def test_a_life_is_asked_where_no_trial_notices() -> None:
     said: list[str] = []
     title = "a lost wake-up is made good each minute"
-    assert removal(said, only=title).run([LISTED], range(1), 1)
-    assert "life 0: " in said[0]
+    assert removal(said, only=title).run([LISTED], range(9), 1)
+    assert "life " in said[0]
 
 
 def test_a_trial_that_fails_with_all_safeguards_makes_it_fail(monkeypatch: pytest.MonkeyPatch) -> None:
