@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis.errors import NoSuchExample
 from hypothesis.strategies import SearchStrategy
 
-from headway import backfill, heads, holders, line, preemption, schedule
+from headway import backfill, heads, holders, line, preemption, schedule, teams
 from headway.model import WaitingJob
 from headway.ordering import held_priority, victim_order
 from headway.plan import Preempt, Start
@@ -25,7 +25,6 @@ from tests.core.strategies import borrowed_from_red, borrowing_goes_on, nothing_
 MAX_EXAMPLES = 2000
 
 Pass = schedule._Pass
-Line = line._Line
 
 ANY = snapshots()
 PLAIN = snapshots("none", ageing=False, backfill=True)
@@ -109,7 +108,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         PLAIN,
     ),
     "everybody reclaims": (
-        preemption, "within_guarantee", lambda *_: True, promises.only_who_may_be_preempted_is, TEAMS
+        preemption.Preemption, "reclaims", lambda *_: True, promises.only_who_may_be_preempted_is, TEAMS
     ),
     "needless victims are kept": (
         preemption, "_without_needless", lambda chosen, *_: tuple(chosen), promises.no_victim_is_needless, FULL
@@ -144,15 +143,10 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         promises.first_in_line_is_not_kept_from_what_is_free, PLAIN,
     ),
     "what was freed for one goes round among its equals": (
-        line, "_Line", lambda jobs, _: Line(jobs, {}),
-        turns.only_who_is_ahead_takes_over, TEAMS
+        teams.Guarantees, "is_promised", lambda *_: False, turns.only_who_is_ahead_takes_over, TEAMS
     ),
     "who borrows stands before who is owed": (
-        line, "within_guarantee", lambda *_: True, turns.nobody_borrows_what_is_reclaimed, BORROWING
-    ),
-    "jobs of a team hide each other in all pools": (
-        line, "_apart", lambda jobs, *_: iter([line._together(jobs.values())]),
-        turns.nobody_borrows_what_is_reclaimed, BORROWING
+        line._TeamLines, "_is_covered", lambda *_: False, turns.nobody_borrows_what_is_reclaimed, BORROWING
     ),
     "nobody takes over": (
         Pass, "_take_over", lambda *_: None, histories.every_job_is_served, ANY

@@ -50,7 +50,8 @@ def protection(attempt: Allocation, snapshot: Snapshot) -> int:
 def plain_rank(job: WaitingJob, snapshot: Snapshot) -> tuple[int, bool, int, str]:
     """The order of a line in which teams take no turns."""
     priority = clamped(job.priority, job.team, snapshot) + gained(job.entry_time_ms, snapshot.now_ms, snapshot)
-    served = bool(snapshot.policy.teams) and bool(own(snapshot, job.name))
+    freed = any(a.stopping and a.freed_for == job.name for a in snapshot.allocations)
+    served = bool(snapshot.policy.teams) and (freed or bool(own(snapshot, job.name)))
     return (-priority, not served, job.entry_time_ms + job.handicap_ms, job.name)
 
 

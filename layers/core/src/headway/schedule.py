@@ -16,7 +16,7 @@ from headway.ordering import given_priority, held_priority, rank
 from headway.plan import Action, Hold, Plan, Preempt, Release, Start
 from headway.preemption import Preemption
 from headway.reasons import Reason
-from headway.teams import TeamUse, charge, is_limit, limited_pool, sizes
+from headway.teams import Guarantees, TeamUse, charge, is_limit, limited_pool, sizes
 
 
 def schedule(snapshot: Snapshot, *, explain: bool = True) -> Plan:
@@ -49,22 +49,25 @@ class _Pass:
         self.now_ms = snapshot.now_ms
         self.sizes = sizes(snapshot)
         self.holders = holders = Holders(snapshot)
+        self.reserved: dict[str, Demand] = {r.job: r.demand for r in snapshot.reservations}
         freed_for = {a.freed_for for a in holders.stopping if a.freed_for is not None}
-        #: Whoever waits for a paused pool counts on nothing, so it is as if it were not there.
-        line = [job for job in snapshot.waiting if self._paused(job) is None] if snapshot.pauses else snapshot.waiting
+        owed = freed_for | self.reserved.keys()
+        #: The waiting jobs that something is reserved or being freed for. Whoever waits for a paused pool counts on
+        #: nothing, so it is as if it were not there.
+        promised = [job for job in (snapshot.waiting if owed else ()) if job.name in owed and self._paused(job) is None]
         #: What is being freed for each waiting job. What was meant for a job that has left is anybody's.
         self.earmarked: dict[str, list[Allocation]] = {
             job.name: [a for a in holders.stopping if a.freed_for == job.name]
-            for job in (line if freed_for else ())
+            for job in promised
             if job.name in freed_for
         }
-        self.reserved: dict[str, Demand] = {r.job: r.demand for r in snapshot.reservations}
         #: Waiting jobs that something is reserved for and that have not been looked at yet.
-        self.owners = {job.name: job for job in (line if self.reserved else ()) if job.name in self.reserved}
-        #: Instances per pool that each team holds or has reserved; empty where there are no teams.
+        self.owners = {job.name: job for job in promised if job.name in self.reserved}
+        #: Instances per pool that each team holds; empty where there are no teams.
         self.use = TeamUse((a.team, a.demand) for a in (holders.live.values() if policy.teams else ()))
-        for name, owner in self.owners.items():
-            self._charge_team(owner.team, self.reserved[name])
+        self.guarantees = Guarantees(
+            snapshot, self.use, holders.live.values(), ((job, self._promised_to(job)) for job in promised)
+        )
         #: What a start may take: free in the ledger. Negative where a pool was shrunk below its use.
         self.free = minus(self.sizes, holders.held)
         self.free = minus(self.free, total(self._reserved_for(name) for name in self.reserved))
@@ -75,7 +78,7 @@ class _Pass:
             minus(holders.charged(a), (a.freed or {}) if a.freed_for in self.earmarked else {})
             for a in holders.stopping
         )
-        self.preemption = Preemption(snapshot, holders, self.use, self.reserved)
+        self.preemption = Preemption(snapshot, holders, self.use, self.guarantees)
         self.heads = Heads(holders, policy, snapshot.now_ms)
         #: Kinds of jobs that preempting does not help; see :func:`_kind`.
         self.stuck: set[_Kind] = set()
@@ -94,7 +97,7 @@ class _Pass:
         #: Jobs that something is kept for: they are looked at however far back they stand.
         owed = {*self.owners, *self.earmarked}
         past_head, considered = 0, 0
-        for job in in_rank_order(self.snapshot, self.use, self.reserved):
+        for job in in_rank_order(self.snapshot, self.use, self.guarantees):
             paused = self._paused(job)
             if paused is not None:
                 self._hold(job, partial(reasons.paused, paused, self.snapshot.pauses[paused], self.now_ms))
@@ -126,9 +129,9 @@ class _Pass:
         owner = self.owners.get(name)
         return charge(self.reserved[name], owner.team, self.policy) if owner else self.reserved[name]
 
-    def _charge_team(self, team: str, demand: Demand, times: int = 1) -> None:
-        if self.policy.teams:
-            self.use.add(team, demand, times)
+    def _promised_to(self, job: WaitingJob) -> Demand:
+        """What is reserved and being freed for a job."""
+        return total((self.reserved.get(job.name, {}), *(a.freed or {} for a in self.earmarked.get(job.name, ()))))
 
     def _release_leftovers(self) -> None:
         """Give back what is reserved for jobs that left, no longer fit, or wait for a pool that is paused.
@@ -145,7 +148,7 @@ class _Pass:
         owner = self.owners.pop(name, None)
         demand = self.reserved.pop(name)
         if owner is not None:
-            self._charge_team(owner.team, demand, -1)
+            self.guarantees.promise(owner, self._promised_to(owner))
         self.releases.append(Release(job=name, demand=demand, reason=reason))
         self.free = plus(self.free, charged)
         self.spare = plus(self.spare, charged)
@@ -282,8 +285,8 @@ class _Pass:
 
     def _place(self, job: WaitingJob, takes: Demand, until_ms: int | None, *, starts: bool) -> None:
         self.heads.place(takes, charge(job.demand, job.team, self.policy), until_ms, starts=starts)
-        own = self.reserved.get(job.name, {})
-        self._charge_team(job.team, minus(job.demand, own))
+        if self.policy.teams:
+            self.guarantees.give(job)
 
     def _wait_or_preempt(
         self, job: WaitingJob, need: Demand, earmarked: list[Allocation], until_ms: int | None
@@ -330,7 +333,8 @@ class _Pass:
             earmark = positive(minus(earmark, used))
             lacking = positive(minus(lacking, used))
             self.holders.stop(victim)
-            self._charge_team(victim.team, victim.demand, -1)
+            if self.policy.teams:
+                self.use.add(victim.team, victim.demand, -1)
             self.unclaimed = plus(self.unclaimed, positive(minus(frees, used)))
             self.stuck.clear()
             by_right = reclaims and held_priority(victim, self.policy) >= given_priority(
