@@ -4,10 +4,11 @@ Hypothesis looks for small and odd snapshots; this draws ordinary ones, all fiel
 is played twice, once while nothing ends but what is asked to stop, and once to the end of all jobs:
 
 - **It comes to rest.** After a bounded number of decisions and stops there is nothing left to do.
-- **Nobody takes back what was freed for another job.** A job that was stopped for another one does not take over what
-  is reserved for that one.
 - **Everybody is served.** If what runs ends in some order and nothing new comes, each job that fits starts.
 - Each plan passes the verification.
+
+It also counts how often a job took back what was freed for another one. That is no fault by itself: the job may have
+come within its team's guarantee meanwhile, or may get the same number of instances a little sooner than its own.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def _running(
         since_ms=since_ms,
         entry_time_ms=since_ms - STEP_MS * rng.randint(0, 4),
         team=rng.choice(teams),
-        limit_ms=rng.choice((None, 720 * STEP_MS)),
+        limit_ms=rng.choice((None, None, 720 * STEP_MS, 720 * STEP_MS, 5 * STEP_MS)),
         checkpoints=rng.random() < 0.3,
         preemptible=rng.random() < 0.9,
         preemptions=0 if freed else rng.choice((0, 0, 1)),
@@ -172,6 +173,8 @@ class _Player:
         self.world = World.of(snapshot, policy)
         self._rng = rng
         self._jobs = len(snapshot.waiting) + len(snapshot.allocations)
+        #: How often a job took over what is reserved for a job that it was stopped for.
+        self.undone = 0
         #: Who was stopped for each job, until that has started.
         self._stopped_for: defaultdict[str, set[str]] = defaultdict(set)
 
@@ -206,24 +209,23 @@ class _Player:
                     preempted += 1
                     self._stopped_for[action.for_job].add(action.job)
                 elif isinstance(action, Release):
-                    back = self._stopped_for[action.job].intersection(action.reason.jobs)
-                    if back:
-                        raise _Wrong(f"{min(back)} takes back what was freed for {action.job}")
+                    self.undone += len(self._stopped_for[action.job].intersection(action.reason.jobs))
                 else:
                     self._stopped_for.pop(action.job, None)
             self.world.apply(plan)
         raise _Wrong("has something to do at one moment again and again")
 
 
-def comes_to_rest(snapshot: Snapshot, rng: Random) -> None:
+def comes_to_rest(snapshot: Snapshot, rng: Random) -> int:
     """Where nothing ends by itself there is soon nothing to do, also while waiting jobs gain priority."""
     player = _Player(snapshot, replace(snapshot.policy, max_preemptions=1000), rng)
     for _ in range(3 if snapshot.policy.ageing else 1):
         player.settle()
         player.world.now_ms += 2 * STEP_MS
+    return player.undone
 
 
-def everybody_is_served(snapshot: Snapshot, rng: Random) -> None:
+def everybody_is_served(snapshot: Snapshot, rng: Random) -> int:
     """If nothing new comes and what runs ends, in any order, each job that fits starts."""
     player = _Player(snapshot, snapshot.policy, rng)
     world = player.world
@@ -232,7 +234,7 @@ def everybody_is_served(snapshot: Snapshot, rng: Random) -> None:
         player.settle()
         waits = sorted(job.name for job in world.waiting.values() if fits(job, world.pools, world.policy))
         if not waits:
-            return
+            return player.undone
         if not world.held:
             break
         world.now_ms += STEP_MS
@@ -240,33 +242,34 @@ def everybody_is_served(snapshot: Snapshot, rng: Random) -> None:
     raise _Wrong(f"leaves {waits} unserved")
 
 
-def fault_of(snapshot: Snapshot, rng: Random) -> str | None:
-    """What is wrong about a snapshot, if anything."""
+def played(snapshot: Snapshot, rng: Random) -> tuple[str | None, int]:
+    """What is wrong about a snapshot, if anything, and how often a job took back what was freed for another one."""
     try:
-        comes_to_rest(snapshot, rng)
-        everybody_is_served(snapshot, rng)
+        return None, comes_to_rest(snapshot, rng) + everybody_is_served(snapshot, rng)
     except _Wrong as wrong:
-        return str(wrong)
-    return None
+        return str(wrong), 0
 
 
-def faults(seed: int, numbers: range) -> list[Fault]:
-    """What is wrong about some of the snapshots of a seed; each depends on the seed and its number only."""
-    found = []
+def play(seed: int, numbers: range) -> tuple[list[Fault], int]:
+    """What is wrong about some of the snapshots of a seed, and how many stops were for nothing.
+
+    Each snapshot depends on the seed and its number only.
+    """
+    found, undone = [], 0
     for number in numbers:
         rng = Random(f"{seed}/{number}")
         snapshot = random_snapshot(rng)
-        what = fault_of(snapshot, rng)
+        what, in_vain = played(snapshot, rng)
+        undone += in_vain
         if what is not None:
             found.append(Fault(number=number, what=what, snapshot=snapshot))
-    return found
+    return found, undone
 
 
-def _all_faults(seed: int, count: int, processes: int) -> Iterator[Fault]:
+def _all(seed: int, count: int, processes: int) -> Iterator[tuple[list[Fault], int]]:
     chunks = [range(first, min(first + CHUNK, count)) for first in range(0, count, CHUNK)]
     with ProcessPoolExecutor(processes) as pool:
-        for some in pool.map(partial(faults, seed), chunks):
-            yield from some
+        yield from pool.map(partial(play, seed), chunks)
 
 
 def main() -> int:
@@ -277,11 +280,16 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     asked = parser.parse_args()
     print(f"seed {asked.seed}, {asked.count} snapshots, {asked.processes} processes", flush=True)
-    began_s, wrong = time.monotonic(), 0
-    for fault in _all_faults(asked.seed, asked.count, asked.processes):
-        wrong += 1
-        print(f"snapshot {fault.number}: {fault.what}\n{fault.snapshot}", flush=True)
-    print(f"{asked.count} snapshots in {time.monotonic() - began_s:.0f} s, {wrong} of them wrong")
+    began_s, wrong, undone = time.monotonic(), 0, 0
+    for found, in_vain in _all(asked.seed, asked.count, asked.processes):
+        undone += in_vain
+        for fault in found:
+            wrong += 1
+            print(f"snapshot {fault.number}: {fault.what}\n{fault.snapshot}", flush=True)
+    print(
+        f"{asked.count} snapshots in {time.monotonic() - began_s:.0f} s: {wrong} do not come to rest or leave somebody "
+        f"unserved; {undone} times a job took back what was freed for another one"
+    )
     return 1 if wrong else 0
 
 

@@ -20,7 +20,7 @@ from headway.preemption import protected_until_ms
 from tests.core import test_histories as histories
 from tests.core import test_promises as promises
 from tests.core import test_turns as turns
-from tests.core.strategies import borrowed_from_red, borrowing_goes_on, nothing_owed, snapshots
+from tests.core.strategies import borrowed_from_red, borrowing_goes_on, crowded, nothing_owed, snapshots
 
 MAX_EXAMPLES = 2000
 
@@ -36,6 +36,7 @@ FULL_TEAM = snapshots("one", ageing=False, full=True)
 FULL_TEAMS = snapshots("several", ageing=False, full=True)
 BORROWING = FULL_TEAMS.map(borrowing_goes_on)
 BORROWED = FULL_TEAMS.map(borrowed_from_red)
+CROWDED = crowded()
 LIMITED = snapshots("none", ageing=False, backfill=True, unlimited=False)
 
 
@@ -147,6 +148,9 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
     ),
     "who borrows stands before who is owed": (
         line._TeamLines, "_is_covered", lambda *_: False, turns.nobody_borrows_what_is_reclaimed, BORROWING
+    ),
+    "a guarantee gives the right to reclaim, and no rank": (
+        line._TeamLines, "_is_covered", lambda *_: False, histories.preemption_comes_to_an_end, CROWDED
     ),
     "nobody takes over": (
         Pass, "_take_over", lambda *_: None, histories.every_job_is_served, ANY

@@ -59,11 +59,14 @@ def is_protected(attempt: Allocation, snapshot: Snapshot) -> bool:
     """Whether an attempt may not be stopped for anybody now."""
     policy = snapshot.policy
     ran_ms = snapshot.now_ms - attempt.since_ms
+    left_ms = None if attempt.limit_ms is None else attempt.limit_ms - ran_ms
     return (
         not policy.preemption
         or not attempt.preemptible
         or attempt.preemptions >= policy.max_preemptions
         or ran_ms < policy.min_run_time_ms
+        # A stop takes two minutes.
+        or (left_ms is not None and 0 <= left_ms <= 120_000)
     )
 
 

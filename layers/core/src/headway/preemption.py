@@ -11,6 +11,9 @@ from headway.ordering import given_priority, held_priority, returning_rank, wait
 from headway.policy import Policy
 from headway.teams import Guarantees, gives_borrowed, within_guarantee
 
+STOP_MS = 120_000
+"""What a stop takes at most: SageMaker sends SIGTERM, and SIGKILL this much later (API reference, StopTrainingJob)."""
+
 
 def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
     """From when on the attempt may be stopped for another job; None for never."""
@@ -19,10 +22,20 @@ def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
     return allocation.since_ms + policy.min_run_time_ms if policy.min_run_time_ms else 0
 
 
+def ends_as_soon(allocation: Allocation, now_ms: int) -> bool:
+    """Whether the attempt reaches its limit within the time that a stop takes, so that to stop it frees nothing sooner.
+
+    One that is beyond its limit has broken what the limit says, so nothing is known about its end.
+    """
+    if allocation.limit_ms is None:
+        return False
+    return 0 <= allocation.since_ms + allocation.limit_ms - now_ms <= STOP_MS
+
+
 def is_movable(allocation: Allocation, now_ms: int, policy: Policy) -> bool:
     """Whether the attempt may be stopped for another job now."""
     from_ms = protected_until_ms(allocation, policy)
-    return from_ms is not None and from_ms <= now_ms
+    return from_ms is not None and from_ms <= now_ms and not ends_as_soon(allocation, now_ms)
 
 
 def outranks(
@@ -217,9 +230,9 @@ class Preemption:
 
         def from_ms(allocation: Allocation) -> int | None:
             since_ms = protected_until_ms(allocation, self._policy)
-            if since_ms is None or not outranks(
-                job, allocation, self._use, self._now_ms, self._policy, reclaims=reclaims
-            ):
+            if since_ms is None or ends_as_soon(allocation, max(self._now_ms, since_ms)):
+                return None
+            if not outranks(job, allocation, self._use, self._now_ms, self._policy, reclaims=reclaims):
                 return None
             return None if self._ahead_again(job, [allocation]) else since_ms
 

@@ -131,10 +131,12 @@ class Guarantees:
         guaranteed = self._policy.team(job.team).guaranteed
         if not guaranteed:
             return False
+        if within_guarantee(self._held(job), job.demand, guaranteed):
+            return True
         before = self._before.get(job.name)
-        if before is not None:
-            return within_guarantee(plus(before, self._given.get(job.team, _NOTHING)), job.demand, guaranteed)
-        return within_guarantee(self._held(job), job.demand, guaranteed)
+        return before is not None and within_guarantee(
+            plus(before, self._given.get(job.team, _NOTHING)), job.demand, guaranteed
+        )
 
     def covers_without(self, job: WaitingJob, stopped: Iterable[Demand]) -> bool:
         """The same once its team has given back all of these."""
