@@ -92,10 +92,10 @@ def test_a_covered_job_is_not_stopped_for_a_job_of_its_own_team_that_is_not() ->
 
 
 def test_what_a_team_borrows_is_stopped_for_a_job_of_its_own_of_higher_priority() -> None:
-    parts = (*(held(f"x{i}", 0, team="red") for i in range(4)), job("w0", 9, count=2, team="red"))
-    assert len(preemptions(schedule(snapshot(*parts, size=4, policy=RED_2)))) == 2
-    parts = (*parts[:4], job("w0", 9, count=3, team="red"))
-    assert preemptions(schedule(snapshot(*parts, size=4, policy=RED_2))) == []
+    running = [held(f"x{i}", 0, team="red") for i in range(4)]
+    two, three = (job("w0", 9, count=count, team="red") for count in (2, 3))
+    assert len(preemptions(schedule(snapshot(*running, two, size=4, policy=RED_2)))) == 2
+    assert preemptions(schedule(snapshot(*running, three, size=4, policy=RED_2))) == []
 
 
 def test_a_job_is_covered_if_those_that_are_stopped_for_it_leave_room_in_the_guarantee() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from random import Random
 
 import pytest
 
@@ -16,7 +17,7 @@ def test_random_snapshots_come_to_rest_and_everybody_is_served() -> None:
 
 
 def test_the_same_seed_and_number_give_the_same_snapshot() -> None:
-    first, again = (random_snapshots.random_snapshot(random_snapshots.Random("1/7")) for _ in range(2))
+    first, again = (random_snapshots.random_snapshot(Random("1/7")) for _ in range(2))
     assert first == again
 
 

@@ -7,12 +7,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
+from headway.looks import Looks
 from headway.model import Snapshot, WaitingJob
 from headway.ordering import effective_priority
 from headway.teams import Guarantees, TeamUse
 
 
-def in_rank_order(snapshot: Snapshot, use: TeamUse, guarantees: Guarantees) -> Iterator[WaitingJob]:
+def in_rank_order(snapshot: Snapshot, use: TeamUse, guarantees: Guarantees, looks: Looks) -> Iterator[WaitingJob]:
     """The waiting jobs by rank: by effective priority, by turn, by name.
 
     Where there are teams, jobs come first that their team's guarantee covers, each judged for itself: a job that
@@ -26,6 +27,7 @@ def in_rank_order(snapshot: Snapshot, use: TeamUse, guarantees: Guarantees) -> I
         use: what each team holds. It may change while the jobs are gone through, and what comes next is worked out
             again then: a team that was just given instances comes later.
         guarantees: which jobs are covered by what their team is guaranteed, and what is promised to them.
+        looks: how much the decision has looked at.
     """
     if not snapshot.policy.teams:
         priority_of = _priority_of(snapshot)
@@ -36,7 +38,7 @@ def in_rank_order(snapshot: Snapshot, use: TeamUse, guarantees: Guarantees) -> I
         while line.first() is not None:
             yield line.pop()
         return
-    lines = _Lines(snapshot, use, guarantees)
+    lines = _Lines(snapshot, use, guarantees, looks)
     while (each := lines.next()) is not None:
         yield each
 
@@ -90,7 +92,8 @@ class _TeamLines:
     A job that something is promised to stands in a line of its own.
     """
 
-    def __init__(self, lines: list[_Line], guarantees: Guarantees) -> None:
+    def __init__(self, lines: list[_Line], guarantees: Guarantees, looks: Looks) -> None:
+        self._looks = looks
         self._lines = lines
         self._guarantees = guarantees
         #: Lines whose jobs are covered by the guarantee, and lines whose jobs are not. While the team only takes more,
@@ -101,6 +104,8 @@ class _TeamLines:
 
     def sort(self) -> None:
         """Put all lines in order again: the team holds less than before, or something is no longer promised."""
+        # To ask whether a job is covered takes as long as a few of the other looks.
+        self._looks.taken += 4 * len(self._lines)
         self._covered, self._borrowing = [], []
         for number in range(len(self._lines)):
             place = self._place(number)
@@ -145,11 +150,11 @@ class _TeamLines:
 class _Lines:
     """The lines of all teams, and which of them is next."""
 
-    def __init__(self, snapshot: Snapshot, use: TeamUse, guarantees: Guarantees) -> None:
+    def __init__(self, snapshot: Snapshot, use: TeamUse, guarantees: Guarantees, looks: Looks) -> None:
         self._pools = snapshot.pools
         self._use = use
         self._guarantees = guarantees
-        self._teams = _by_team(snapshot, guarantees)
+        self._teams = _by_team(snapshot, guarantees, looks)
         #: The weighted dominant use of teams, as long as it stays.
         self._shares: dict[str, float] = {}
         #: How often each team was pushed: only its last place counts.
@@ -197,7 +202,7 @@ class _Lines:
 _Demand = tuple[tuple[str, int], ...]
 
 
-def _by_team(snapshot: Snapshot, guarantees: Guarantees) -> dict[str, _TeamLines]:
+def _by_team(snapshot: Snapshot, guarantees: Guarantees, looks: Looks) -> dict[str, _TeamLines]:
     priority_of = _priority_of(snapshot)
     # This is done for each job of a long line, all else for each kind of jobs.
     alike: defaultdict[tuple[str, _Demand, int], list[WaitingJob]] = defaultdict(list)
@@ -212,7 +217,7 @@ def _by_team(snapshot: Snapshot, guarantees: Guarantees) -> dict[str, _TeamLines
         kinds.setdefault((team, demand), {})[priority] = jobs
     for (team, _), by_priority in kinds.items():
         teams.setdefault(team, []).append(_Line(by_priority))
-    return {team: _TeamLines(lines, guarantees) for team, lines in teams.items()}
+    return {team: _TeamLines(lines, guarantees, looks) for team, lines in teams.items()}
 
 
 def _priority_of(snapshot: Snapshot) -> Callable[[WaitingJob], int]:

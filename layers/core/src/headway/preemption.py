@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from headway.capacity import minus, plus, shortfall, total
 from headway.holders import Holders
+from headway.looks import Looks
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.ordering import given_priority, held_priority, returning_rank, waiting_rank
 from headway.policy import Policy
@@ -157,6 +158,7 @@ class Preemption:
         holders: who holds instances; those preempted are taken out of it as the decision goes on.
         use: instances per pool that each team holds, kept up to date by the decision.
         guarantees: which waiting jobs are covered by what their team is guaranteed.
+        looks: how much the decision has looked at.
     """
 
     def __init__(
@@ -165,7 +167,9 @@ class Preemption:
         holders: Holders,
         use: Mapping[str, Demand],
         guarantees: Guarantees,
+        looks: Looks,
     ) -> None:
+        self._looks = looks
         self._policy = snapshot.policy
         self._now_ms = snapshot.now_ms
         self._holders = holders
@@ -199,7 +203,7 @@ class Preemption:
             victims = victims_for(
                 job,
                 lacking,
-                self._holders.in_victim_order(lacking),
+                self._counted(self._holders.in_victim_order(lacking)),
                 self._use,
                 self._now_ms,
                 self._policy,
@@ -211,6 +215,11 @@ class Preemption:
             if not ahead:
                 return victims
             spared |= ahead
+
+    def _counted(self, candidates: Iterable[Allocation]) -> Iterator[Allocation]:
+        for candidate in candidates:
+            self._looks.taken += 1
+            yield candidate
 
     def _ahead_again(self, job: WaitingJob, victims: Collection[Allocation]) -> set[str]:
         """Of these attempts, those that the guarantee of the job's own team would cover once all of them have stopped.

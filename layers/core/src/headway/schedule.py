@@ -11,6 +11,7 @@ from headway.capacity import minus, overlap, plus, positive, shortfall, total
 from headway.heads import Combination, Heads
 from headway.holders import Holders
 from headway.line import in_rank_order
+from headway.looks import Looks
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.ordering import given_priority, held_priority, rank
 from headway.plan import Action, Hold, Plan, Preempt, Release, Start
@@ -48,7 +49,8 @@ class _Pass:
         self.policy = policy = snapshot.policy
         self.now_ms = snapshot.now_ms
         self.sizes = sizes(snapshot)
-        self.holders = holders = Holders(snapshot)
+        self.looks = Looks()
+        self.holders = holders = Holders(snapshot, self.looks)
         self.reserved: dict[str, Demand] = {r.job: r.demand for r in snapshot.reservations}
         freed_for = {a.freed_for for a in holders.stopping if a.freed_for is not None}
         owed = freed_for | self.reserved.keys()
@@ -78,8 +80,8 @@ class _Pass:
             minus(holders.charged(a), (a.freed or {}) if a.freed_for in self.earmarked else {})
             for a in holders.stopping
         )
-        self.preemption = Preemption(snapshot, holders, self.use, self.guarantees)
-        self.heads = Heads(holders, policy, snapshot.now_ms)
+        self.preemption = Preemption(snapshot, holders, self.use, self.guarantees, self.looks)
+        self.heads = Heads(holders, policy, snapshot.now_ms, self.looks)
         #: Kinds of jobs that preempting does not help; see :func:`_kind`.
         self.stuck: set[_Kind] = set()
         #: One reason for all that wait behind the same head for the same thing.
@@ -97,7 +99,7 @@ class _Pass:
         #: Jobs that something is kept for: they are looked at however far back they stand.
         owed = {*self.owners, *self.earmarked}
         past_head, considered = 0, 0
-        for job in in_rank_order(self.snapshot, self.use, self.guarantees):
+        for job in in_rank_order(self.snapshot, self.use, self.guarantees, self.looks):
             paused = self._paused(job)
             if paused is not None:
                 self._hold(job, partial(reasons.paused, paused, self.snapshot.pauses[paused], self.now_ms))
@@ -105,7 +107,8 @@ class _Pass:
                 continue
             if self.heads:
                 past_head += 1
-            if past_head > self.policy.backfill_window:
+            # A decision has to end in time whatever the policy allows. Who is not looked at passes nobody.
+            if past_head > self.policy.backfill_window or self.looks.are_used_up:
                 if not owed:
                     break
                 if job.name not in owed:
