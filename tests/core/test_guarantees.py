@@ -105,16 +105,48 @@ def test_a_job_is_covered_if_those_that_are_stopped_for_it_leave_room_in_the_gua
     assert sorted(world.held) == ["w"]
 
 
-def test_what_is_promised_to_a_covered_job_is_safe_from_those_who_borrow_meanwhile() -> None:
-    """`x` borrows on what is free while `r` stops for `w`, so red holds more than its guarantee with `w`."""
+def test_what_is_promised_to_a_covered_job_is_safe_though_others_of_its_team_borrow_meanwhile() -> None:
+    """`x` and `y` start on what is free while `r` stops for `w`, so red holds more than its guarantee with `w`."""
+    policy = Policy(teams={"red": Team(guaranteed={P5: 2, G5: 2}), "blue": Team()})
     parts = (
-        held("r", 9, count=2, team="blue"),
-        job("w", 1, count=2, team="red"),
-        job("x", 0, count=1, team="red"),
+        held("r", 9, count=2, pool=G5, team="blue"),
+        job("w", 1, count=2, pool=G5, team="red", ml_p5_48xlarge=1),
+        job("x", 0, team="red"),
+        job("y", 0, team="red"),
     )
-    stopped, world = played(snapshot(*parts, size=3, policy=RED_2))
+    stopped, world = played(snapshot(*parts, pools={P5: 3, G5: 2}, policy=policy))
     assert stopped == [("r", "w")]
-    assert {"w"} <= world.held.keys()
+    assert sorted(world.held) == ["w", "x", "y"]
+
+
+def test_a_job_whose_guarantee_goes_to_one_of_higher_priority_reclaims_nothing() -> None:
+    parts = (
+        held("b0", 9, count=2, team="blue"),
+        held("b1", 9, team="blue", freed_for="w"),
+        job("w", 0, count=2, team="red"),
+        job("k", 5, count=2, team="red"),
+    )
+    plan = schedule(snapshot(*parts, size=5, policy=RED_2))
+    assert starts(plan) == ["k"]
+    assert preemptions(plan) == []
+
+
+def test_what_is_reserved_counts_when_teams_take_turns() -> None:
+    policy = Policy(teams={"a": Team(), "b": Team()})
+    parts = (
+        held("x", 9, count=2, ends_in_s=600),
+        reserved("a0", 1, pool=G5),
+        job("a0", 0, count=3, team="a", ml_g5_xlarge=1),
+        job("a1", 0, team="a", entered=1, limit_s=60),
+        job("b1", 0, team="b", entered=2, limit_s=60),
+    )
+    assert starts(schedule(snapshot(*parts, pools={P5: 3, G5: 2}, policy=policy))) == ["b1"]
+
+
+def test_a_reserved_start_does_not_count_on_a_covered_attempt_of_the_same_team() -> None:
+    parts = (held("w1", 0, team="red", ends_in_s=600), job("w0", 9, count=3, team="red"))
+    (hold,) = schedule(snapshot(*parts, size=3, policy=RED_2)).holds
+    assert hold.start_by_ms == NOW_MS + 600_000
 
 
 def test_what_is_promised_to_a_job_that_borrows_counts_as_held_by_its_team() -> None:
