@@ -143,6 +143,38 @@ def test_what_is_reserved_counts_when_teams_take_turns() -> None:
     assert starts(schedule(snapshot(*parts, pools={P5: 3, G5: 2}, policy=policy))) == ["b1"]
 
 
+def test_a_job_is_no_longer_covered_once_others_of_its_team_have_used_the_guarantee_up() -> None:
+    policy = Policy(teams={"red": Team(guaranteed={P5: 1}), "blue": Team()})
+    parts = (job("r0", 0, team="red", entered=0), job("r1", 0, team="red", entered=1), job("b", 5, team="blue"))
+    assert starts(schedule(snapshot(*parts, size=2, policy=policy))) == ["r0", "b"]
+
+
+def test_a_job_is_covered_once_its_team_has_given_something_back() -> None:
+    """`j` stops `x`, which borrows of G5, and with it gives back what red is guaranteed of P5."""
+    policy = Policy(teams={"red": Team(guaranteed={P5: 1}), "blue": Team()})
+    both = replace(held("x", 0, team="red"), demand={P5: 1, G5: 1})
+    parts = (both, job("j", 9, pool=G5, team="red"), job("k", 0, team="red"), job("b", 5, team="blue"))
+    plan = schedule(snapshot(*parts, pools={P5: 1, G5: 1}, policy=policy))
+    assert preemptions(plan) == [("x", "j")]
+    assert [hold.job for hold in plan.holds] == ["j", "k", "b"]
+
+
+def test_a_job_is_covered_once_what_was_promised_to_another_one_of_its_team_is_taken_over() -> None:
+    policy = Policy(teams={"red": Team(guaranteed={P5: 1}), "blue": Team()})
+    parts = (
+        held("x", 9, team="blue"),
+        reserved("j", 1),
+        job("j", 1, count=3, team="red"),
+        job("k", 0, team="red"),
+        job("b", 9, team="blue"),
+        job("c", 5, team="blue"),
+    )
+    plan = schedule(snapshot(*parts, size=3, policy=policy))
+    assert starts(plan) == ["b", "c"]
+    assert preemptions(plan) == [("x", "k")]
+    assert [hold.job for hold in plan.holds] == ["k", "j"]
+
+
 def test_a_reserved_start_does_not_count_on_a_covered_attempt_of_the_same_team() -> None:
     parts = (held("w1", 0, team="red", ends_in_s=600), job("w0", 9, count=3, team="red"))
     (hold,) = schedule(snapshot(*parts, size=3, policy=RED_2)).holds
