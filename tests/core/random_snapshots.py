@@ -281,8 +281,10 @@ def main() -> int:
     asked = parser.parse_args()
     print(f"seed {asked.seed}, {asked.count} snapshots, {asked.processes} processes", flush=True)
     began_s, wrong, undone = time.monotonic(), 0, 0
-    for found, in_vain in _all(asked.seed, asked.count, asked.processes):
+    for number, (found, in_vain) in enumerate(_all(asked.seed, asked.count, asked.processes), start=1):
         undone += in_vain
+        if number % 20 == 0:
+            print(f"{number * CHUNK} played, {wrong} wrong, {time.monotonic() - began_s:.0f} s", flush=True)
         for fault in found:
             wrong += 1
             print(f"snapshot {fault.number}: {fault.what}\n{fault.snapshot}", flush=True)
