@@ -71,8 +71,8 @@ def test_an_ordinary_decision_uses_a_small_part_of_its_looks() -> None:
 
 def test_jobs_that_something_is_reserved_for_are_looked_at_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "MAX_LOOKS", 1)
-    parts = (held("x", 9), *(job(f"w{i}", 5, count=2) for i in range(5)), job("last", 0), reserved("last"))
-    plan = schedule.schedule(snapshot(*parts, size=2))
+    wide = [job(f"w{i}", 5, count=2) for i in range(5)]
+    plan = schedule.schedule(snapshot(held("x", 9), *wide, job("last", 0), reserved("last"), size=2))
     assert starts(plan) == ["last"]
     assert plan.unseen > 0
 
