@@ -158,7 +158,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
     "a job may be preempted again and again": (
         preemption, "protected_until_ms",
         lambda attempt, policy: protected_until_ms(attempt, replace(policy, max_preemptions=1000)),
-        promises.protected_attempts_run_on, ANY
+        promises.protected_attempts_run_on, FULL
     ),
     "only one blocked job has a reserved start": (
         heads.Heads, "are_full", lambda self, pools: self.first(pools) is not None,
