@@ -120,6 +120,10 @@ sim: .venv/.made ## play real traces through the decisions and check the figures
 soak: .venv/.made ## live SEEDS lives of a queue in which everything goes wrong
 	$(VENV)/python -m headway_sandbox.soak --seeds $(or $(SEEDS),200)
 
+.PHONY: snapshots
+snapshots: .venv/.made ## play COUNT random snapshots on until nothing happens any more; SEED draws them
+	PYTHONPATH=$(CORE_PATH):. $(VENV)/python -m tests.core.random_snapshots --count $(or $(COUNT),200000) --seed $(or $(SEED),1)
+
 .PHONY: trials
 trials: .venv/.made ## crash beside each call of each function, and let others act between each two
 	$(VENV)/python -m headway_sandbox.soak --trials

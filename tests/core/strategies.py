@@ -130,6 +130,56 @@ def snapshots(
     )
 
 
+@st.composite
+def crowded(draw: st.DrawFn) -> Snapshot:
+    """Few large jobs of two teams in full pools, where one team waits for what it is guaranteed.
+
+    Demands are so large beside the guarantees that a team's jobs are covered one by one, but not all of them.
+    """
+    names = POOLS[: draw(st.sampled_from([1, 1, 2]))]
+    wanted = st.dictionaries(st.sampled_from(names), st.integers(1, 3), min_size=1)
+    large = st.dictionaries(st.sampled_from(names), st.integers(3, 5), min_size=1)
+    red, blue = TEAMS
+    allocations = tuple(
+        Allocation(
+            job=f"r{i}",
+            attempt=f"r{i}",
+            demand=draw(large),
+            priority=draw(st.integers(0, 3)),
+            since_ms=NOW_MS - STEP_MS,
+            entry_time_ms=NOW_MS - STEP_MS * draw(st.integers(1, 3)),
+            team=draw(st.sampled_from([blue, blue, blue, red])),
+            limit_ms=draw(st.sampled_from([None, 720 * STEP_MS, 720 * STEP_MS])),
+        )
+        for i in range(draw(st.sampled_from([1, 1, 1, 2])))
+    )
+    waiting = tuple(
+        WaitingJob(
+            name=f"w{i}",
+            demand=draw(wanted),
+            priority=draw(st.integers(0, 2)),
+            entry_time_ms=NOW_MS - STEP_MS * draw(st.integers(0, 2)),
+            team=draw(st.sampled_from([red, red, red, blue])),
+            limit_ms=draw(limits),
+        )
+        for i in range(draw(st.sampled_from([2, 2, 3, 1])))
+    )
+    used = total(a.demand for a in allocations)
+    guaranteed = st.dictionaries(st.sampled_from(names), st.integers(1, 3), max_size=2)
+    first = {names[0]: draw(st.integers(1, 2))}
+    return Snapshot(
+        now_ms=NOW_MS,
+        pools={pool: used.get(pool, 0) + draw(st.sampled_from([0, 0, 1])) for pool in names},
+        allocations=allocations,
+        waiting=waiting,
+        policy=Policy(
+            reserved_heads=draw(st.sampled_from([1, 1, 2])),
+            ageing=draw(st.sampled_from([None, None, Ageing(interval_ms=STEP_MS, cap=2)])),
+            teams={red: Team(guaranteed=draw(guaranteed) | first), blue: Team(guaranteed=draw(guaranteed))},
+        ),
+    )
+
+
 def borrowing_goes_on(snapshot: Snapshot) -> Snapshot:
     """The same, where one team waits for what it is guaranteed, and the other would borrow what is still free too."""
     red, blue = TEAMS

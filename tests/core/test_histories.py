@@ -12,7 +12,7 @@ from headway.policy import Policy, Team
 from headway.schedule import schedule
 from headway.verify import verify
 from tests.core import test_promises as promises
-from tests.core.strategies import POOLS, STEP_MS, TEAMS, World, demands, fits, limits, policies, snapshots
+from tests.core.strategies import POOLS, STEP_MS, TEAMS, World, crowded, demands, fits, limits, policies, snapshots
 
 AT_EVERY_MOMENT = (
     promises.capacity_holds,
@@ -149,7 +149,12 @@ def test_jobs_do_not_preempt_each_other_back_and_forth(snapshot: Snapshot) -> No
     preemption_comes_to_an_end(snapshot)
 
 
+@given(crowded())
+def test_what_is_reclaimed_is_not_taken_back_and_reclaimed_again(snapshot: Snapshot) -> None:
+    preemption_comes_to_an_end(snapshot)
+
+
 @settings(max_examples=60)
-@given(snapshots())
+@given(snapshots() | crowded())
 def test_every_job_that_fits_starts_if_what_runs_ends(snapshot: Snapshot) -> None:
     every_job_is_served(snapshot)

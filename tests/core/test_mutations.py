@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis.errors import NoSuchExample
 from hypothesis.strategies import SearchStrategy
 
-from headway import backfill, heads, holders, line, preemption, schedule
+from headway import backfill, heads, holders, line, preemption, schedule, teams
 from headway.model import WaitingJob
 from headway.ordering import held_priority, victim_order
 from headway.plan import Preempt, Start
@@ -20,12 +20,11 @@ from headway.preemption import protected_until_ms
 from tests.core import test_histories as histories
 from tests.core import test_promises as promises
 from tests.core import test_turns as turns
-from tests.core.strategies import borrowed_from_red, borrowing_goes_on, nothing_owed, snapshots
+from tests.core.strategies import borrowed_from_red, borrowing_goes_on, crowded, nothing_owed, snapshots
 
 MAX_EXAMPLES = 2000
 
 Pass = schedule._Pass
-Line = line._Line
 
 ANY = snapshots()
 PLAIN = snapshots("none", ageing=False, backfill=True)
@@ -37,6 +36,7 @@ FULL_TEAM = snapshots("one", ageing=False, full=True)
 FULL_TEAMS = snapshots("several", ageing=False, full=True)
 BORROWING = FULL_TEAMS.map(borrowing_goes_on)
 BORROWED = FULL_TEAMS.map(borrowed_from_red)
+CROWDED = crowded()
 LIMITED = snapshots("none", ageing=False, backfill=True, unlimited=False)
 
 
@@ -109,7 +109,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         PLAIN,
     ),
     "everybody reclaims": (
-        preemption, "within_guarantee", lambda *_: True, promises.only_who_may_be_preempted_is, TEAMS
+        preemption.Preemption, "reclaims", lambda *_: True, promises.only_who_may_be_preempted_is, TEAMS
     ),
     "needless victims are kept": (
         preemption, "_without_needless", lambda chosen, *_: tuple(chosen), promises.no_victim_is_needless, FULL
@@ -144,15 +144,13 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         promises.first_in_line_is_not_kept_from_what_is_free, PLAIN,
     ),
     "what was freed for one goes round among its equals": (
-        line, "_Line", lambda jobs, _: Line(jobs, {}),
-        turns.only_who_is_ahead_takes_over, TEAMS
+        teams.Guarantees, "is_promised", lambda *_: False, turns.only_who_is_ahead_takes_over, TEAMS
     ),
     "who borrows stands before who is owed": (
-        line, "within_guarantee", lambda *_: True, turns.nobody_borrows_what_is_reclaimed, BORROWING
+        line._TeamLines, "_is_covered", lambda *_: False, turns.nobody_borrows_what_is_reclaimed, BORROWING
     ),
-    "jobs of a team hide each other in all pools": (
-        line, "_apart", lambda jobs, *_: iter([line._together(jobs.values())]),
-        turns.nobody_borrows_what_is_reclaimed, BORROWING
+    "a guarantee gives the right to reclaim, and no rank": (
+        line._TeamLines, "_is_covered", lambda *_: False, histories.preemption_comes_to_an_end, CROWDED
     ),
     "nobody takes over": (
         Pass, "_take_over", lambda *_: None, histories.every_job_is_served, ANY
@@ -160,7 +158,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
     "a job may be preempted again and again": (
         preemption, "protected_until_ms",
         lambda attempt, policy: protected_until_ms(attempt, replace(policy, max_preemptions=1000)),
-        promises.protected_attempts_run_on, ANY
+        promises.protected_attempts_run_on, FULL
     ),
     "only one blocked job has a reserved start": (
         heads.Heads, "are_full", lambda self, pools: self.first(pools) is not None,

@@ -7,9 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.model import WaitingJob
-from headway.ordering import LONGEST_LIMIT_MS, MAX_PRIORITY, handicap_ms, rank, rank_key, work_lost_ms
-from headway.policy import MAX_LIMIT_WEIGHT, Policy
-from tests.core.builders import held
+from headway.ordering import (
+    LONGEST_LIMIT_MS,
+    MAX_PRIORITY,
+    effective_priority,
+    handicap_ms,
+    held_priority,
+    rank,
+    rank_key,
+    work_lost_ms,
+)
+from headway.policy import MAX_LIMIT_WEIGHT, Ageing, Policy
+from tests.core.builders import NOW_MS, held, job
 
 jobs = st.builds(
     WaitingJob,
@@ -75,3 +84,11 @@ def test_work_lost_is_time_times_instances_and_with_checkpoints_only_since_the_l
     assert work_lost_ms(held("a", count=4, since=1000, checkpoints=True), 3000, policy) == 2000
     assert work_lost_ms(held("a", count=4, since=2900, checkpoints=True), 3000, policy) == 400
     assert work_lost_ms(held("a", since=5000), 3000, policy) == 0
+
+
+@pytest.mark.parametrize(("waited_ms", "gained"), [(0, 0), (999, 0), (1000, 1), (1001, 1), (1999, 1), (2000, 2)])
+def test_waiting_adds_a_priority_for_each_whole_interval(waited_ms: int, gained: int) -> None:
+    policy = Policy(ageing=Ageing(interval_ms=1000, cap=5))
+    assert effective_priority(job("w", 3, entered=NOW_MS - waited_ms), NOW_MS, policy) == 3 + gained
+    running = held("r", 3, since=NOW_MS, entered=NOW_MS - waited_ms)
+    assert held_priority(running, policy) == 3 + gained

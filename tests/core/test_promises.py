@@ -50,7 +50,8 @@ def protection(attempt: Allocation, snapshot: Snapshot) -> int:
 def plain_rank(job: WaitingJob, snapshot: Snapshot) -> tuple[int, bool, int, str]:
     """The order of a line in which teams take no turns."""
     priority = clamped(job.priority, job.team, snapshot) + gained(job.entry_time_ms, snapshot.now_ms, snapshot)
-    served = bool(snapshot.policy.teams) and bool(own(snapshot, job.name))
+    freed = any(a.stopping and a.freed_for == job.name for a in snapshot.allocations)
+    served = bool(snapshot.policy.teams) and (freed or bool(own(snapshot, job.name)))
     return (-priority, not served, job.entry_time_ms + job.handicap_ms, job.name)
 
 
@@ -58,11 +59,14 @@ def is_protected(attempt: Allocation, snapshot: Snapshot) -> bool:
     """Whether an attempt may not be stopped for anybody now."""
     policy = snapshot.policy
     ran_ms = snapshot.now_ms - attempt.since_ms
+    left_ms = None if attempt.limit_ms is None else attempt.limit_ms - ran_ms
     return (
         not policy.preemption
         or not attempt.preemptible
         or attempt.preemptions >= policy.max_preemptions
         or ran_ms < policy.min_run_time_ms
+        # A stop takes two minutes.
+        or (left_ms is not None and 0 <= left_ms <= 120_000)
     )
 
 

@@ -287,3 +287,18 @@ def test_a_victim_is_told_for_whom_it_gives_way() -> None:
     (preemption,) = schedule(snapshot(held("x", 1), job("a", 5), size=1)).actions
     assert preemption.reason.jobs == ("a",)
     assert "`a` (priority 5)" in preemption.reason.message
+
+
+def test_what_was_being_freed_for_a_job_that_starts_anyway_is_for_the_next_in_rank_order() -> None:
+    parts = (held("x", freed_for="w"), held("y", 0), job("w", 5), job("v", 4))
+    plan = schedule(snapshot(*parts, size=3))
+    assert starts(plan) == ["w"]
+    assert preemptions(plan) == []
+    assert reason_of(plan, "v") == "starts on 1 ml.p5.48xlarge as soon as `x` has stopped"
+
+
+def test_of_needless_victims_the_dearest_is_given_back_first() -> None:
+    """Either of `cheap` and `dear` is needless beside `wide`, but not both."""
+    running = (held("cheap", 0), held("dear", 1), held("wide", 2, count=3))
+    plan = schedule(snapshot(*running, job("w", 9, count=4), size=5))
+    assert preemptions(plan) == [("cheap", "w"), ("wide", "w")]

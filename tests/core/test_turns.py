@@ -26,15 +26,13 @@ def guaranteed(job: WaitingJob, snapshot: Snapshot) -> bool:
 def nothing_is_left_to_decide(snapshot: Snapshot) -> None:
     """When a decision has been carried out, the next one at the same moment has nothing to do.
 
-    But for a job within a guarantee that stands behind a larger one of its team: it may reclaim what was just borrowed.
-    And while somebody backs off, others may count on who was just started as its victims.
+    But while somebody backs off, others may count on who was just started as its victims.
     """
     if any(job.not_before_ms > snapshot.now_ms for job in snapshot.waiting):
         return
     world = World.of(snapshot)
     world.apply(schedule(snapshot))
-    left = schedule(world.snapshot()).actions
-    assert all(isinstance(action, Preempt) and action.reason.code is ReasonCode.RECLAIMED for action in left)
+    assert not schedule(world.snapshot()).actions
 
 
 def only_who_is_ahead_takes_over(snapshot: Snapshot) -> None:

@@ -140,7 +140,7 @@ def test_the_shortest_job_goes_first_under_sjf(tmp_path: Path) -> None:
 def test_only_the_queue_and_the_article_look_at_priorities_and_only_with_enough_jobs_does_the_latter_preempt(
     tmp_path: Path,
 ) -> None:
-    large = trace(tmp_path, "0,100,4,1,,a,,0", "10,10,4,1,,a,,1")
+    large = trace(tmp_path, "0,1000,4,1,,a,,0", "10,10,4,1,,a,,1")
     assert play(large, "headway").preemptions == 1
     assert play(large, "article").preemptions == 0
     assert play(large, "article").refused > 0

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.plan import Plan, Start
 from headway.policy import Policy, Team
 from headway.schedule import schedule
+from headway_service import deciding
 from headway_service.deciding import decide
 from headway_service.ledger import read_ledger, read_snapshot
 from tests.service.test_ledger import G5, table_of, waits
@@ -65,3 +68,17 @@ def test_who_fits_far_behind_a_blocked_head_starts() -> None:
     waits(table, "narrow", entered=100, p5=1)
     _snapshot, plan = decide(table, read_ledger(table), 0, policy=DEEP)
     assert starts(plan) == ["takes-all-g5", "narrow"]
+
+
+def test_however_many_pools_turn_out_to_let_jobs_pass_it_takes_three_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[frozenset[str] | None] = []
+
+    def decision(*args: Any) -> tuple[Any, Any]:
+        read.append(args[-1])
+        return None, None
+
+    monkeypatch.setattr(deciding, "_decision", decision)
+    monkeypatch.setattr(deciding, "_passable", lambda *_: frozenset(f"pool{number}" for number in range(len(read))))
+    nothing: Any = None
+    deciding.decide(nothing, nothing, 0, policy=Policy())
+    assert read == [frozenset(), {"pool0"}, None]

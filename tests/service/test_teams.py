@@ -143,8 +143,8 @@ def test_a_changed_priority_keeps_to_the_maximum_of_the_team() -> None:
 def test_jobs_of_a_team_that_was_taken_out_run_and_wait_on() -> None:
     world = world_of(TWO_TEAMS, pools={P5: 4})
     world.submit("a0", Tags=tags("a"), ResourceConfig=on(4))
-    world.submit("a1", Tags=tags("a"))
     world.tick()
+    world.submit("a1", Tags=tags("a"))
     configure(world, {"b": {}})
     assert world.states("a0", "a1") == {"a0": "running", "a1": "pending"}
     assert world.desk.set_priority("a1", 7, ROOT).job.priority == 7

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from headway.backfill import Change, ReservedStart, reserve_start
 from headway.capacity import overlap, total
 from headway.holders import Holders
+from headway.looks import Looks
 from headway.model import Allocation, Demand, WaitingJob
 from headway.policy import Policy
 
@@ -22,7 +23,8 @@ _NEVER_MS = 1 << 62
 class Heads:
     """The reserved starts of one decision, in rank order."""
 
-    def __init__(self, holders: Holders, policy: Policy, now_ms: int) -> None:
+    def __init__(self, holders: Holders, policy: Policy, now_ms: int, looks: Looks) -> None:
+        self._looks = looks
         self._holders = holders
         self._depth = policy.reserved_heads if policy.backfill else 1
         self._backfill = policy.backfill
@@ -50,7 +52,9 @@ class Heads:
     def delayed_by(self, need: Demand, until_ms: int | None) -> ReservedStart | None:
         """The first reserved start that taking ``need`` from now to then (None: for ever) would delay."""
         for pool in need:
-            for head in self._by_pool.get(pool, ()):
+            heads = self._by_pool.get(pool, ())
+            self._looks.taken += len(heads)
+            for head in heads:
                 if head.is_delayed_by(need, self._now_ms, until_ms):
                     return head
         return None
@@ -92,6 +96,8 @@ class Heads:
             not_before_ms = max(self._now_ms, job.not_before_ms)
             changes = [*self._placed, *self._ends(need, gives_way)]
             others = [head for head in self._heads if not head.slack.keys().isdisjoint(need)]
+            # At worst each start of another job is compared at each moment at which something comes free.
+            self._looks.taken += len(self._heads) + len(changes) * (1 + len(others)) // 4
             start = reserve_start(job, need, available, changes, others, not_before_ms)
             if start.start_ms is None and otherwise != need:
                 start = reserve_start(job, otherwise, available, changes, others, not_before_ms)
@@ -106,7 +112,9 @@ class Heads:
         return start
 
     def _ends(self, pools: Iterable[str], gives_way: GivesWay | None) -> Iterator[Change]:
-        for allocation in self._holders.of(tuple(pools)):
+        holding = self._holders.of(tuple(pools))
+        self._looks.taken += len(holding)
+        for allocation in holding:
             if allocation.attempt in self._holders.live:
                 end_ms = self._counted_from_ms(allocation, gives_way)
                 if end_ms < _NEVER_MS:
@@ -137,6 +145,8 @@ class Heads:
         self, victims: Iterable[Allocation], gives_way_to: Callable[[WaitingJob], GivesWay | None]
     ) -> dict[str, int]:
         """What victims free that no reserved start counts on, so that taking it delays nobody."""
+        victims = tuple(victims)
+        self._looks.taken += len(victims) * len(self._heads)
         return total(
             frees
             for victim in victims

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from headway.capacity import total
+from headway.looks import Looks
 from headway.model import Allocation, Demand, Snapshot
 from headway.ordering import held_priority, victim_order
 from headway.teams import charge
@@ -19,8 +20,9 @@ class Holders:
         stopping: attempts that have been asked to stop, first those from before this decision, by name.
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, looks: Looks) -> None:
         self._snapshot = snapshot
+        self._looks = looks
         self._policy = policy = snapshot.policy
         limited = any(team.limit for team in policy.teams.values())
         self._charges = _charges(snapshot) if limited else {}
@@ -81,6 +83,7 @@ class Holders:
                 (a for a in self.of(key) if not a.stopping), key=lambda each: victim_order(each, now_ms, policy)
             )
             self._victim_lines[key] = line
+            self._looks.taken += 2 * len(line)
         return (each for each in line if each.attempt in self._live)
 
 

@@ -4,41 +4,41 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
-from headway.capacity import minus
-from headway.model import Demand, Snapshot, WaitingJob
+from headway.looks import Looks
+from headway.model import Snapshot, WaitingJob
 from headway.ordering import effective_priority
-from headway.policy import Team
-from headway.teams import TeamUse, weighted_dominant_use, within_guarantee
+from headway.teams import Guarantees, TeamUse
 
 
-def in_rank_order(snapshot: Snapshot, use: TeamUse, reserved: Mapping[str, Demand]) -> Iterator[WaitingJob]:
+def in_rank_order(snapshot: Snapshot, use: TeamUse, guarantees: Guarantees, looks: Looks) -> Iterator[WaitingJob]:
     """The waiting jobs by rank: by effective priority, by turn, by name.
 
-    Where there are teams, those come first that their team's guarantee covers, and teams take turns: among jobs of one
+    Where there are teams, jobs come first that their team's guarantee covers, each judged for itself: a job that
+    borrows is passed by smaller ones of its own team that are covered. And teams take turns: among jobs of one
     effective priority the weighted dominant use of the team comes before the turns of jobs. What has been freed for a
-    job is meant for it, so among its equals it comes first; otherwise they would take it from each other for ever. Jobs
-    of one team that compete for a pool do not overtake each other, so that a large one is not passed by smaller ones
-    that the guarantee covers.
+    job, or is being freed, is meant for it, so among its equals it comes first; otherwise they would take it from each
+    other for ever.
 
     Args:
         snapshot: pools, policy, waiting jobs.
-        use: what each team holds or has reserved. It may change while the jobs are gone through, and what comes next
-            is worked out anew then: a team that was just given instances comes later.
-        reserved: what is reserved for each job, as a part of its team's use. It may only become less meanwhile.
+        use: what each team holds. It may change while the jobs are gone through, and what comes next is worked out
+            again then: a team that was just given instances comes later.
+        guarantees: which jobs are covered by what their team is guaranteed, and what is promised to them.
+        looks: how much the decision has looked at.
     """
     if not snapshot.policy.teams:
         priority_of = _priority_of(snapshot)
         by_priority: defaultdict[int, list[WaitingJob]] = defaultdict(list)
         for job in snapshot.waiting:
             by_priority[priority_of(job)].append(job)
-        line = _Line(by_priority, {})
+        line = _Line(by_priority)
         while line.first() is not None:
             yield line.pop()
         return
-    lines = _Lines(snapshot, use, reserved)
+    lines = _Lines(snapshot, use, guarantees, looks)
     while (each := lines.next()) is not None:
         yield each
 
@@ -46,8 +46,8 @@ def in_rank_order(snapshot: Snapshot, use: TeamUse, reserved: Mapping[str, Deman
 _ByPriority = Mapping[int, Sequence[WaitingJob]]
 """Jobs by their effective priority."""
 
-_Entry = tuple[bool, int, str, WaitingJob]
-"""Whether nothing is reserved for the job; turn; name; the job."""
+_Entry = tuple[int, str, WaitingJob]
+"""Turn; name; the job."""
 
 
 class _Line:
@@ -56,9 +56,8 @@ class _Line:
     A decision seldom looks at all of a long line.
     """
 
-    def __init__(self, by_priority: _ByPriority, reserved: Mapping[str, Demand]) -> None:
+    def __init__(self, by_priority: _ByPriority) -> None:
         self._by_priority = by_priority
-        self._reserved = reserved
         #: Priorities that come later, the next one last.
         self._lower = sorted(by_priority)
         #: The jobs of the priority that it is the turn of.
@@ -71,11 +70,7 @@ class _Line:
             if not self._lower:
                 return None
             self._begin(self._lower.pop())
-        heap, reserved = self._heap, self._reserved
-        while not heap[0][0] and heap[0][2] not in reserved:
-            # What was reserved for it has gone to another job since.
-            heapq.heapreplace(heap, (True, *heap[0][1:]))
-        return heap[0]
+        return self._heap[0]
 
     def pop(self) -> WaitingJob:
         """Take out what was :meth:`first` when that was asked for."""
@@ -83,117 +78,146 @@ class _Line:
 
     def _begin(self, priority: int) -> None:
         self.priority = priority
-        reserved = self._reserved
-        self._heap = [(job.name not in reserved, job.turn_ms, job.name, job) for job in self._by_priority[priority]]
+        self._heap = [(job.turn_ms, job.name, job) for job in self._by_priority[priority]]
         heapq.heapify(self._heap)
 
 
-class _Lines:
-    """The lines of teams, as many for each as have no pool in common, and which of them is next."""
+_Place = tuple[int, bool, int, str, int]
+"""Among the jobs of a team: the priority, negated; whether nothing is promised to the job; turn; name; its line."""
 
-    def __init__(self, snapshot: Snapshot, use: TeamUse, reserved: Mapping[str, Demand]) -> None:
-        self._snapshot = snapshot
+
+class _TeamLines:
+    """The jobs of one team: a line for each demand, as a guarantee covers all or none of these.
+
+    A job that something is promised to stands in a line of its own.
+    """
+
+    def __init__(self, lines: list[_Line], guarantees: Guarantees, looks: Looks) -> None:
+        self._looks = looks
+        self._lines = lines
+        self._guarantees = guarantees
+        #: Lines whose jobs are covered by the guarantee, and lines whose jobs are not. While the team only takes more,
+        #: a job can become uncovered, which is noticed when its turn comes.
+        self._covered: list[_Place] = []
+        self._borrowing: list[_Place] = []
+        self.sort()
+
+    def sort(self) -> None:
+        """Put all lines in order again: the team holds less than before, or something is no longer promised."""
+        # To ask whether a job is covered takes as long as a few of the other looks.
+        self._looks.taken += 4 * len(self._lines)
+        self._covered, self._borrowing = [], []
+        for number in range(len(self._lines)):
+            place = self._place(number)
+            if place is not None:
+                (self._covered if self._is_covered(place) else self._borrowing).append(place)
+        heapq.heapify(self._covered)
+        heapq.heapify(self._borrowing)
+
+    def first(self) -> tuple[bool, _Place] | None:
+        """Whether the first job borrows, and its place; None if there is none."""
+        while self._covered:
+            if self._is_covered(self._covered[0]):
+                return False, self._covered[0]
+            heapq.heappush(self._borrowing, heapq.heappop(self._covered))
+        return (True, self._borrowing[0]) if self._borrowing else None
+
+    def pop(self) -> WaitingJob:
+        """Take out what was :meth:`first` when that was asked for."""
+        heap = self._covered or self._borrowing
+        number = heap[0][-1]
+        job = self._lines[number].pop()
+        following = self._place(number)
+        if following is None:
+            heapq.heappop(heap)
+        else:
+            heapq.heapreplace(heap, following)
+        return job
+
+    def _is_covered(self, place: _Place) -> bool:
+        first = self._lines[place[-1]].first()
+        return first is not None and self._guarantees.covers(first[-1])
+
+    def _place(self, number: int) -> _Place | None:
+        line = self._lines[number]
+        first = line.first()
+        if first is None:
+            return None
+        turn_ms, name, _ = first
+        return (-line.priority, not self._guarantees.is_promised(name), turn_ms, name, number)
+
+
+class _Lines:
+    """The lines of all teams, and which of them is next."""
+
+    def __init__(self, snapshot: Snapshot, use: TeamUse, guarantees: Guarantees, looks: Looks) -> None:
+        self._pools = snapshot.pools
         self._use = use
-        self._reserved = reserved
-        policy = snapshot.policy
-        lines = [
-            (team, jobs)
-            for team, by_demand in _by_team(snapshot).items()
-            for jobs in _apart(by_demand, snapshot, policy.team(team))
-        ]
-        self._teams = [team for team, _ in lines]
-        self._lines = [_Line(jobs, reserved) for _, jobs in lines]
-        self._of_team: dict[str, list[int]] = {}
+        self._guarantees = guarantees
+        self._teams = _by_team(snapshot, guarantees, looks)
         #: The weighted dominant use of teams, as long as it stays.
         self._shares: dict[str, float] = {}
-        #: How often each line was pushed: only its last place counts.
-        self._pushed = [0] * len(self._lines)
-        #: Where the first job of each line stands.
-        self._places: list[tuple[bool, int, bool, float, int, str, int, int]] = []
-        for number, team in enumerate(self._teams):
-            self._of_team.setdefault(team, []).append(number)
-            self._push(number)
+        #: How often each team was pushed: only its last place counts.
+        self._pushed = dict.fromkeys(self._teams, 0)
+        #: Where the first job of each team stands.
+        self._places: list[tuple[bool, int, bool, float, int, str, str, int]] = []
+        for team in self._teams:
+            self._push(team)
         use.changed.clear()
+        use.lowered.clear()
 
     def next(self) -> WaitingJob | None:
         """The first of all jobs that are left."""
         while self._use.changed:
             team = self._use.changed.pop()
-            self._shares.pop(team, None)
-            for number in self._of_team.get(team, ()):
-                self._push(number)
+            if team in self._teams:
+                self._shares.pop(team, None)
+                if team in self._use.lowered:
+                    self._teams[team].sort()
+                self._push(team)
+        self._use.lowered.clear()
         while self._places:
-            *_, number, pushed = heapq.heappop(self._places)
-            if pushed == self._pushed[number]:
-                job = self._lines[number].pop()
-                self._push(number)
+            *_, team, pushed = heapq.heappop(self._places)
+            if pushed == self._pushed[team]:
+                job = self._teams[team].pop()
+                self._push(team)
                 return job
         return None
 
-    def _push(self, number: int) -> None:
-        self._pushed[number] += 1
-        line = self._lines[number]
-        first = line.first()
+    def _push(self, team: str) -> None:
+        self._pushed[team] += 1
+        first = self._teams[team].first()
         if first is None:
             return
-        unserved, turn_ms, name, job = first
-        team = self._teams[number]
-        entitled, held = self._snapshot.policy.team(team), self._use.get(team, {})
-        # What is reserved for the job counts as used by its team already.
-        takes = job.demand if unserved else minus(job.demand, self._reserved[name])
-        borrows = not within_guarantee(held, takes, entitled.guaranteed)
+        borrows, (priority, unserved, turn_ms, name, _) = first
         share = 0.0
         if unserved:
             known = self._shares.get(team)
             if known is None:
-                known = self._shares[team] = weighted_dominant_use(held, self._snapshot.pools, entitled.weight)
+                known = self._shares[team] = self._guarantees.share(team, self._pools)
             share = known
-        place = (borrows, -line.priority, unserved, share, turn_ms, name, number, self._pushed[number])
-        heapq.heappush(self._places, place)
+        heapq.heappush(self._places, (borrows, priority, unserved, share, turn_ms, name, team, self._pushed[team]))
 
 
 _Demand = tuple[tuple[str, int], ...]
 
 
-def _apart(by_demand: Mapping[_Demand, _ByPriority], snapshot: Snapshot, team: Team) -> Iterator[_ByPriority]:
-    """The jobs of one team as lines that have no pool in common.
-
-    Jobs that demand more than there is stand in lines of their own: they cannot start, so they hide nobody.
-    """
-    by_pools: dict[tuple[str, ...], list[_ByPriority]] = {}
-    for demand, jobs in by_demand.items():
-        if all(count <= min(snapshot.pools.get(pool, 0), team.limit.get(pool, count)) for pool, count in demand):
-            by_pools.setdefault(tuple(pool for pool, _ in demand), []).append(jobs)
-        else:
-            yield jobs
-    joined: list[tuple[frozenset[str], list[_ByPriority]]] = []
-    for wanted, line in by_pools.items():
-        shared = [(other, with_it) for other, with_it in joined if not other.isdisjoint(wanted)]
-        joined = [(other, apart) for other, apart in joined if other.isdisjoint(wanted)]
-        pools = frozenset(wanted).union(*(other for other, _ in shared))
-        joined.append((pools, [*line, *(jobs for _, each in shared for jobs in each)]))
-    for _, line in joined:
-        yield _together(line)
-
-
-def _by_team(snapshot: Snapshot) -> dict[str, dict[_Demand, dict[int, list[WaitingJob]]]]:
+def _by_team(snapshot: Snapshot, guarantees: Guarantees, looks: Looks) -> dict[str, _TeamLines]:
     priority_of = _priority_of(snapshot)
     # This is done for each job of a long line, all else for each kind of jobs.
     alike: defaultdict[tuple[str, _Demand, int], list[WaitingJob]] = defaultdict(list)
+    teams: dict[str, list[_Line]] = {}
     for job in snapshot.waiting:
-        alike[job.team, tuple(job.demand.items()), priority_of(job)].append(job)
-    teams: dict[str, dict[_Demand, dict[int, list[WaitingJob]]]] = {}
+        if guarantees.is_promised(job.name):
+            teams.setdefault(job.team, []).append(_Line({priority_of(job): [job]}))
+        else:
+            alike[job.team, tuple(job.demand.items()), priority_of(job)].append(job)
+    kinds: dict[tuple[str, _Demand], dict[int, list[WaitingJob]]] = {}
     for (team, demand, priority), jobs in alike.items():
-        teams.setdefault(team, {}).setdefault(demand, {})[priority] = jobs
-    return teams
-
-
-def _together(parts: Iterable[_ByPriority]) -> _ByPriority:
-    together: dict[int, list[WaitingJob]] = {}
-    for part in parts:
-        for priority, jobs in part.items():
-            together.setdefault(priority, []).extend(jobs)
-    return together
+        kinds.setdefault((team, demand), {})[priority] = jobs
+    for (team, _), by_priority in kinds.items():
+        teams.setdefault(team, []).append(_Line(by_priority))
+    return {team: _TeamLines(lines, guarantees, looks) for team, lines in teams.items()}
 
 
 def _priority_of(snapshot: Snapshot) -> Callable[[WaitingJob], int]:

@@ -50,6 +50,19 @@ def held_priority(allocation: Allocation, policy: Policy) -> int:
     return given if policy.ageing is None else given + _aged(allocation.entry_time_ms, allocation.since_ms, policy)
 
 
+def returning_rank(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[int, int, str]:
+    """The effective priority (negated), turn and name that the job would have in line if its attempt were stopped."""
+    entry_time_ms = allocation.since_ms if allocation.entry_time_ms is None else allocation.entry_time_ms
+    given = given_priority(allocation.priority, allocation.team, policy)
+    priority = given + _aged(entry_time_ms, now_ms, policy)
+    return (-priority, entry_time_ms + allocation.handicap_ms, allocation.job)
+
+
+def waiting_rank(job: WaitingJob, now_ms: int, policy: Policy) -> tuple[int, int, str]:
+    """The effective priority (negated), turn and name of a waiting job."""
+    return (-effective_priority(job, now_ms, policy), job.turn_ms, job.name)
+
+
 def _aged(entry_time_ms: int | None, until_ms: int, policy: Policy) -> int:
     if policy.ageing is None or entry_time_ms is None:
         return 0

@@ -11,6 +11,7 @@ from enum import StrEnum
 from headway.capacity import describe, total
 from headway.model import Allocation, Demand, Pause, WaitingJob
 from headway.policy import Policy
+from headway.preemption import ends_as_soon
 from headway.text import neutralise
 
 MAX_MESSAGE_CHARS = 1000
@@ -361,6 +362,8 @@ def _protection(holder: Allocation, now_ms: int, policy: Policy) -> str | None:
     safe_until_ms = holder.since_ms + policy.min_run_time_ms
     if safe_until_ms > now_ms:
         return f"within its minimum run time until {clock_time(safe_until_ms, now_ms)}"
+    if ends_as_soon(holder, now_ms):
+        return "ends no later than a stop would end it"
     return None
 
 

@@ -11,12 +11,13 @@ from headway.capacity import minus, overlap, plus, positive, shortfall, total
 from headway.heads import Combination, Heads
 from headway.holders import Holders
 from headway.line import in_rank_order
+from headway.looks import Looks
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.ordering import given_priority, held_priority, rank
 from headway.plan import Action, Hold, Plan, Preempt, Release, Start
 from headway.preemption import Preemption
 from headway.reasons import Reason
-from headway.teams import TeamUse, charge, is_limit, limited_pool, sizes
+from headway.teams import Guarantees, TeamUse, charge, is_limit, limited_pool, sizes
 
 
 def schedule(snapshot: Snapshot, *, explain: bool = True) -> Plan:
@@ -48,23 +49,27 @@ class _Pass:
         self.policy = policy = snapshot.policy
         self.now_ms = snapshot.now_ms
         self.sizes = sizes(snapshot)
-        self.holders = holders = Holders(snapshot)
+        self.looks = Looks()
+        self.holders = holders = Holders(snapshot, self.looks)
+        self.reserved: dict[str, Demand] = {r.job: r.demand for r in snapshot.reservations}
         freed_for = {a.freed_for for a in holders.stopping if a.freed_for is not None}
-        #: Whoever waits for a paused pool counts on nothing, so it is as if it were not there.
-        line = [job for job in snapshot.waiting if self._paused(job) is None] if snapshot.pauses else snapshot.waiting
+        owed = freed_for | self.reserved.keys()
+        #: The waiting jobs that something is reserved or being freed for. Whoever waits for a paused pool counts on
+        #: nothing, so it is as if it were not there.
+        promised = [job for job in (snapshot.waiting if owed else ()) if job.name in owed and self._paused(job) is None]
         #: What is being freed for each waiting job. What was meant for a job that has left is anybody's.
         self.earmarked: dict[str, list[Allocation]] = {
             job.name: [a for a in holders.stopping if a.freed_for == job.name]
-            for job in (line if freed_for else ())
+            for job in promised
             if job.name in freed_for
         }
-        self.reserved: dict[str, Demand] = {r.job: r.demand for r in snapshot.reservations}
         #: Waiting jobs that something is reserved for and that have not been looked at yet.
-        self.owners = {job.name: job for job in (line if self.reserved else ()) if job.name in self.reserved}
-        #: Instances per pool that each team holds or has reserved; empty where there are no teams.
+        self.owners = {job.name: job for job in promised if job.name in self.reserved}
+        #: Instances per pool that each team holds; empty where there are no teams.
         self.use = TeamUse((a.team, a.demand) for a in (holders.live.values() if policy.teams else ()))
-        for name, owner in self.owners.items():
-            self._charge_team(owner.team, self.reserved[name])
+        self.guarantees = Guarantees(
+            snapshot, self.use, holders.live.values(), ((job, self._promised_to(job)) for job in promised)
+        )
         #: What a start may take: free in the ledger. Negative where a pool was shrunk below its use.
         self.free = minus(self.sizes, holders.held)
         self.free = minus(self.free, total(self._reserved_for(name) for name in self.reserved))
@@ -75,8 +80,8 @@ class _Pass:
             minus(holders.charged(a), (a.freed or {}) if a.freed_for in self.earmarked else {})
             for a in holders.stopping
         )
-        self.preemption = Preemption(snapshot, holders, self.use, self.reserved)
-        self.heads = Heads(holders, policy, snapshot.now_ms)
+        self.preemption = Preemption(snapshot, holders, self.use, self.guarantees, self.looks)
+        self.heads = Heads(holders, policy, snapshot.now_ms, self.looks)
         #: Kinds of jobs that preempting does not help; see :func:`_kind`.
         self.stuck: set[_Kind] = set()
         #: One reason for all that wait behind the same head for the same thing.
@@ -94,7 +99,7 @@ class _Pass:
         #: Jobs that something is kept for: they are looked at however far back they stand.
         owed = {*self.owners, *self.earmarked}
         past_head, considered = 0, 0
-        for job in in_rank_order(self.snapshot, self.use, self.reserved):
+        for job in in_rank_order(self.snapshot, self.use, self.guarantees, self.looks):
             paused = self._paused(job)
             if paused is not None:
                 self._hold(job, partial(reasons.paused, paused, self.snapshot.pauses[paused], self.now_ms))
@@ -102,7 +107,8 @@ class _Pass:
                 continue
             if self.heads:
                 past_head += 1
-            if past_head > self.policy.backfill_window:
+            # A decision has to end in time whatever the policy allows. Who is not looked at passes nobody.
+            if past_head > self.policy.backfill_window or self.looks.are_used_up:
                 if not owed:
                     break
                 if job.name not in owed:
@@ -126,9 +132,9 @@ class _Pass:
         owner = self.owners.get(name)
         return charge(self.reserved[name], owner.team, self.policy) if owner else self.reserved[name]
 
-    def _charge_team(self, team: str, demand: Demand, times: int = 1) -> None:
-        if self.policy.teams:
-            self.use.add(team, demand, times)
+    def _promised_to(self, job: WaitingJob) -> Demand:
+        """What is reserved and being freed for a job."""
+        return total((self.reserved.get(job.name, {}), *(a.freed or {} for a in self.earmarked.get(job.name, ()))))
 
     def _release_leftovers(self) -> None:
         """Give back what is reserved for jobs that left, no longer fit, or wait for a pool that is paused.
@@ -145,7 +151,7 @@ class _Pass:
         owner = self.owners.pop(name, None)
         demand = self.reserved.pop(name)
         if owner is not None:
-            self._charge_team(owner.team, demand, -1)
+            self.guarantees.promise(owner, self._promised_to(owner))
         self.releases.append(Release(job=name, demand=demand, reason=reason))
         self.free = plus(self.free, charged)
         self.spare = plus(self.spare, charged)
@@ -282,8 +288,8 @@ class _Pass:
 
     def _place(self, job: WaitingJob, takes: Demand, until_ms: int | None, *, starts: bool) -> None:
         self.heads.place(takes, charge(job.demand, job.team, self.policy), until_ms, starts=starts)
-        own = self.reserved.get(job.name, {})
-        self._charge_team(job.team, minus(job.demand, own))
+        if self.policy.teams:
+            self.guarantees.give(job)
 
     def _wait_or_preempt(
         self, job: WaitingJob, need: Demand, earmarked: list[Allocation], until_ms: int | None
@@ -330,7 +336,8 @@ class _Pass:
             earmark = positive(minus(earmark, used))
             lacking = positive(minus(lacking, used))
             self.holders.stop(victim)
-            self._charge_team(victim.team, victim.demand, -1)
+            if self.policy.teams:
+                self.use.add(victim.team, victim.demand, -1)
             self.unclaimed = plus(self.unclaimed, positive(minus(frees, used)))
             self.stuck.clear()
             by_right = reclaims and held_priority(victim, self.policy) >= given_priority(

@@ -15,6 +15,7 @@ def decide(table: Table, ledger: Ledger, now_ms: int, *, policy: Policy) -> tupl
     """Decide on the heads of the lines, and on those behind them too where they may pass.
 
     Mostly the heads take all that is free, and then nobody behind them can start: a long line is not read in vain.
+    It takes three decisions at most.
 
     Args:
         table: the table.
@@ -25,14 +26,23 @@ def decide(table: Table, ledger: Ledger, now_ms: int, *, policy: Policy) -> tupl
     Returns:
         What was decided on, and the decision, without words for those who wait.
     """
-    passing: frozenset[str] = frozenset()
-    while True:
-        snapshot = read_snapshot(table, ledger, now_ms, policy=policy, passing=passing)
-        plan = schedule(snapshot, explain=False)
-        passable = _passable(snapshot, plan)
-        if passable <= passing or not policy.backfill:
-            return snapshot, plan
-        passing |= passable
+    snapshot, plan = _decision(table, ledger, now_ms, policy, frozenset())
+    if not policy.backfill:
+        return snapshot, plan
+    passing = _passable(snapshot, plan)
+    if passing:
+        snapshot, plan = _decision(table, ledger, now_ms, policy, passing)
+        if not _passable(snapshot, plan) <= passing:
+            # To add pool after pool would take as many decisions as there are pools.
+            snapshot, plan = _decision(table, ledger, now_ms, policy, None)
+    return snapshot, plan
+
+
+def _decision(
+    table: Table, ledger: Ledger, now_ms: int, policy: Policy, passing: frozenset[str] | None
+) -> tuple[Snapshot, Plan]:
+    snapshot = read_snapshot(table, ledger, now_ms, policy=policy, passing=passing)
+    return snapshot, schedule(snapshot, explain=False)
 
 
 def _passable(snapshot: Snapshot, plan: Plan) -> frozenset[str]:

@@ -34,6 +34,9 @@ MAX_LINE_READS = 1000
 _PAGE = 8
 """Entries that one query of a line reads at least."""
 
+_WIDE_PAGE = 100
+"""Entries that one query reads while only jobs are looked for that their team's guarantee covers."""
+
 _AGED_PAGE = 10
 """Entries that one query reads while ageing is on. Each priority costs at least one query then."""
 
@@ -152,6 +155,8 @@ def read_snapshot(
     their priority could get: so many cannot all start or preempt, so no decision without backfill reaches further.
     For backfill each line of a pool that is not full adds its share of the window, which all lines have together:
     in a full pool nobody can pass those ahead.
+    A team that holds less of a pool than it is guaranteed gets the rest for jobs that the guarantee covers, and these
+    pass larger ones of their own team. So in such a line the covered jobs are looked for behind the heads too.
     So what is read depends on pools, teams and the window, not on how many jobs wait.
 
     Args:
@@ -171,6 +176,7 @@ def read_snapshot(
         *(attempt.allocation() for attempt in ledger.attempts),
         *(rogue.allocation() for rogue in ledger.rogues if rogue.charged),
     )
+    rooms = {team: _room(team, allocations, policy) for team in ledger.lines}
     pauses = {pool: pause.pause() for pool in sizes if (pause := ledger.pause_of(pool)) is not None}
     # Nobody who demands a pool that is paused can start, wherever else that job stands in line.
     startable = {pool: 0 if pool in pauses else size for pool, size in sizes.items()}
@@ -180,7 +186,8 @@ def read_snapshot(
         passed = held < size and (passing is None or pool in passing)
         behind = share if passed else policy.reserved_heads - 1
         for team in ledger.lines:
-            for job in _heads(table, pool, team, startable, now_ms, policy, within_reach, share=behind, heads=heads):
+            line = _Line(table, pool, team, now_ms, policy)
+            for job in _heads(line, startable, within_reach, rooms[team], share=behind, heads=heads):
                 waiting[job.name] = job
     for record in also:
         if record.in_line and record.job_name not in waiting:
@@ -259,14 +266,20 @@ class _WithinReach:
         return min(self._size, self._size - kept + self._policy.team(team).guaranteed.get(self._pool, 0))
 
 
+def _room(team: str, allocations: Iterable[Allocation], policy: Policy) -> dict[str, int]:
+    """What a team is guaranteed and does not hold, per pool; what is stopping counts as given back."""
+    held = Counter[str]()
+    for each in allocations:
+        if each.team == team and not each.stopping:
+            held.update(each.demand)
+    return {pool: count - held[pool] for pool, count in policy.team(team).guaranteed.items()}
+
+
 def _heads(
-    table: Table,
-    pool: str,
-    team: str,
+    line: _Line,
     sizes: Mapping[str, int],
-    now_ms: int,
-    policy: Policy,
     within_reach: _WithinReach,
+    room: Mapping[str, int],
     *,
     share: int,
     heads: int,
@@ -274,29 +287,45 @@ def _heads(
     """The first jobs of a line: all that could get instances, the next, and ``share`` more; at least ``heads``.
 
     Jobs that demand more than a pool holds or than their team may have (since that was made smaller), or a pool that
-    is paused, stand in the line without a chance; they must not hide the jobs behind them.
+    is paused, stand in the line without a chance; they must not hide the jobs behind them. Nor do jobs that would
+    borrow hide those that fit into ``room``, what the team is guaranteed and does not hold: of these the line gives as
+    many as could get all of it, and one more.
     """
-    limit = policy.team(team).limit
+    pool, team = line.pool, line.team
+    limit = line.policy.team(team).limit
     most = {each: min(size, limit.get(each, size)) for each, size in sizes.items()}
     found: list[WaitingJob] = []
-    fitting = filled = beyond = 0
+    fitting = filled = beyond = covered = 0
     reach = sizes[pool]
+    left = dict(room)
     # Mostly one query is enough, and a line of large jobs is not read to its end.
     page = max(heads, share + min(reach + 1, _PAGE), (within_reach.of(0, team) + 1 + share) // 4)
-    line = _Line(table, pool, team, now_ms, policy, page=page)
+    line.read_in_pages_of(page)
     if not reach:
         # Nobody can start, so no more is read than is to be told.
         return list(islice(line.jobs(), heads))
+    enough = False
     for job in line.jobs():
-        found.append(job)
-        if all(count <= most.get(each, 0) for each, count in job.demand.items()):
+        fits = all(count <= most.get(each, 0) for each, count in job.demand.items())
+        is_covered = fits and all(count <= room.get(each, 0) for each, count in job.demand.items())
+        if is_covered:
+            covered += job.demand[pool]
+            if all(count <= left[each] for each, count in job.demand.items()):
+                left = {each: count - job.demand.get(each, 0) for each, count in left.items()}
+        if is_covered or not enough:
+            found.append(job)
+        if fits:
             # With ageing a job that reaches less far may come first: from it on others pass only within the share.
             reach = min(reach, within_reach.of(job.priority, team))
             beyond += filled > reach
             fitting += 1
             filled += job.demand[pool]
             if filled > reach and beyond >= share and fitting >= heads:
-                break
+                if room.get(pool, 0) <= 0 or (left[pool] <= 0 and covered > room[pool]):
+                    break
+                if not enough:
+                    enough = True
+                    line.read_in_pages_of(_WIDE_PAGE)
     return found
 
 
@@ -308,14 +337,15 @@ class _Line:
     merged from its priorities. The next lower priority is looked for only when a job of it could be the next.
     """
 
-    def __init__(self, table: Table, pool: str, team: str, now_ms: int, policy: Policy, *, page: int) -> None:
+    def __init__(self, table: Table, pool: str, team: str, now_ms: int, policy: Policy) -> None:
+        self.pool = pool
+        self.team = team
+        self.policy = policy
         self._table = table
         self._partition = LineEntry.partition(pool, team)
-        self._team = team
         self._now_ms = now_ms
-        self._policy = policy
         self._cap = policy.ageing.cap if policy.ageing is not None else 0
-        self._page = min(page, _AGED_PAGE) if self._cap else page
+        self._page = _PAGE
         self._left = MAX_LINE_READS
         #: What was read and not yet gone through, by given priority, and the first of each priority by rank.
         self._read: dict[int, deque[WaitingJob]] = {}
@@ -326,9 +356,13 @@ class _Line:
         self._after = ""
         self._lower: int | None = MAX_PRIORITY
 
+    def read_in_pages_of(self, entries: int) -> None:
+        """How many entries each further query reads."""
+        self._page = min(entries, _AGED_PAGE) if self._cap and entries != _WIDE_PAGE else entries
+
     def jobs(self) -> Iterator[WaitingJob]:
         """The jobs, the next one first."""
-        if not self._cap and self._policy.team(self._team).max_priority is None:
+        if not self._cap and self.policy.team(self.team).max_priority is None:
             yield from self._as_kept()
             return
         while True:
@@ -355,7 +389,7 @@ class _Line:
 
     def _may_be_next(self, priority: int) -> bool:
         """Whether a job of this given priority, or a lower one, could rank before all that was read."""
-        highest = given_priority(priority, self._team, self._policy) + self._cap
+        highest = given_priority(priority, self.team, self.policy) + self._cap
         return not self._first or -self._first[0][0] <= highest
 
     def _look_lower(self) -> None:
@@ -391,7 +425,7 @@ class _Line:
     def _rank_first(self, priority: int) -> None:
         if jobs := self._read[priority]:
             job = jobs[0]
-            effective = effective_priority(job, self._now_ms, self._policy)
+            effective = effective_priority(job, self._now_ms, self.policy)
             heapq.heappush(self._first, (-effective, job.turn_ms, job.name, priority))
 
     def _query(self, *, prefix: str = "", after: str) -> tuple[list[LineEntry], bool]:

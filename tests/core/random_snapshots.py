@@ -1,0 +1,299 @@
+"""Plain random snapshots, each played on until nothing happens any more: `make snapshots COUNT=200000 SEED=1`.
+
+Hypothesis looks for small and odd snapshots; this draws ordinary ones, all fields evenly, and very many of them. Each
+is played twice, once while nothing ends but what is asked to stop, and once to the end of all jobs:
+
+- **It comes to rest.** After a bounded number of decisions and stops there is nothing left to do.
+- **Everybody is served.** If what runs ends in some order and nothing new comes, each job that fits starts.
+- Each plan passes the verification.
+
+It also counts how often a job took back what was freed for another one. That is no fault by itself: the job may have
+come within its team's guarantee meanwhile, or may get the same number of instances a little sooner than its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from random import Random
+
+from headway.errors import InvariantViolation
+from headway.model import Allocation, Reservation, Snapshot, WaitingJob
+from headway.plan import Preempt, Release
+from headway.policy import Ageing, Policy, Team
+from headway.schedule import schedule
+from headway.verify import verify
+from tests.core.strategies import World, fits
+
+NOW_MS = 10_000_000
+STEP_MS = 60_000
+CHUNK = 500
+"""Snapshots that one process plays at a time."""
+
+
+def random_snapshot(rng: Random) -> Snapshot:
+    """1 to 3 pools, 1 to 3 teams, 1 to 6 running and 1 to 6 waiting jobs that can have come about."""
+    pools = [f"p{number}" for number in range(rng.randint(1, 3))]
+    teams = ["red", "blue", "green"][: rng.randint(1, 3)]
+    sizes = dict.fromkeys(pools, 0)
+    waiting = [_waiting(rng, f"w{number}", pools, teams) for number in range(rng.randint(1, 6))]
+    owed = {job.name: dict(job.demand) for job in waiting}
+    running = [_running(rng, f"r{number}", pools, teams, owed) for number in range(rng.randint(1, 6))]
+    reservations = [
+        Reservation(job=job.name, demand=part)
+        for job in waiting
+        if rng.random() < 0.15 and (part := _part(rng, owed[job.name], owed[job.name]))
+    ]
+    for demand in (*(attempt.demand for attempt in running), *(reservation.demand for reservation in reservations)):
+        for pool, count in demand.items():
+            sizes[pool] += count
+    sizes = {pool: max(1, used + rng.choice((0, 0, 0, 1, 1, 2, 3))) for pool, used in sizes.items()}
+    return Snapshot(
+        now_ms=NOW_MS,
+        pools=sizes,
+        allocations=tuple(running),
+        reservations=tuple(reservations),
+        waiting=tuple(waiting),
+        policy=_policy(rng, sizes, teams),
+    )
+
+
+def _demand(rng: Random, pools: Sequence[str]) -> dict[str, int]:
+    most = rng.choice((1, 1, 1, 2, 3))
+    return {pool: rng.choice((1, 1, 2, 3, 4)) for pool in rng.sample(pools, min(most, len(pools)))}
+
+
+def _part(rng: Random, of: dict[str, int], at_most: dict[str, int]) -> dict[str, int]:
+    """A part of what a job is owed, taken off it."""
+    part = {}
+    for pool in sorted(of):
+        count = rng.randint(0, min(of[pool], at_most.get(pool, 0)))
+        if count:
+            part[pool] = count
+            of[pool] -= count
+    return part
+
+
+def _limit_ms(rng: Random) -> int | None:
+    return rng.choice((None, STEP_MS, 5 * STEP_MS, 720 * STEP_MS))
+
+
+def _waiting(rng: Random, name: str, pools: Sequence[str], teams: Sequence[str]) -> WaitingJob:
+    return WaitingJob(
+        name=name,
+        demand=_demand(rng, pools),
+        priority=rng.randint(0, 3),
+        entry_time_ms=NOW_MS - STEP_MS * rng.randint(0, 5),
+        handicap_ms=STEP_MS * rng.choice((0, 0, 0, 2)),
+        team=rng.choice(teams),
+        limit_ms=_limit_ms(rng),
+    )
+
+
+def _running(
+    rng: Random, name: str, pools: Sequence[str], teams: Sequence[str], owed: dict[str, dict[str, int]]
+) -> Allocation:
+    demand = _demand(rng, pools)
+    freed_for = rng.choice(sorted(owed)) if rng.random() < 0.2 else None
+    freed = _part(rng, owed[freed_for], demand) if freed_for is not None else {}
+    since_ms = NOW_MS - STEP_MS * rng.randint(0, 4)
+    return Allocation(
+        job=name,
+        attempt=name,
+        demand=demand,
+        priority=rng.randint(0, 3),
+        since_ms=since_ms,
+        entry_time_ms=since_ms - STEP_MS * rng.randint(0, 4),
+        team=rng.choice(teams),
+        limit_ms=rng.choice((None, None, 720 * STEP_MS, 720 * STEP_MS, 5 * STEP_MS)),
+        checkpoints=rng.random() < 0.3,
+        preemptible=rng.random() < 0.9,
+        preemptions=0 if freed else rng.choice((0, 0, 1)),
+        stopping=bool(freed) or rng.random() < 0.05,
+        freed_for=freed_for if freed else None,
+        freed=freed or None,
+    )
+
+
+def _policy(rng: Random, sizes: dict[str, int], teams: Sequence[str]) -> Policy:
+    left = dict(sizes)
+    entitled = {}
+    for team in teams:
+        guaranteed = {}
+        for pool in sorted(left):
+            count = rng.randint(0, left[pool]) if rng.random() < 0.5 else 0
+            if count:
+                guaranteed[pool] = count
+                left[pool] -= count
+        limit = {
+            pool: max(rng.randint(1, size + 1), guaranteed.get(pool, 0))
+            for pool, size in sorted(sizes.items())
+            if rng.random() < 0.15
+        }
+        entitled[team] = Team(
+            guaranteed=guaranteed,
+            limit=limit,
+            weight=rng.choice((1.0, 1.0, 2.0)),
+            max_priority=rng.choice((None, None, None, 1)),
+        )
+    return Policy(
+        backfill=rng.random() < 0.85,
+        reserved_heads=rng.choice((1, 1, 1, 2, 3)),
+        preemption=rng.random() < 0.95,
+        max_preemptions=rng.choice((1, 10)),
+        ageing=Ageing(interval_ms=STEP_MS, cap=rng.randint(1, 3)) if rng.random() < 0.2 else None,
+        teams=entitled,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """What is wrong about a snapshot."""
+
+    number: int
+    what: str
+    snapshot: Snapshot
+
+
+class _Wrong(Exception):
+    """A promise did not hold."""
+
+
+class _Player:
+    """Carries decisions out; attempts that are asked to stop end one by one, in any order."""
+
+    def __init__(self, snapshot: Snapshot, policy: Policy, rng: Random) -> None:
+        self.world = World.of(snapshot, policy)
+        self._rng = rng
+        self._jobs = len(snapshot.waiting) + len(snapshot.allocations)
+        #: How often a job took over what is reserved for a job that it was stopped for.
+        self.undone = 0
+        #: Who was stopped for each job, until that has started.
+        self._stopped_for: defaultdict[str, set[str]] = defaultdict(set)
+
+    def settle(self) -> None:
+        """Decide, and let what stops end, until there is nothing to do."""
+        preempted = 0
+        for _ in range(20 * self._jobs + 20):
+            preempted += self._decide()
+            if preempted > self._jobs**2:
+                break
+            stopping = sorted(name for name, attempt in self.world.held.items() if attempt.stopping)
+            if not stopping:
+                return
+            for name in self._rng.sample(stopping, self._rng.randint(1, len(stopping))):
+                self.world.end(name)
+        raise _Wrong(f"does not come to rest: {preempted} preemptions")
+
+    def _decide(self) -> int:
+        """Decide until nothing more is to be done at once; returns the preemptions."""
+        preempted = 0
+        for _ in range(10 + self._jobs):
+            snapshot = self.world.snapshot()
+            plan = schedule(snapshot, explain=False)
+            if not plan.actions:
+                return preempted
+            try:
+                verify(snapshot, plan)
+            except InvariantViolation as error:
+                raise _Wrong(f"fails the verification: {error}") from error
+            for action in plan.actions:
+                if isinstance(action, Preempt):
+                    preempted += 1
+                    self._stopped_for[action.for_job].add(action.job)
+                elif isinstance(action, Release):
+                    self.undone += len(self._stopped_for[action.job].intersection(action.reason.jobs))
+                else:
+                    self._stopped_for.pop(action.job, None)
+            self.world.apply(plan)
+        raise _Wrong("has something to do at one moment again and again")
+
+
+def comes_to_rest(snapshot: Snapshot, rng: Random) -> int:
+    """Where nothing ends by itself there is soon nothing to do, also while waiting jobs gain priority."""
+    player = _Player(snapshot, replace(snapshot.policy, max_preemptions=1000), rng)
+    for _ in range(3 if snapshot.policy.ageing else 1):
+        player.settle()
+        player.world.now_ms += 2 * STEP_MS
+    return player.undone
+
+
+def everybody_is_served(snapshot: Snapshot, rng: Random) -> int:
+    """If nothing new comes and what runs ends, in any order, each job that fits starts."""
+    player = _Player(snapshot, snapshot.policy, rng)
+    world = player.world
+    waits: list[str] = []
+    for _ in range(6 * (len(world.waiting) + len(world.held)) + 20):
+        player.settle()
+        waits = sorted(job.name for job in world.waiting.values() if fits(job, world.pools, world.policy))
+        if not waits:
+            return player.undone
+        if not world.held:
+            break
+        world.now_ms += STEP_MS
+        world.end(rng.choice(sorted(world.held)))
+    raise _Wrong(f"leaves {waits} unserved")
+
+
+def played(snapshot: Snapshot, rng: Random) -> tuple[str | None, int]:
+    """What is wrong about a snapshot, if anything, and how often a job took back what was freed for another one."""
+    try:
+        return None, comes_to_rest(snapshot, rng) + everybody_is_served(snapshot, rng)
+    except _Wrong as wrong:
+        return str(wrong), 0
+
+
+def play(seed: int, numbers: range) -> tuple[list[Fault], int]:
+    """What is wrong about some of the snapshots of a seed, and how many stops were for nothing.
+
+    Each snapshot depends on the seed and its number only.
+    """
+    found, undone = [], 0
+    for number in numbers:
+        rng = Random(f"{seed}/{number}")
+        snapshot = random_snapshot(rng)
+        what, in_vain = played(snapshot, rng)
+        undone += in_vain
+        if what is not None:
+            found.append(Fault(number=number, what=what, snapshot=snapshot))
+    return found, undone
+
+
+def _all(seed: int, count: int, processes: int) -> Iterator[tuple[list[Fault], int]]:
+    chunks = [range(first, min(first + CHUNK, count)) for first in range(0, count, CHUNK)]
+    with ProcessPoolExecutor(processes) as pool:
+        yield from pool.map(partial(play, seed), chunks)
+
+
+def main() -> int:
+    """Play many snapshots; exit 1 if something is wrong about any of them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=200_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    asked = parser.parse_args()
+    print(f"seed {asked.seed}, {asked.count} snapshots, {asked.processes} processes", flush=True)
+    began_s, wrong, undone = time.monotonic(), 0, 0
+    for number, (found, in_vain) in enumerate(_all(asked.seed, asked.count, asked.processes), start=1):
+        undone += in_vain
+        if number % 20 == 0:
+            print(f"{number * CHUNK} played, {wrong} wrong, {time.monotonic() - began_s:.0f} s", flush=True)
+        for fault in found:
+            wrong += 1
+            print(f"snapshot {fault.number}: {fault.what}\n{fault.snapshot}", flush=True)
+    print(
+        f"{asked.count} snapshots in {time.monotonic() - began_s:.0f} s: {wrong} do not come to rest or leave somebody "
+        f"unserved; {undone} times a job took back what was freed for another one"
+    )
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""The work of a decision has a bound, whatever the policy allows; it is counted and not timed."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from headway import looks, schedule
+from headway.looks import MAX_LOOKS
+from headway.model import Allocation, Snapshot, WaitingJob
+from headway.plan import Release, Start
+from headway.policy import Ageing, Policy, Team
+from tests.core.builders import NOW_MS, held, job, reserved, snapshot, starts
+
+HOUR_MS = 3_600_000
+POOLS = [f"pool{number:02}" for number in range(50)]
+
+
+def large(waiting: int, teams: int) -> Snapshot:
+    """50 full pools with a line of jobs that demand up to three of them, under the widest policy that is allowed."""
+    rng = Random(1)
+    names = [f"team{number}" for number in range(teams)] or [""]
+    running = tuple(
+        Allocation(
+            job=f"r{number}",
+            attempt=f"r{number}",
+            demand={POOLS[number % 50]: 2},
+            priority=rng.randint(0, 9),
+            since_ms=NOW_MS,
+            team=rng.choice(names),
+            limit_ms=rng.randint(1, 24) * HOUR_MS,
+        )
+        for number in range(200)
+    )
+    line = tuple(
+        WaitingJob(
+            name=f"w{number}",
+            demand={pool: rng.randint(1, 8) for pool in rng.sample(POOLS, rng.randint(1, 3))},
+            priority=rng.randint(0, 9),
+            entry_time_ms=NOW_MS - rng.randrange(24 * HOUR_MS),
+            team=rng.choice(names),
+            limit_ms=rng.randint(1, 24) * HOUR_MS,
+        )
+        for number in range(waiting)
+    )
+    policy = Policy(
+        reserved_heads=100,
+        backfill_window=10_000,
+        ageing=Ageing(interval_ms=HOUR_MS, cap=5),
+        teams={f"team{number}": Team(guaranteed=dict.fromkeys(POOLS, 1)) for number in range(teams)},
+    )
+    return Snapshot(now_ms=NOW_MS, pools=dict.fromkeys(POOLS, 9), allocations=running, waiting=line, policy=policy)
+
+
+@pytest.mark.parametrize("teams", [0, 8])
+def test_a_decision_ends_within_its_looks_and_one_job(teams: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looks, "MAX_LOOKS", 50_000)
+    decision = schedule._Pass(large(1000, teams), explain=False)
+    plan = decision.run()
+    assert plan.unseen > 0
+    # The job that was looked at last may use more than was left, but not as much again.
+    assert 50_000 <= decision.looks.taken < 100_000
+
+
+def test_an_ordinary_decision_uses_a_small_part_of_its_looks() -> None:
+    decision = schedule._Pass(large(100, 8), explain=False)
+    assert decision.run().unseen == 0
+    assert decision.looks.taken < MAX_LOOKS // 20
+
+
+def test_jobs_that_something_is_reserved_for_are_looked_at_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looks, "MAX_LOOKS", 1)
+    wide = [job(f"w{i}", 5, count=2) for i in range(5)]
+    plan = schedule.schedule(snapshot(held("x", 9), *wide, job("last", 0), reserved("last"), size=2))
+    assert starts(plan) == ["last"]
+    assert plan.unseen > 0
+
+
+def test_who_is_not_looked_at_passes_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = (held("x", 9, ends_in_s=600), job("wide", 5, count=2), job("short", 0, limit_s=60))
+    assert starts(schedule.schedule(snapshot(*parts, size=2))) == ["short"]
+    monkeypatch.setattr(looks, "MAX_LOOKS", 1)
+    plan = schedule.schedule(snapshot(*parts, size=2))
+    assert not [action for action in plan.actions if isinstance(action, Start | Release)]
+    assert plan.unseen == 1

@@ -1,0 +1,33 @@
+"""A small part of `make snapshots`."""
+
+from __future__ import annotations
+
+import sys
+from random import Random
+
+import pytest
+
+from headway import line
+from tests.core import random_snapshots
+
+
+def test_random_snapshots_come_to_rest_and_everybody_is_served() -> None:
+    faults, _ = random_snapshots.play(1, range(150))
+    assert not faults
+
+
+def test_the_same_seed_and_number_give_the_same_snapshot() -> None:
+    first, again = (random_snapshots.random_snapshot(Random("1/7")) for _ in range(2))
+    assert first == again
+
+
+def test_a_wrong_rule_is_found_shown_and_told_by_the_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(line._TeamLines, "_is_covered", lambda *_: False)
+    monkeypatch.setattr(sys, "argv", ["random_snapshots", "--count", "120", "--seed", "3", "--processes", "1"])
+    assert random_snapshots.main() == 1
+    told = capsys.readouterr().out
+    assert told.startswith("seed 3, 120 snapshots, 1 processes")
+    assert "does not come to rest" in told
+    assert "Snapshot(now_ms=" in told
