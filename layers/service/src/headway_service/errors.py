@@ -95,6 +95,13 @@ class PoolNotFound(RequestError):
     code = "PoolNotFound"
 
 
+class RogueJobNotFound(RequestError):
+    """The queue knows no live training job of that name that did not come through it."""
+
+    status = HTTPStatus.NOT_FOUND
+    code = "RogueJobNotFound"
+
+
 class NameInUse(RequestError):
     """Another job of that name is in the queue."""
 

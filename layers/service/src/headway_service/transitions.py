@@ -449,6 +449,11 @@ def change_rogue(rogue: RogueRecord, **changes: Any) -> tuple[RogueRecord, list[
     return moved, [put, *_give(minus(rogue.charged, moved.charged))]
 
 
+def ask_to_stop(rogue: RogueRecord, by: str) -> tuple[RogueRecord, list[Write]]:
+    """An operator wants a rogue job stopped. It is tried at once, also if a stop for another reason failed lately."""
+    return change_rogue(rogue, stop=True, stop_asked_by=by, stop_sent_ms=None, stop_problem="")
+
+
 def forget_rogue(rogue: RogueRecord) -> list[Write]:
     """A rogue job has ended: what it was charged is free."""
     return [rogue.delete(), *_give(rogue.charged)]
