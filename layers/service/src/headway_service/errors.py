@@ -123,6 +123,13 @@ class NotWaiting(RequestError):
     code = "NotWaiting"
 
 
+class RestoreUnfinished(RequestError):
+    """The table was restored, and nothing starts until the patrol has looked at all training jobs."""
+
+    status = HTTPStatus.CONFLICT
+    code = "RestoreUnfinished"
+
+
 class QueueFull(RequestError):
     """As many jobs wait as may wait. It stays so until some have started or were stopped, so it is no 429 or 503."""
 

@@ -148,7 +148,7 @@ class Rogues:
             rogue = self._see(found, verdict, force, now_ms)
         else:
             rogue = self._change(known, found, verdict, force, now_ms)
-        awaiting = lost.job if lost.origin is Origin.AWAITED and not rogue.stop_asked_by else None
+        awaiting = lost.job if lost.origin is Origin.AWAITED and _may_go_on(rogue) else None
         if awaiting is not None and self._adopt(rogue, awaiting, tags[ATTEMPT_TAG], force, now_ms):
             return True
         if self._stops and is_stop_due(rogue, now_ms):
@@ -236,6 +236,11 @@ def is_stop_due(rogue: RogueRecord, now_ms: int) -> bool:
     return (
         rogue.stop and rogue.training_job_status == "InProgress" and not waits and is_proven(rogue.created_ms, now_ms)
     )
+
+
+def _may_go_on(rogue: RogueRecord) -> bool:
+    """Whether nobody wants a training job stopped: neither an operator, nor the queue before its table was restored."""
+    return rogue.training_job_status == "InProgress" and not rogue.stop_asked_by
 
 
 def _is_gone(known: RogueRecord, found: Description | None, now_ms: int) -> bool:

@@ -533,19 +533,20 @@ def pause(record: PauseRecord) -> list[Write]:
     return [record.put(requires=Absent())]
 
 
-def change_pause(record: PauseRecord) -> list[Write]:
+def change_pause(record: PauseRecord, changed: PauseRecord) -> list[Write]:
     """Something else is said of a pause. Fails if it is over."""
-    return [record.put(requires=Equals("sinceMs", record.since_ms))]
+    return [changed.put(requires=Equals("sinceMs", record.since_ms))]
 
 
-def resume(pool: str) -> list[Write]:
-    """The pause of a pool, or of everything, is over, if there was one."""
-    return [Delete(key=PauseRecord.key(pool))]
+def resume(record: PauseRecord) -> list[Write]:
+    """The pause of a pool, or of everything, is over. Fails if it is another one by now."""
+    return [Delete(key=PauseRecord.key(record.pool), requires=Equals("sinceMs", record.since_ms))]
 
 
 def end_restore(record: PauseRecord) -> list[Write]:
     """The training jobs since the restore are known. What somebody had paused before stays so. Fails if it is over."""
-    restored = Equals("restoredMs", record.restored_ms or 0)
+    # Somebody may have paused everything meanwhile, so that the pause stays.
+    restored = AllEqual((("restoredMs", record.restored_ms or 0), ("sinceMs", record.since_ms)))
     if not record.stays:
         return [Delete(key=PauseRecord.key(record.pool), requires=restored)]
     return [record.model_copy(update={"restored_ms": None, "stays": False}).put(requires=restored)]
