@@ -434,3 +434,18 @@ def test_the_table_is_put_back_to_before_a_launch_was_given_up() -> None:
     until(world, 10)
     assert world.called("StopTrainingJob") == []
     assert held(world) == {"a": 1}, "its job waits for it again"
+
+
+def test_a_start_that_meets_an_attempt_which_is_stopping_waits_for_its_end_and_takes_the_next_name() -> None:
+    world = world_with("a")
+    lose(world, "a")
+    world.pass_time(400, tick=False, deliver=False)
+    world.fleet.stop("a", now=world.now_s)
+    world.tick()
+    assert (held(world), world.states("a")) == ({"a": 1}, {"a": "running"}), "its instances are not free yet"
+    while world.fleet.jobs(now=world.now_s)[0].status == "Stopping":
+        assert held(world) == {"a": 1}
+        world.now_s += 11
+        world.tick()
+    assert held(world) == {attempt_name("a", 2): 1}
+    assert world.states("a") == {"a": "running"}
