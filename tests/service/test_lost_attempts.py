@@ -449,3 +449,14 @@ def test_a_start_that_meets_an_attempt_which_is_stopping_waits_for_its_end_and_t
         world.tick()
     assert held(world) == {attempt_name("a", 2): 1}
     assert world.states("a") == {"a": "running"}
+
+
+def test_a_launch_without_an_answer_that_was_stopped_past_the_queue_ends_its_job() -> None:
+    """The queue knows of this launch, so it has not forgotten a preemption."""
+    world = world_with("a")
+    world.fleet.faults = Faults(lose_answer={"CreateTrainingJob": 1})
+    world.tick()
+    world.fleet.stop("a", now=world.now_s)
+    world.pass_time(400, deliver=False)
+    world.tick()
+    assert world.states("a") == {"a": "stopped"}
