@@ -142,7 +142,7 @@ def guarded(
     stays = None
     if restored is not None and (restored.restored_ms is None or restored.stays):
         stays = restored
-    elif present is not None and present.restored_ms is not None and present.stays:
+    elif present is not None and present.stays:
         stays = present
     if stays is not None:
         return stays.model_copy(update={"restored_ms": now_ms, "stays": True})

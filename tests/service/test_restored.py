@@ -9,6 +9,7 @@ import pytest
 
 from deploy import restore
 from headway_sandbox.faults import Faults
+from headway_service import transitions
 from headway_service.errors import RestoreUnfinished
 from headway_service.ledger import read_ledger
 from headway_service.memory import MemoryTable
@@ -332,3 +333,35 @@ def test_stopping_a_waiting_job_whose_attempt_runs_leaves_the_attempt_charged() 
     until(world, 5)
     assert rogues(world) == {"a": {P5: 1}}
     world.check()
+
+
+def test_a_restore_while_the_patrol_ends_the_pause_of_an_earlier_one_begins_again() -> None:
+    world = World()
+    world.tick()
+    pauses(world).pause(PauseRecord.EVERYTHING, "user/ada", "the cooling is repaired")
+    put_back(world, state_of(world))
+    stale = read_ledger(world.table)
+    world.pass_time(300)
+    put_back(world, state_of(world))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("headway_service.patrol.read_ledger", lambda table: stale)
+        world.patrol()
+    assert not launched(world)
+
+
+def test_a_restore_while_somebody_resumes_is_not_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    world.tick()
+    before = state_of(world)
+    pauses(world).pause(PauseRecord.EVERYTHING, "user/ada", "the cooling is repaired")
+    world.now_s += 1
+    resume = transitions.resume
+
+    def restore_meanwhile(record: PauseRecord) -> Any:
+        put_back(world, before)
+        return resume(record)
+
+    monkeypatch.setattr(transitions, "resume", restore_meanwhile)
+    with pytest.raises(RestoreUnfinished):
+        pauses(world).resume(PauseRecord.EVERYTHING, "user/ada")
+    assert not launched(world)
