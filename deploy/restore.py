@@ -1,16 +1,20 @@
 """What a restore of the table needs beside AWS's own commands. docs/restore.md walks through it.
 
-    python deploy/restore.py copy sagemaker-queue-restored sagemaker-queue
+    python deploy/restore.py copy sagemaker-queue-restored sagemaker-queue --second 2026-11-22T09:30:00Z
+    python deploy/restore.py guard sagemaker-queue
     python deploy/restore.py unknown sagemaker-queue --since 2026-11-22T09:30:00Z
 
 `copy` makes a table's items those of another one; the table itself stays, with its stream, its name and its settings.
-`unknown` lists the training jobs that the queue has started since the state that the table was put back to.
+First it pauses everything: the queue launches nothing before its patrol has looked at all training jobs. `guard` does
+only that, for a table that was restored under its own name. `unknown` lists the training jobs that the queue has
+started since the state that the table was put back to, and says what becomes of each.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.config import Config
 
-from headway_service.admission import JOB_TAG
+from headway_service import marks
+from headway_service.admission import ATTEMPT_TAG, JOB_TAG
 from headway_service.naming import attempt_name
-from headway_service.records import JobRecord
+from headway_service.records import JobRecord, PauseRecord
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
@@ -29,17 +34,25 @@ if TYPE_CHECKING:
 
 Item = dict[str, Any]
 _KEYS = ("pk", "sk")
+_EVERYTHING = (PauseRecord.key(PauseRecord.EVERYTHING).pk, PauseRecord.key(PauseRecord.EVERYTHING).sk)
+_MARK_KEY = (marks.KEY.pk, marks.KEY.sk)
 # The lists are long and the calls' rates are limited per account.
 _PATIENT = Config(retries={"mode": "adaptive", "total_max_attempts": 10})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one of the two commands; 1 if training jobs are unknown."""
+    """Run one of the commands; 1 if training jobs are unknown."""
     parser = argparse.ArgumentParser(description="Put the queue's table back to an earlier state.")
     commands = parser.add_subparsers(dest="command", required=True)
     copying = commands.add_parser("copy", help="make a table's items those of another one")
     copying.add_argument("source")
     copying.add_argument("target")
+    guarding = commands.add_parser("guard", help="let the queue launch nothing before its patrol has gone round")
+    guarding.add_argument("table")
+    for command in (copying, guarding):
+        command.add_argument(
+            "--second", type=datetime.fromisoformat, help="the time the table was put back to, for people"
+        )
     finding = commands.add_parser("unknown", help="list training jobs of the queue that the table does not know")
     finding.add_argument("table")
     finding.add_argument(
@@ -48,10 +61,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     tables = boto3.resource("dynamodb", config=_PATIENT)
     if args.command == "copy":
-        done = copy(tables.Table(args.source), tables.Table(args.target))
+        done = copy(tables.Table(args.source), tables.Table(args.target), args.second)
         print(f"{done.written} items written, {done.removed} removed, {done.kept} were as they should be")
         return 0
-    training_jobs = list(read_marked(boto3.client("sagemaker", config=_PATIENT), args.since))
+    if args.command == "guard":
+        guard(tables.Table(args.table), args.second)
+        print("The queue launches nothing before its patrol has looked at all training jobs.")
+        return 0
+    training_jobs = list(read_marked(boto3.client("sagemaker", config=_PATIENT), args.since, args.table))
     found = list(find_unknown(training_jobs, read_items(tables.Table(args.table))))
     print(*found or ["The table knows every training job of the queue."], sep="\n")
     return 1 if found else 0
@@ -66,12 +83,22 @@ class Copied:
     kept: int
 
 
-def copy(source: Table, target: Table) -> Copied:
-    """Make the target's items those of the source. It can be run again: what is alike is left alone."""
+def copy(source: Table, target: Table, second: datetime | None = None) -> Copied:
+    """Make the target's items those of the source. It can be run again: what is alike is left alone.
+
+    Args:
+        source: the table as it was.
+        target: the queue's table.
+        second: the time that it is put back to, for people.
+    """
     wanted = {key_of(item): item for item in read_items(source)}
-    present = {key_of(item): item for item in read_items(target)}
     if not wanted:
         raise SystemExit(f"{source.name} is empty: is it restored yet?")
+    present = {key_of(item): item for item in read_items(target)}
+    if _MARK_KEY in present:
+        # By it the training jobs are recognised that were launched since.
+        wanted.setdefault(_MARK_KEY, present[_MARK_KEY])
+    _guard(target, second, restored=wanted.pop(_EVERYTHING, None), present=present.pop(_EVERYTHING, None))
     written = [item for key, item in wanted.items() if present.get(key) != item]
     removed = present.keys() - wanted.keys()
     with target.batch_writer() as batch:
@@ -80,6 +107,53 @@ def copy(source: Table, target: Table) -> Copied:
         for item in written:
             batch.put_item(Item=item)
     return Copied(written=len(written), removed=len(removed), kept=len(wanted) - len(written))
+
+
+def guard(table: Table, second: datetime | None = None) -> None:
+    """Let the queue launch nothing before its patrol has looked at all training jobs.
+
+    Args:
+        table: the queue's table, restored under its own name.
+        second: the time that it was put back to, for people.
+    """
+    item = table.get_item(Key=dict(zip(_KEYS, _EVERYTHING, strict=True)), ConsistentRead=True).get("Item")
+    _guard(table, second, restored=item, present=None)
+
+
+def _guard(table: Table, second: datetime | None, *, restored: Item | None, present: Item | None) -> None:
+    found = [PauseRecord.parse(item) if item else None for item in (restored, present)]
+    record = guarded(int(time.time() * 1000), second, restored=found[0], present=found[1])
+    key = PauseRecord.key(record.pool)
+    table.put_item(Item={"pk": key.pk, "sk": key.sk, **record.fields()})
+
+
+def guarded(
+    now_ms: int, second: datetime | None, *, restored: PauseRecord | None, present: PauseRecord | None = None
+) -> PauseRecord:
+    """The pause of everything since a restore.
+
+    Args:
+        now_ms: now.
+        second: the time that the table is put back to, if that is known.
+        restored: the pause of everything at that time, if there was one. It goes on afterwards.
+        present: the one that is in the table now. If it is of an earlier run of this script, and somebody has paused
+            everything since, that goes on, too.
+    """
+    stays = None
+    if restored is not None and (restored.restored_ms is None or restored.stays):
+        stays = restored
+    elif present is not None and present.stays:
+        stays = present
+    if stays is not None:
+        return stays.model_copy(update={"restored_ms": now_ms, "stays": True})
+    state = f" to its state of {second.isoformat(timespec='seconds')}" if second else ""
+    return PauseRecord(
+        pool=PauseRecord.EVERYTHING,
+        by="restore",
+        reason=f"the table was restored{state}",
+        since_ms=now_ms,
+        restored_ms=now_ms,
+    )
 
 
 def key_of(item: Item) -> tuple[str, str]:
@@ -112,35 +186,47 @@ class TrainingJob:
         return self.status in {"InProgress", "Stopping"}
 
 
-def read_marked(sagemaker: SageMakerClient, since: datetime) -> Iterator[TrainingJob]:
-    """The training jobs with the queue's mark that were created since then."""
+def read_marked(sagemaker: SageMakerClient, since: datetime, queue: str) -> Iterator[TrainingJob]:
+    """The training jobs with a mark of the queue that were created since then.
+
+    Args:
+        sagemaker: SageMaker.
+        since: the time that the table was put back to.
+        queue: the name of the queue's table.
+    """
     for page in sagemaker.get_paginator("list_training_jobs").paginate(CreationTimeAfter=since):
         for each in page["TrainingJobSummaries"]:
-            tags = sagemaker.list_tags(ResourceArn=each["TrainingJobArn"])["Tags"]
-            for tag in tags:
-                if tag["Key"] == JOB_TAG:
-                    name, status = each["TrainingJobName"], each["TrainingJobStatus"]
-                    yield TrainingJob(name=name, job=tag["Value"], status=status)
+            listed = sagemaker.get_paginator("list_tags").paginate(ResourceArn=each["TrainingJobArn"])
+            tags = {tag["Key"]: tag["Value"] for tags in listed for tag in tags["Tags"]}
+            if tags.get(ATTEMPT_TAG, "").startswith(f"{queue}/"):
+                name, status = each["TrainingJobName"], each["TrainingJobStatus"]
+                yield TrainingJob(name=name, job=tags.get(JOB_TAG, ""), status=status)
 
 
 def find_unknown(training_jobs: Iterable[TrainingJob], items: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """For each training job that the items do not know of: a line that says what to do about it."""
+    """For each training job that the items do not know of: a line that says what becomes of it."""
     jobs = {job.job_name: job for job in (JobRecord.parse(item) for item in items if item["sk"] == "job")}
     for each in training_jobs:
         job = jobs.get(each.job)
         if job is not None and each.name in {attempt_name(job.job_name, n + 1) for n in range(job.attempt_count)}:
             continue
-        yield f"{each.name} ({each.status}), job {each.job}: {_advice(each, job)}"
+        yield f"{each.name} ({each.status}), job {each.job}: {_outlook(each, job)}"
 
 
-def _advice(training_job: TrainingJob, job: JobRecord | None) -> str:
-    if training_job.live and job is not None:
-        return "stop it and wait for its end, or the queue starts the job a second time beside it"
+def _outlook(training_job: TrainingJob, job: JobRecord | None) -> str:
+    awaited = job is not None and job.in_line and attempt_name(job.job_name, job.attempt_count + 1) == training_job.name
+    stop = f"`headway stop --rogue {training_job.name}` stops it"
+    if training_job.live and job is None:
+        return f"the job is forgotten; it is charged to its pools and listed as a rogue job until it ends; {stop}"
+    if training_job.status == "InProgress" and awaited:
+        return "its job waits for it; the patrol makes it the live attempt of the job"
     if training_job.live:
-        return "the job is forgotten; let it end, or stop it and submit the job again under another name"
-    if job is not None and training_job.status == "Completed":
-        return "it has trained; stop the job in the queue, or it is trained once more"
-    return "nothing to do: the queue tries the job again" if job is not None else "nothing to do"
+        return f"a later attempt than its job waits for; it is charged and listed as a rogue job until it ends; {stop}"
+    if training_job.status == "Completed" and job is not None and awaited:
+        return "it has trained; the job completes when it is started next"
+    if training_job.status == "Completed" and job is not None:
+        return "it has trained, but its job may be trained again; stop the job if that is not needed"
+    return "it has ended; nothing to do"
 
 
 if __name__ == "__main__":

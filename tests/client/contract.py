@@ -95,6 +95,8 @@ class Queue:
                 for pool in self.settings["pools"]:
                     self._on_pool(pool, action, document, everything=True)
                 return 200, self._use()
+            case ("DELETE", ["rogue-jobs", name]):
+                return self._stop_bypassing(name)
             case ("GET", ["version"]):
                 return 200, {"version": self.server_version, "api": 1}
             case _:
@@ -266,6 +268,13 @@ class Queue:
     def _bypassing(self) -> dict[str, Any]:
         return {"rogueJobs": self.rogues, "more": self.more_rogues}
 
+    def _stop_bypassing(self, name: str) -> Reply:
+        for rogue in self.rogues:
+            if rogue["trainingJobName"] == name:
+                rogue["stopAskedBy"] = rogue["stopAskedBy"] or "user/ada"
+                return 202, rogue
+        return problem(404, "RogueJobNotFound", f"The queue knows no live training job {name}.")
+
     def pool(self, name: str) -> dict[str, Any]:
         size = self.settings["pools"][name]["size"]
         return {
@@ -283,6 +292,7 @@ class Queue:
             "team": None,
             "createdTime": "2026-01-02T03:04:05.678Z",
             "seenTime": "2026-01-02T03:04:06.678Z",
+            "stopAskedBy": None,
             "reason": {"code": "OutsideTheQueue", "message": "did not come through the queue"},
             **changes,
         }

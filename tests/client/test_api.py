@@ -16,6 +16,7 @@ from headway_client.errors import (
     JobNotFoundError,
     NotAllowedError,
     RefusedError,
+    RogueJobNotFoundError,
     ServerFaultError,
     ServerTooOldError,
     UsageError,
@@ -275,6 +276,14 @@ def test_rogue_jobs_are_read(api: HeadwayApi, server: ContractServer):
         "past", "InProgress", "research", "OutsideTheQueue", True,
     )  # fmt: skip
     assert rogue.document == server.queue.rogues[0]
+
+
+def test_a_rogue_job_is_stopped(api: HeadwayApi, server: ContractServer):
+    server.queue.bypass("past")
+
+    assert [api.stop_rogue_job("past").stop_asked_by for _ in range(2)] == ["user/ada", "user/ada"]
+    with pytest.raises(RogueJobNotFoundError, match="no live training job other"):
+        api.stop_rogue_job("other")
 
 
 def test_dead_letters_are_read_and_redriven(api: HeadwayApi, server: ContractServer):

@@ -65,6 +65,21 @@ def test_the_same_job_twice_is_one_and_too_many_are_refused(run: Run, server: Co
     assert "these are 101 jobs; a command takes up to 100" in err.lower()
 
 
+def test_training_jobs_that_did_not_come_through_the_queue_are_stopped(run: Run, server: ContractServer):
+    server.queue.bypass("past")
+    server.queue.bypass("lost")
+
+    sentence = "past is rogue (InProgress, to be stopped for user/ada): did not come through the queue\n"
+    assert run("stop", "--rogue", "past")[:2] == (0, sentence)
+    assert json.loads(run("stop", "past", "--rogue", "-o", "json")[1])["stopAskedBy"] == "user/ada"
+    code, out, err = run("stop", "--rogue", "nobody", "lost")
+    assert (code, err) == (4, "headway: The queue knows no live training job nobody.\n")
+    assert out.startswith("lost is rogue (InProgress, to be stopped for user/ada)")
+    code, out, _ = run("stop", "--rogue", "nobody", "lost", "-o", "json")
+    assert (code, [each["trainingJobName"] for each in json.loads(out)["rogueJobs"]]) == (4, ["lost"])
+    assert run("stop", "--rogue", "past", "lost", "-o", "csv")[1].count("\r\n") == 3
+
+
 # -------------------------------------------------------------------------------------------------------------- waiting
 
 

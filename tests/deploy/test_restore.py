@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import boto3
@@ -10,9 +12,14 @@ import pytest
 from moto import mock_aws
 
 from deploy import restore
+from headway_sandbox.fleet import Fleet
+from headway_sandbox.stub_client import stub_client
+from headway_service.admission import ATTEMPT_TAG, JOB_TAG
 from headway_service.memory import MemoryTable
 from headway_service.naming import attempt_name
-from tests.service.world import World
+from headway_service.ports import Absent
+from headway_service.records import PauseRecord
+from tests.service.world import ROOT, World, request
 
 
 @pytest.fixture
@@ -46,13 +53,31 @@ def read(table: Any) -> list[dict[str, Any]]:
     return sorted(table.scan()["Items"], key=lambda each: str(each["pk"]))
 
 
-def test_the_table_gets_the_items_of_the_other_one_and_no_more(tables, capsys):
+def stored(record: PauseRecord) -> dict[str, Any]:
+    return dict(record.put(requires=Absent()).item)
+
+
+def pause_of(table: Any) -> PauseRecord:
+    """The pause of everything."""
+    (found,) = [each for each in read(table) if each["sk"] == "pause#*"]
+    return PauseRecord.parse(found)
+
+
+def without_pause(table: Any) -> list[dict[str, Any]]:
+    return [each for each in read(table) if each["sk"] != "pause#*"]
+
+
+def test_the_table_gets_the_items_of_the_other_one_and_a_pause_of_everything(tables, capsys):
     source, target = tables.Table("restored"), tables.Table("queue")
     fill(source, item("a"), item("b", count=1, demand={"ml.p5.48xlarge": 2}), item("c"))
     fill(target, item("b", count=2), item("c"), item("d"))
-    assert restore.main(["copy", "restored", "queue"]) == 0
-    assert read(target) == read(source)
+    assert restore.main(["copy", "restored", "queue", "--second", "2026-11-22T09:30:00Z"]) == 0
+    assert without_pause(target) == read(source)
     assert capsys.readouterr().out == "2 items written, 1 removed, 1 were as they should be\n"
+    pause = pause_of(target)
+    assert (pause.by, pause.reason) == ("restore", "the table was restored to its state of 2026-11-22T09:30:00+00:00")
+    assert (pause.restored_ms, pause.stays) == (pause.since_ms, False)
+    assert abs(pause.since_ms - time.time() * 1000) < 60_000
 
 
 def test_a_copy_that_broke_off_is_taken_up_again(tables):
@@ -60,6 +85,87 @@ def test_a_copy_that_broke_off_is_taken_up_again(tables):
     fill(tables.Table("queue"), *(item(f"{number:03d}") for number in range(30)))
     copied = restore.copy(tables.Table("restored"), tables.Table("queue"))
     assert (copied.written, copied.removed, copied.kept) == (30, 0, 30)
+    copied = restore.copy(tables.Table("restored"), tables.Table("queue"))
+    assert (copied.written, copied.removed, copied.kept) == (0, 0, 60)
+    assert pause_of(tables.Table("queue")).restored_ms is not None
+
+
+def test_nothing_is_written_before_the_pause_and_it_is_there_when_the_copy_breaks_off(tables, monkeypatch):
+    source, target = tables.Table("restored"), tables.Table("queue")
+    fill(source, item("a"))
+    fill(target, item("b"))
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise ConnectionError("broke off")
+
+    monkeypatch.setattr(target, "batch_writer", fail)
+    with pytest.raises(ConnectionError):
+        restore.copy(source, target)
+    assert pause_of(target).restored_ms is not None
+    assert without_pause(target) == [item("b")]
+
+
+PAUSED = PauseRecord(pool="*", by="user/ada", reason="the cooling is repaired", since_ms=5)
+GUARD = PauseRecord(pool="*", by="restore", reason="the table was restored", since_ms=7, restored_ms=7)
+GUARD_THAT_STAYS = PAUSED.model_copy(update={"restored_ms": 7, "stays": True})
+
+
+@pytest.mark.parametrize(
+    ("restored", "present", "by", "stays"),
+    [
+        (None, None, "restore", False),
+        (PAUSED, None, "user/ada", True),
+        (None, PAUSED, "restore", False),
+        (None, GUARD, "restore", False),
+        (None, GUARD_THAT_STAYS, "user/ada", True),
+        (GUARD, None, "restore", False),
+        (GUARD_THAT_STAYS, GUARD, "user/ada", True),
+    ],
+    ids=[
+        "nothing was paused",
+        "everything was paused at that second",
+        "everything was paused since",
+        "an earlier run",
+        "everything was paused after an earlier run",
+        "that second was soon after another restore",
+        "and everything was paused then",
+    ],
+)
+def test_a_pause_of_everything_goes_on_if_it_is_of_that_second_or_of_after_the_restore(
+    tables, restored: PauseRecord | None, present: PauseRecord | None, by: str, stays: bool
+):
+    source, target = tables.Table("restored"), tables.Table("queue")
+    fill(source, item("a"), *([stored(restored)] if restored else []))
+    fill(target, *([stored(present)] if present else []))
+    for _ in range(2):
+        restore.copy(source, target)
+        pause = pause_of(target)
+        assert (pause.by, pause.stays) == (by, stays)
+        assert (pause.restored_ms or 0) > 7
+
+
+@pytest.mark.parametrize(("present", "by", "stays"), [(None, "restore", False), (PAUSED, "user/ada", True)])
+def test_a_table_that_was_restored_under_its_own_name_is_only_guarded(
+    tables, capsys, present: PauseRecord | None, by: str, stays: bool
+):
+    table = tables.Table("queue")
+    fill(table, item("a"), *([stored(present)] if present else []))
+    for _ in range(2):
+        assert restore.main(["guard", "queue"]) == 0
+        assert "launches nothing before" in capsys.readouterr().out
+        pause = pause_of(table)
+        assert (pause.by, pause.stays) == (by, stays)
+        assert (pause.restored_ms or 0) > 7
+    assert without_pause(table) == [item("a")]
+
+
+def test_the_key_of_the_marks_is_kept_if_it_is_newer_than_the_restored_state(tables):
+    key = {"pk": "deployment", "sk": "deployment", "markKey": "k"}
+    fill(tables.Table("restored"), item("a"))
+    fill(tables.Table("queue"), key)
+    copied = restore.copy(tables.Table("restored"), tables.Table("queue"))
+    assert (copied.written, copied.removed, copied.kept) == (1, 0, 1)
+    assert key in read(tables.Table("queue"))
 
 
 def test_an_empty_table_is_not_copied(tables):
@@ -74,16 +180,20 @@ def test_an_empty_table_is_not_copied(tables):
     [
         ("ran", "ran", "InProgress", None),
         ("ran", "ran", "Completed", None),
-        (attempt_name("ran", 2), "ran", "InProgress", "stop it and wait for its end"),
-        (attempt_name("ran", 2), "ran", "Stopping", "stop it and wait for its end"),
-        ("waits", "waits", "InProgress", "stop it and wait for its end"),
-        ("waits", "waits", "Completed", "stop the job in the queue"),
-        ("waits", "waits", "Failed", "nothing to do: the queue tries the job again"),
+        (attempt_name("ran", 2), "ran", "InProgress", "stops it"),
+        (attempt_name("ran", 2), "ran", "Stopping", "stops it"),
+        ("waits", "waits", "InProgress", "the patrol makes it the live attempt"),
+        ("waits", "waits", "Stopping", "stops it"),
+        (attempt_name("waits", 2), "waits", "InProgress", "a later attempt than its job waits for"),
+        ("waits", "waits", "Completed", "the job completes when it is started next"),
+        (attempt_name("waits", 2), "waits", "Completed", "its job may be trained again"),
+        ("held", "held", "InProgress", "stops it"),
+        ("waits", "waits", "Failed", "nothing to do"),
         ("lost", "lost", "InProgress", "the job is forgotten"),
         ("lost", "lost", "Stopped", "nothing to do"),
     ],
 )
-def test_a_training_job_that_the_table_does_not_know_is_told_with_what_to_do(
+def test_a_training_job_that_the_table_does_not_know_is_listed_with_what_becomes_of_it(
     name: str, job: str, status: str, said: str | None
 ):
     table = MemoryTable()
@@ -91,6 +201,19 @@ def test_a_training_job_that_the_table_does_not_know_is_told_with_what_to_do(
     world.submit("ran")
     world.tick()
     world.submit("waits")
+    world.submit("held")
+    world.desk.hold("held", ROOT)
     found = list(restore.find_unknown([restore.TrainingJob(name=name, job=job, status=status)], table.items()))
     assert len(found) == (said is not None)
     assert not found or (said is not None and said in found[0] and found[0].startswith(f"{name} ({status}), job {job}"))
+    assert not found or ("stops it" in found[0]) == (f"`headway stop --rogue {name}`" in found[0])
+
+
+def test_only_training_jobs_with_a_mark_of_this_queue_are_listed():
+    fleet = Fleet()
+    for name, mark in (("a", "queue/1"), ("b", "queue-2/1"), ("c", "")):
+        tags = [{"Key": JOB_TAG, "Value": name}, *([{"Key": ATTEMPT_TAG, "Value": mark}] if mark else [])]
+        fleet.create(request(name, Tags=tags), now=10.0)
+    sagemaker = stub_client("sagemaker", lambda operation, asked: fleet.call(operation, asked, now=20.0))
+    (found,) = restore.read_marked(sagemaker, datetime.fromtimestamp(5, UTC), "queue")
+    assert (found.name, found.job, found.status) == ("a", "a", "InProgress")

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from headway_client.errors import JobNotFoundError
+from headway_client.errors import ConflictError, JobNotFoundError
 from headway_sandbox.sandbox import Sandbox
+from headway_service.visibility import VISIBLE_AFTER_S
 from tests.e2e.queue_view import QueueView
-from tests.e2e.waiting import eventually
+from tests.e2e.waiting import USUAL_S
 
 pytestmark = pytest.mark.e2e
 
@@ -105,19 +106,33 @@ def test_a_table_that_is_put_back_knows_its_running_jobs_and_nothing_is_trained_
     functions.halt()
     sb.client("dynamodb").delete_item(TableName=table, Key={"pk": {"S": f"job#{queue.prefix}runs"}, "sk": {"S": "job"}})
 
-    assert "items written" in script("copy", restored, table)
+    assert "items written" in script("copy", restored, table, "--second", since.isoformat())
     told = script("unknown", table, "--since", since.isoformat())
     name = f"{queue.prefix}starts"
-    assert told.startswith(f"{name} (InProgress), job {name}: stop it and wait for its end, or ")
+    assert told.splitlines()[0].startswith(
+        f"{name} (InProgress), job {name}: its job waits for it; the patrol makes it "
+    )
     assert told.count("\n") == 1
-    sb.client("sagemaker").stop_training_job(TrainingJobName=name)
-    eventually(lambda: sb.in_use() == {"ml.p5.48xlarge": 1}, lambda: f"it has stopped: {sb.in_use()}")
     functions.go_on()
 
-    # Reconcile hears of the end, the job that ran runs on, and the one that was stopped runs again.
-    queue.wait_for(ends="completed", runs="running", starts="running", meanwhile=reconcile)
+    # Nothing is launched before the patrol has gone round, and nobody can change that.
+    queue.submit("later", 9)
+    with pytest.raises(ConflictError, match="the table was restored"):
+        queue.api.resume()
+
+    def look() -> None:
+        reconcile()
+        sb.invoke("Patrol")
+
+    # What runs runs on, as the live attempt of its job, and what has ended since ends.
+    queue.wait_for(ends="completed", runs="running", starts="running", later="pending", meanwhile=look)
     assert queue.attempts("runs") == before
-    assert len(queue.training_jobs("ends")) == len(queue.training_jobs("runs")) == 1
+    queue.finish("starts")
+    queue.wait_for(starts="completed", later="pending", meanwhile=reconcile)
+    assert {len(queue.training_jobs(job)) for job in ("ends", "runs", "starts")} == {1}
     with pytest.raises(JobNotFoundError):
         queue.job("forgotten")
+
+    queue.wait_for(later="running", meanwhile=look, timeout_s=VISIBLE_AFTER_S + USUAL_S)
+    assert all(pool.pause is None for pool in queue.api.capacity().pools)
     queue.check_books(size=2)

@@ -8,9 +8,10 @@ import pytest
 
 from headway_client.documents import RogueJob
 from headway_sandbox.sandbox import Sandbox
+from headway_service.visibility import VISIBLE_AFTER_S
 from tests.e2e.conftest import DOCUMENT
 from tests.e2e.queue_view import QueueView
-from tests.e2e.waiting import eventually
+from tests.e2e.waiting import USUAL_S, eventually
 from tests.service.world import P5, on
 
 pytestmark = pytest.mark.e2e
@@ -32,6 +33,10 @@ def past(sb: Sandbox, queue: QueueView) -> Iterator[str]:
 
 def rogue(queue: QueueView, name: str) -> RogueJob | None:
     return next((each for each in queue.api.rogue_jobs().jobs if each.name == name), None)
+
+
+def status(sb: Sandbox, name: str) -> str:
+    return next(str(job["TrainingJobStatus"]) for job in sb.jobs() if job["TrainingJobName"] == name)
 
 
 def test_it_is_shown_and_charged_and_keeps_a_job_waiting_until_it_ends(sb: Sandbox, queue: QueueView, past: str):
@@ -58,9 +63,12 @@ def test_the_policy_has_it_stopped_and_no_job_of_the_queue(sb: Sandbox, queue: Q
     queue.wait_until_training("own")
     try:
         queue.api.put_config({**DOCUMENT, "rogues": {"action": "stop"}}, force=True)
-        sb.invoke("Patrol")
-        status = {job["TrainingJobName"]: job["TrainingJobStatus"] for job in sb.jobs()}
-        assert status[past] in {"Stopping", "Stopped"}
+        eventually(
+            lambda: status(sb, past) in {"Stopping", "Stopped"},
+            "the patrol stops it",
+            meanwhile=lambda: sb.invoke("Patrol"),
+            timeout_s=VISIBLE_AFTER_S + USUAL_S,
+        )
         sb.invoke("Patrol")
         assert queue.states() == {"own": "running"}
     finally:

@@ -68,6 +68,7 @@ def test_somebody_elses_job_is_refused_told_and_logged(
         ("PUT", "/config", {"pools": {}, "version": 1}),
         ("POST", "/dead-letters/redrive", None),
         ("POST", "/pause", {"reason": "r"}),
+        ("DELETE", "/rogue-jobs/past", None),
     ],
     ids=str,
 )

@@ -200,6 +200,7 @@ def test_a_training_job_that_bypasses_the_queue_is_shown_and_found_by_events_and
         "team": None,
         "createdTime": heard["createdTime"],
         "seenTime": heard["seenTime"],
+        "stopAskedBy": None,
         "reason": {
             "code": "OutsideTheQueue",
             "message": "did not come through the queue; takes 1 ml.p5.48xlarge from its pools",
@@ -208,6 +209,10 @@ def test_a_training_job_that_bypasses_the_queue_is_shown_and_found_by_events_and
     assert answer["more"] is False
     _, answer = functions.http("GET", "/capacity")
     assert [(pool["allocated"], pool["rogue"], pool["free"]) for pool in answer["pools"]] == [(1, 2, -1)]
+    for caller in ("user/adam", "user/ada"):
+        status, asked = functions.http("DELETE", "/rogue-jobs/found", caller=caller)
+        assert (status, asked["trainingJobName"], asked["stopAskedBy"]) == (202, "found", "user/adam")
+    assert {each.status for each in functions.fleet.jobs(now=time.time())} == {"InProgress"}, "the API stops nothing"
 
 
 def test_a_fresh_deployment_shows_its_pools_before_the_first_job(functions: Functions) -> None:
@@ -298,6 +303,17 @@ REFUSALS: list[tuple[str, str, str, Any, int, str, str]] = [
     ),
     ("an unknown job", "GET", "/jobs/nobody", None, 404, "JobNotFound", "nobody"),
     ("stopping an unknown job", "DELETE", "/jobs/nobody", None, 404, "JobNotFound", "nobody"),
+    (
+        "stopping an unknown rogue job",
+        "DELETE",
+        "/rogue-jobs/nobody",
+        None,
+        404,
+        "RogueJobNotFound",
+        "`headway queue --all`",
+    ),
+    ("an impossible name of a rogue job", "DELETE", "/rogue-jobs/a_b", None, 400, "InvalidRequest", "name"),
+    ("too long a name of a rogue job", "DELETE", f"/rogue-jobs/{'a' * 64}", None, 400, "InvalidRequest", "name"),
     ("a priority in words", "PATCH", "/jobs/a", {"priority": "high"}, 400, "InvalidRequest", "priority"),
     ("a priority beyond the maximum", "PATCH", "/jobs/a", {"priority": 10_000}, 400, "InvalidRequest", "0 to 9999"),
     ("a change of something else", "PATCH", "/jobs/a", {"priority": 1, "x": 2}, 400, "InvalidRequest", "x"),

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from headway_sandbox.handlers import event
+from headway_service.dynamodb import DynamoDBTable
 from headway_service.pauses import MAX_REASON_CHARS
+from headway_service.ports import Absent
+from headway_service.records import PauseRecord
 from tests.functions.conftest import Functions
 from tests.service.world import P5, request
 
@@ -64,6 +67,17 @@ def test_a_pool_is_resized(functions: Functions) -> None:
     assert (status, answer["size"], answer["free"]) == (200, 5, 5)
     assert functions.http("GET", "/config")[1]["document"]["pools"] == {P5: {"size": 5}}
     assert functions.wakes() == ["a pool was resized"]
+
+
+def test_nobody_resumes_everything_while_the_patrol_has_not_gone_round_since_a_restore(functions: Functions) -> None:
+    record = PauseRecord(pool="*", by="restore", reason="the table was restored", since_ms=1, restored_ms=1)
+    DynamoDBTable(functions.dynamodb, "queue").write([record.put(requires=Absent())])
+    status, refusal = functions.http("POST", "/resume")
+    assert (status, refusal["error"]["code"]) == (409, "RestoreUnfinished")
+    (pool,) = functions.http("GET", "/capacity")[1]["pools"]
+    assert (pool["pause"]["by"], pool["pause"]["reason"]) == ("restore", "the table was restored")
+    functions.invoke("patrol", event("patrol"))
+    assert functions.http("POST", "/resume")[0] == 200
 
 
 @pytest.mark.parametrize(

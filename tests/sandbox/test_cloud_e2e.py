@@ -229,21 +229,24 @@ def test_every_permission_is_asked_for(sb):
 
 
 def test_tags_of_request_and_resource_are_conditions(sb):
-    marked = {"Null": {"aws:RequestTag/headway:job": "false"}}
+    marked = {"StringLike": {"aws:RequestTag/headway:attempt": "queue/*"}}
     start = {"Action": "sagemaker:CreateTrainingJob", "Resource": "*", "Condition": marked}
     creating = {"StringEquals": {"sagemaker:TaggingAction": "CreateTrainingJob"}}
     mark = {"Action": "sagemaker:AddTags", "Resource": "*", "Condition": {**marked, **creating}}
     stop = {
         "Action": "sagemaker:StopTrainingJob",
         "Resource": "*",
-        "Condition": {"Null": {"aws:ResourceTag/headway:job": "false"}},
+        "Condition": {"StringLike": {"aws:ResourceTag/headway:attempt": "queue/*"}},
     }
     key, secret = sb.make_user("marker", allow(start, mark, stop, {"Action": "iam:PassRole", "Resource": "*"}))
     client = sb.client("sagemaker", access_key=key, secret_key=secret)
-    sb.client("sagemaker").create_training_job(**request("rogue"))
-    assert code_of(lambda: client.create_training_job(**request("unmarked"))) == "AccessDeniedException"
-    assert code_of(lambda: client.stop_training_job(TrainingJobName="rogue")) == "AccessDeniedException"
-    tags = [{"Key": "headway:job", "Value": "marked"}]
+    others = [{"Key": "headway:attempt", "Value": "other-queue/1"}]
+    for name, carries in (("rogue", []), ("others", others)):
+        sb.client("sagemaker").create_training_job(**request(name, Tags=carries))
+        again = request(f"{name}-again", Tags=carries)
+        assert code_of(partial(client.create_training_job, **again)) == "AccessDeniedException"
+        assert code_of(partial(client.stop_training_job, TrainingJobName=name)) == "AccessDeniedException"
+    tags = [{"Key": "headway:attempt", "Value": "queue/1"}]
     arn = client.create_training_job(**request("marked", Tags=tags))["TrainingJobArn"]
     for name in (arn, arn.replace("marked", "rogue")):
         assert code_of(partial(client.add_tags, ResourceArn=name, Tags=tags)) == "AccessDeniedException"

@@ -188,12 +188,12 @@ def test_a_condition_is_removed_in_one_function_only() -> None:
     pause = PauseRecord(pool="p", by="me", reason="so it is", since_ms=1)
     with recorded() as record:
         transitions.pause(pause)
-        transitions.change_pause(pause)
+        transitions.change_pause(pause, pause)
     place = next(place for place in record.places if place.function == "pause")
     assert place.title == "pause: the pause of the pool does not exist"
     with without(place):
         assert transitions.pause(pause)[0].requires is None
-        assert transitions.change_pause(pause)[0].requires == Equals("sinceMs", 1)
+        assert transitions.change_pause(pause, pause)[0].requires == Equals("sinceMs", 1)
     assert transitions.pause(pause)[0].requires is not None
 
 

@@ -24,6 +24,7 @@ ROUTES = {
     ("post", "/what-if"),
     ("get", "/capacity"),
     ("get", "/rogue-jobs"),
+    ("delete", "/rogue-jobs/{name}"),
     ("post", "/pools/{pool}/pause"),
     ("post", "/pools/{pool}/drain"),
     ("post", "/pools/{pool}/resume"),

@@ -29,6 +29,7 @@ WHO = {
     ("post", "/jobs/{name}/release"): USER,
     ("patch", "/jobs/{name}"): LEAD,
     ("put", "/config"): ADMIN,
+    ("delete", "/rogue-jobs/{name}"): ADMIN,
     ("get", "/dead-letters"): ADMIN,
     ("post", "/dead-letters/redrive"): ADMIN,
     ("post", "/pools/{pool}/pause"): ADMIN,

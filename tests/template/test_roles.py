@@ -2,9 +2,13 @@
 
 import json
 import re
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
+
+from headway_service.marks import Marks
+from headway_service.memory import MemoryTable
 
 CHANGES = {f"dynamodb:{action}" for action in ("DeleteItem", "GetItem", "PutItem", "UpdateItem")}
 QUERIES = {"dynamodb:Query"}
@@ -47,7 +51,10 @@ ACTIONS = {
     "ReconcileFunctionRole": ALL
     | QUERIES
     | {"sagemaker:DescribeTrainingJob", "sagemaker:ListTrainingJobs", "sqs:SendMessage"},
-    "PatrolFunctionRole": ALL | QUERIES | SEEN | {"sagemaker:ListTrainingJobs", "sqs:SendMessage"},
+    "PatrolFunctionRole": ALL
+    | QUERIES
+    | SEEN
+    | {"sagemaker:ListTrainingJobs", "sagemaker:StopTrainingJob", "sqs:SendMessage"},
     "WatchFunctionRole": (ALL - CHANGES)
     | QUERIES
     | {
@@ -183,19 +190,30 @@ def test_sagemaker_is_limited_to_training_jobs_of_this_account_and_region(of_typ
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_only_jobs_with_the_queues_mark_are_started_and_stopped(of_type, name):
+def test_only_jobs_with_a_mark_of_this_queue_are_started_and_stopped(of_type, name):
+    mark = {"Fn::Sub": "${JobsTable}/*"}
     needs = {
         # An action that is granted beside it marks nothing but what is being created.
         "sagemaker:AddTags": {
-            "Null": {"aws:RequestTag/headway:job": "false"},
+            "StringLike": {"aws:RequestTag/headway:attempt": mark},
             "StringEquals": {"sagemaker:TaggingAction": "CreateTrainingJob"},
         },
-        "sagemaker:CreateTrainingJob": {"Null": {"aws:RequestTag/headway:job": "false"}},
-        "sagemaker:StopTrainingJob": {"Null": {"aws:ResourceTag/headway:job": "false"}},
+        "sagemaker:CreateTrainingJob": {"StringLike": {"aws:RequestTag/headway:attempt": mark}},
+        "sagemaker:StopTrainingJob": {"StringLike": {"aws:ResourceTag/headway:attempt": mark}},
     }
     for statement in of_jobs(of_type("AWS::IAM::Role")[name]):
         for action in set(actions(statement)) & set(needs):
             assert statement["Condition"] == needs[action]
+
+
+def test_the_longest_name_of_a_table_leaves_room_for_a_mark_in_the_value_of_a_tag(template):
+    longest = "t" * 223
+    pattern = template["Parameters"]["TableName"]["AllowedPattern"]
+    assert re.match(pattern, longest)
+    assert not re.match(pattern, longest + "t")
+    mark = Marks(MemoryTable(), longest, lambda: "key").of("a", 1)
+    assert len(mark) == 256, "a tag's value has up to 256 characters"
+    assert fnmatchcase(mark, f"{longest}/*"), "the conditions of the roles allow it"
 
 
 def test_the_scheduler_passes_named_roles_to_sagemaker_only(of_type, template):

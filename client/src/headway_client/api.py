@@ -20,6 +20,7 @@ from headway_client.documents import (
     Job,
     JobDetails,
     Redrive,
+    RogueJob,
     RogueJobs,
     ServerVersion,
     Submission,
@@ -288,6 +289,16 @@ class HeadwayApi:
     def rogue_jobs(self) -> RogueJobs:
         """Return the training jobs that did not come through the queue, the first hundred by name."""
         return RogueJobs.from_document(self._transport.send("GET", ["rogue-jobs"]).document)
+
+    def stop_rogue_job(self, name: str) -> RogueJob:
+        """Have a training job stopped that did not come through the queue; repeating it is harmless.
+
+        The queue asks SageMaker within a minute.
+
+        Raises:
+            RogueJobNotFoundError: the queue knows no live one of that name.
+        """
+        return RogueJob.from_document(self._send_new("DELETE", ["rogue-jobs", name]).document)
 
     def get_config(self) -> Configuration:
         """Return the document that says which pools there are and what the policy is."""

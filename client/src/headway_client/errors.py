@@ -158,6 +158,13 @@ class PoolNotFoundError(ClientError):
     default_code = "PoolNotFound"
 
 
+class RogueJobNotFoundError(ClientError):
+    """The queue knows no live training job of that name that did not come through it."""
+
+    exit_code = EXIT_JOB_NOT_FOUND
+    default_code = "RogueJobNotFound"
+
+
 class ConflictError(ClientError):
     """The request conflicts with what the queue holds: the name is in use, or the job has ended."""
 

@@ -21,6 +21,7 @@ from headway_client.errors import (
     NotReachableError,
     PoolNotFoundError,
     RefusedError,
+    RogueJobNotFoundError,
     ServerFaultError,
     ServerTooOldError,
 )
@@ -32,6 +33,11 @@ NO_SUCH_PATH = "NoSuchPath"
 """The code of API Gateway's own answer to a path or method that the API does not have."""
 
 _MISSING_TOKEN = "missing authentication token"  # noqa: S105
+
+_BY_CODE: Mapping[str, type[ClientError]] = {
+    each.default_code: each for each in (PoolNotFoundError, RogueJobNotFoundError)
+}
+"""Errors that the status alone does not tell apart."""
 
 _FORBIDDEN_HINTS = (
     # API Gateway's own messages (source: AWS's "Troubleshoot HTTP 403 errors from API Gateway").
@@ -92,8 +98,7 @@ def told(endpoint: str, status: int, document: Mapping[str, Any], *, request_id:
     if not own:
         message = message[:_MAX_FOREIGN_TEXT]
     kind, text = _kind(endpoint, status, message, is_own=bool(own))
-    if code == PoolNotFoundError.default_code:
-        kind = PoolNotFoundError
+    kind = _BY_CODE.get(code or "", kind)
     return kind(
         text,
         code=code or (NO_SUCH_PATH if status == 403 and _MISSING_TOKEN in message.lower() else None),

@@ -5,13 +5,17 @@ from __future__ import annotations
 import argparse
 
 from headway_client.commands import grammar
-from headway_client.commands.context import act_on_jobs, open_api, show_job
+from headway_client.commands.context import act_on_jobs, act_on_rogue_jobs, open_api, show_job
 from headway_client.commands.grammar import Commands
 
 
 def register(commands: Commands) -> None:
     """Say which arguments they take."""
-    grammar.add_names(commands.add("stop", stop, "stop jobs, waiting or running", rows=True))
+    halt = commands.add("stop", stop, "stop jobs, waiting or running", rows=True)
+    grammar.add_names(halt)
+    halt.add_argument(
+        "--rogue", action="store_true", help="these are training jobs that did not come through the queue; for admins"
+    )
     change = commands.add("priority", priority, "give a job another priority", rows=True)
     grammar.add_name(change)
     change.add_argument("priority", metavar="N", type=grammar.priority, help="0 to 9999, higher goes first")
@@ -20,7 +24,9 @@ def register(commands: Commands) -> None:
 
 
 def stop(args: argparse.Namespace) -> int:
-    """Stop jobs."""
+    """Stop jobs, or training jobs that did not come through the queue."""
+    if args.rogue:
+        return act_on_rogue_jobs(args, args.names, open_api(args).stop_rogue_job)
     return act_on_jobs(args, args.names, open_api(args).stop_job)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from headway.text import neutralise
 from headway_client.errors import EXIT_OK, EXIT_UNEXPECTED, ClientError
@@ -14,7 +14,7 @@ from headway_client.text import to_json, to_stderr
 if TYPE_CHECKING:
     from headway.errors import HeadwayError
     from headway_client.api import HeadwayApi
-    from headway_client.documents import Job
+    from headway_client.documents import Job, RogueJob
     from headway_client.profile import Connection
     from headway_client.tables import Table
 
@@ -24,6 +24,23 @@ class MakeTable(Protocol):
 
     def __call__(self, *, wide: bool) -> Table:
         """Return the table."""
+
+
+class _Document(Protocol):
+    """What the queue says of a job, as it came."""
+
+    @property
+    def document(self) -> Mapping[str, Any]: ...
+
+
+_Shown = TypeVar("_Shown", bound=_Document)
+_Row_contra = TypeVar("_Row_contra", contravariant=True)
+
+
+class _MakeRows(Protocol[_Row_contra]):
+    """Makes a table of jobs, with more columns if asked to."""
+
+    def __call__(self, jobs: Sequence[_Row_contra], /, *, wide: bool) -> Table: ...
 
 
 def connection(args: argparse.Namespace) -> Connection:
@@ -117,11 +134,32 @@ def act_on_jobs(args: argparse.Namespace, names: Iterable[str], act: Callable[[s
     """
     from headway_client.render import job_rows, job_sentence
 
+    return _act_on_each(args, names, act, "jobs", job_sentence, lambda jobs, *, wide: job_rows(jobs, wide=wide))
+
+
+def act_on_rogue_jobs(args: argparse.Namespace, names: Iterable[str], act: Callable[[str], RogueJob]) -> int:
+    """Do as `act_on_jobs` to training jobs that did not come through the queue."""
+    from headway_client.render import job_rows, rogue_sentence
+
+    def rows(rogues: Sequence[RogueJob], *, wide: bool) -> Table:
+        return job_rows([], rogues, wide=wide)
+
+    return _act_on_each(args, names, act, "rogueJobs", rogue_sentence, rows)
+
+
+def _act_on_each(
+    args: argparse.Namespace,
+    names: Iterable[str],
+    act: Callable[[str], _Shown],
+    member: str,
+    sentence: Callable[[_Shown], str],
+    rows: _MakeRows[_Shown],
+) -> int:
     chosen = list(names)
     if len(chosen) == 1:
-        show_job(args, act(chosen[0]))
+        _show_one(args, act(chosen[0]), sentence, rows)
         return EXIT_OK
-    jobs: list[Job] = []
+    jobs: list[_Shown] = []
     failures: list[tuple[str, ClientError]] = []
     for name in chosen:
         try:
@@ -132,13 +170,13 @@ def act_on_jobs(args: argparse.Namespace, names: Iterable[str], act: Callable[[s
                 tell_error(error, about=name)
             continue
         if args.output in {"table", "wide"}:
-            print(job_sentence(jobs[-1]))
+            print(sentence(jobs[-1]))
     document = {
-        "jobs": [job.document for job in jobs],
+        member: [job.document for job in jobs],
         "errors": [{"jobName": name, **error.to_document()} for name, error in failures],
     }
     if args.output in {"json", "csv"}:
-        show_rows(args, document, lambda *, wide: job_rows(jobs, wide=wide))
+        show_rows(args, document, lambda *, wide: rows(jobs, wide=wide))
     return max((error.exit_code for _, error in failures), default=EXIT_OK)
 
 
@@ -146,10 +184,16 @@ def show_job(args: argparse.Namespace, job: Job) -> None:
     """Show where one job stands."""
     from headway_client.render import job_rows, job_sentence
 
+    _show_one(args, job, job_sentence, lambda jobs, *, wide: job_rows(jobs, wide=wide))
+
+
+def _show_one(
+    args: argparse.Namespace, job: _Shown, sentence: Callable[[_Shown], str], rows: _MakeRows[_Shown]
+) -> None:
     if args.output in {"json", "csv"}:
-        show_rows(args, job.document, lambda *, wide: job_rows([job], wide=wide))
+        show_rows(args, job.document, lambda *, wide: rows([job], wide=wide))
     else:
-        print(job_sentence(job))
+        print(sentence(job))
 
 
 def worst(codes: Iterable[int]) -> int:

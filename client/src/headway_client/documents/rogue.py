@@ -21,6 +21,7 @@ class RogueJob:
         charged: the part of them that is missing in the pools.
         team: the team that its tags name, if any.
         created_time: when it was created, ISO 8601 in UTC.
+        stop_asked_by: the operator who asked for it to be stopped, if one did.
         reason: what is wrong with it, and whether it is being stopped.
         document: its part of the answer as it came.
     """
@@ -31,6 +32,7 @@ class RogueJob:
     charged: Mapping[str, int]
     team: str | None
     created_time: str
+    stop_asked_by: str | None
     reason: Reason
     document: Mapping[str, Any]
 
@@ -45,6 +47,7 @@ class RogueJob:
             charged=wholes(rogue, "charged"),
             team=optional_text(rogue, "team"),
             created_time=text(rogue, "createdTime"),
+            stop_asked_by=optional_text(rogue, "stopAskedBy"),
             reason=Reason.from_document(rogue.get("reason")),
             document=rogue,
         )

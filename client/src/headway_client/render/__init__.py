@@ -14,6 +14,7 @@ from headway_client.render.jobs import (
     job_sentence,
     job_sheet,
     jobs_table,
+    rogue_sentence,
 )
 from headway_client.render.letters import letter_rows, redrive_sentence
 from headway_client.render.policy import rehearsal_sheet
@@ -35,5 +36,6 @@ __all__ = [
     "pool_sentence",
     "redrive_sentence",
     "rehearsal_sheet",
+    "rogue_sentence",
     "what_if_sheet",
 ]

@@ -87,6 +87,12 @@ def job_sentence(job: Job) -> str:
     return neutralise(f"{job.name} is {job.state} (priority {job.priority}{place}): {job.reason.message}")
 
 
+def rogue_sentence(rogue: RogueJob) -> str:
+    """Return one line on a training job that did not come through the queue, and who wants it stopped."""
+    asked = f", to be stopped for {rogue.stop_asked_by}" if rogue.stop_asked_by else ""
+    return neutralise(f"{rogue.name} is rogue ({rogue.status}{asked}): {rogue.reason.message}")
+
+
 def _state(job: Job) -> str:
     return f"{job.state} (held)" if job.held else job.state
 

@@ -135,6 +135,7 @@ class RogueJob(TypedDict):
     team: Annotated[str | None, Field(description="What its tags say.")]
     createdTime: Time
     seenTime: Time
+    stopAskedBy: Annotated[str | None, Field(description="The operator who asked for it to be stopped.")]
     reason: Reason
 
 

@@ -98,6 +98,7 @@ def rogue_document(rogue: RogueRecord) -> answers.RogueJob:
         "team": rogue.team or None,
         "createdTime": _time(rogue.created_ms),
         "seenTime": _time(rogue.since_ms),
+        "stopAskedBy": rogue.stop_asked_by or None,
         "reason": _reason(rogue.reason),
     }
 

@@ -95,6 +95,13 @@ class PoolNotFound(RequestError):
     code = "PoolNotFound"
 
 
+class RogueJobNotFound(RequestError):
+    """The queue knows no live training job of that name that did not come through it."""
+
+    status = HTTPStatus.NOT_FOUND
+    code = "RogueJobNotFound"
+
+
 class NameInUse(RequestError):
     """Another job of that name is in the queue."""
 
@@ -128,6 +135,13 @@ class NotWaiting(RequestError):
 
     status = HTTPStatus.CONFLICT
     code = "NotWaiting"
+
+
+class RestoreUnfinished(RequestError):
+    """The table was restored, and nothing starts until the patrol has looked at all training jobs."""
+
+    status = HTTPStatus.CONFLICT
+    code = "RestoreUnfinished"
 
 
 class QueueFull(RequestError):

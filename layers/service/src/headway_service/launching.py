@@ -35,7 +35,7 @@ from headway_service.errors import (
 from headway_service.ledger import Ledger
 from headway_service.log import logger
 from headway_service.observation import MAX_TRIES, Observer
-from headway_service.ports import Table, TrainingJobs
+from headway_service.ports import Sighting, Table, TrainingJobs
 from headway_service.records import AttemptRecord, JobRecord, StopCause, request_in, request_key
 from headway_service.variants import on_demand, without_warm_pool
 from headway_service.visibility import is_proven
@@ -131,7 +131,13 @@ class Launcher:
             self._training_jobs.create(self._request(attempt))
         except (NameTaken, LaunchPostponed, LaunchRefused) as error:
             logger.warning("launch not accepted", extra={**log, "error": error.code})
-            if self._find(attempt, now_ms, in_use=isinstance(error, NameTaken)):
+            # A refusal for good ends the job, so it is asked about too: a table that was restored does not know each
+            # earlier launch, and a name in use may be answered with any refusal.
+            asks = isinstance(error, NameTaken | LaunchRefused)
+            found = self._find(attempt, now_ms, asks=asks, in_use=isinstance(error, NameTaken))
+            if found is not None and attempt.unanswered_ms is None:
+                self._take_over(attempt, found, now_ms)
+            elif found is not None:
                 self._adopt(attempt, now_ms)
             else:
                 self._not_launched(attempt, error, now_ms)
@@ -154,10 +160,7 @@ class Launcher:
         """SageMaker did not accept the attempt, and does not run it."""
         match error:
             case NameTaken():
-                text = (
-                    f"SageMaker has another training job named `{attempt.attempt_name}`; the next try uses another name"
-                )
-                self._postpone(attempt, ReasonCode.NAME_TAKEN, text, now_ms, name_is_free=False)
+                self._pass_name(attempt, now_ms)
             case LaunchPostponed():
                 text = f"SageMaker did not launch it now ({error}); next try in {POSTPONED_FOR_S} s"
                 self._postpone(attempt, ReasonCode.LAUNCH_POSTPONED, text, now_ms, wait_s=POSTPONED_FOR_S)
@@ -167,6 +170,29 @@ class Launcher:
                     message=f"SageMaker refused the request: {error}; correct it and submit it under a new name",
                 )
                 self._observer.end(attempt, JobTrigger.FAIL, reason, None, now_ms)
+
+    def _take_over(self, attempt: AttemptRecord, found: Sighting, now_ms: int) -> None:
+        """SageMaker has the attempt, but no call of which the queue knows has launched it: its table was restored.
+
+        One that has completed completes its job. One that was stopped or has failed says nothing about the job: the
+        queue may have preempted it, or tried the job again, and has forgotten that. The next attempt uses the next
+        name, which may be that of an attempt that still runs.
+
+        Raises:
+            Unclear: it is stopping; the question is asked again later.
+        """
+        if found.status == "Stopping":
+            self._table.write(transitions.return_lease(attempt, now_ms + ASK_AGAIN_S * 1000))
+            raise Unclear(f"`{attempt.attempt_name}` was launched before, and is stopping")
+        if found.ended and found.status != "Completed":
+            self._pass_name(attempt, now_ms)
+            return
+        self._adopt(attempt, now_ms)
+
+    def _pass_name(self, attempt: AttemptRecord, now_ms: int) -> None:
+        """The name of an attempt is in use for good."""
+        text = f"SageMaker already has a training job named `{attempt.attempt_name}`; the next try uses another name"
+        self._postpone(attempt, ReasonCode.NAME_TAKEN, text, now_ms, name_is_free=False)
 
     def _adopt(self, attempt: AttemptRecord, now_ms: int) -> None:
         """SageMaker has the attempt from an earlier call."""
@@ -218,7 +244,7 @@ class Launcher:
 
     def _give_up(self, attempt: AttemptRecord, now_ms: int) -> None:
         """A launch that has to stop: perhaps an earlier invocation called CreateTrainingJob before it died."""
-        if self._find(attempt, now_ms):
+        if self._find(attempt, now_ms) is not None:
             self._confirm(attempt, now_ms)
             return
         requested = attempt.stop_cause is StopCause.REQUEST
@@ -232,7 +258,7 @@ class Launcher:
 
         If that invocation called CreateTrainingJob before it died, the attempt runs; else nobody calls it any more.
         """
-        if self._find(attempt, now_ms):
+        if self._find(attempt, now_ms) is not None:
             self._adopt(attempt, now_ms)
             return
         text = "its pool was paused before SageMaker launched it; waits again, in its old place in line"
@@ -255,26 +281,29 @@ class Launcher:
         self._table.write(transitions.stop_sent(attempt, now_ms))
         return True
 
-    def _find(self, attempt: AttemptRecord, now_ms: int, *, in_use: bool = False) -> bool:
-        """Whether SageMaker has the attempt, where no call of this invocation has launched it.
+    def _find(
+        self, attempt: AttemptRecord, now_ms: int, *, asks: bool = False, in_use: bool = False
+    ) -> Sighting | None:
+        """The attempt as SageMaker has it, where no call of this invocation has launched it; None if it has none.
 
         Args:
             attempt: the attempt, whose lease is ours.
             now_ms: now.
+            asks: whether to ask also where no call is known that could have launched it.
             in_use: whether SageMaker says that there is a training job of its name.
 
         Raises:
             Unclear: SageMaker may yet show it; the question is asked again later.
         """
-        if attempt.unanswered_ms is None and not in_use:
-            return False
+        if attempt.unanswered_ms is None and not asks:
+            return None
         sighting = self._training_jobs.describe(attempt.attempt_name)
         mark = None if sighting is None else self._training_jobs.mark_of(sighting.arn)
         if mark is not None:
-            return mark == attempt.mark
+            return sighting if mark == attempt.mark else None
         proven = attempt.unanswered_ms is None or is_proven(attempt.unanswered_ms, now_ms)
         if proven and (sighting is not None or not in_use):
-            return False
+            return None
         self._table.write(transitions.return_lease(attempt, now_ms + ASK_AGAIN_S * 1000))
         shown = "not found" if sighting is None else "shown without its tags"
         raise Unclear(f"`{attempt.attempt_name}` is {shown}; SageMaker may have launched it")

@@ -19,7 +19,8 @@ from headway_service.schema import stamped, upgraded
 CODE_CHARS = 32
 """Length of a mark's code: 128 bits as hexadecimal digits."""
 
-_KEY = Key("deployment", "deployment")
+KEY = Key("deployment", "deployment")
+"""Where the key is kept."""
 
 
 class Marks:
@@ -60,7 +61,7 @@ class Marks:
         """The key. Whoever needs the first one makes it."""
         known = self._stored()
         if known is None:
-            item = {"pk": _KEY.pk, "sk": _KEY.sk, "markKey": self._token()}
+            item = {"pk": KEY.pk, "sk": KEY.sk, "markKey": self._token()}
             # Another function may be first, and so may an earlier try of this very write; it is read again.
             with suppress(Conflict):
                 self._table.write([Put(item=stamped(item), requires=Absent())])
@@ -70,5 +71,5 @@ class Marks:
         return known
 
     def _stored(self) -> bytes | None:
-        item = self._table.get(_KEY)
+        item = self._table.get(KEY)
         return None if item is None else str(upgraded(item)["markKey"]).encode()

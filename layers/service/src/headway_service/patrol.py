@@ -65,7 +65,13 @@ def patrol(
         return unheard or rogue.config_version != force.version or is_stop_due(rogue, now_ms)
 
     run = _Run(table, rogues, ledger, clock, deadline_ms)
-    due = sorted(filter(is_due, ledger.rogues), key=lambda rogue: (rogue.seen_ms, rogue.training_job_name))
+
+    def order(rogue: RogueRecord) -> tuple[bool, int, str]:
+        # What an operator asked for comes first: it is done within a minute, however many are due.
+        asked = bool(rogue.stop_asked_by) and is_stop_due(rogue, now_ms)
+        return not asked, rogue.seen_ms, rogue.training_job_name
+
+    due = sorted(filter(is_due, ledger.rogues), key=order)
     known = {each.attempt_name for each in ledger.attempts} | {each.training_job_name for each in ledger.rogues}
     # However many are due, there is room for some that nobody knows.
     all(run.look(rogue.training_job_name) for rogue in due[: MAX_LOOKS // 2])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from headway_service import transitions
 from headway_service.configuration import Configuration
-from headway_service.errors import Busy, Conflict
+from headway_service.errors import Busy, Conflict, RestoreUnfinished
 from headway_service.log import logger
 from headway_service.lookup import no_pool
 from headway_service.observation import MAX_TRIES
@@ -58,9 +58,11 @@ class Pauses:
                 if known is None:
                     record = PauseRecord(pool=pool, by=by, reason=reason, since_ms=self._clock(), stops=stops)
                     self._table.write(transitions.pause(record))
+                elif known.restored_ms is not None and not known.stays:
+                    self._table.write(transitions.change_pause(known, self._staying(known, by, reason)))
                 elif stops and not known.stops:
                     changed = known.model_copy(update={"by": by, "reason": reason, "stops": True})
-                    self._table.write(transitions.change_pause(changed))
+                    self._table.write(transitions.change_pause(known, changed))
             except Conflict:
                 continue
             logger.info("paused", extra={"pool": pool, "by": by, "stops": stops})
@@ -78,12 +80,34 @@ class Pauses:
 
         Raises:
             PoolNotFound: there is no such pool.
+            RestoreUnfinished: everything is paused as the table was restored.
+            Busy: others keep changing it.
         """
-        if self._pause_of(pool) is None:
-            self._require(pool)
-        self._table.write(transitions.resume(pool))
-        logger.info("resumed", extra={"pool": pool, "by": by})
-        self._wake("resumed")
+        for _ in range(MAX_TRIES):
+            known = self._pause_of(pool)
+            if known is None:
+                self._require(pool)
+            elif known.restored_ms is not None:
+                raise RestoreUnfinished(
+                    "the table was restored: nothing is launched before the patrol has looked at all training jobs; it "
+                    "then ends this pause itself, mostly within minutes"
+                    + ("; the one by " + known.by + " goes on, so resume again after that" if known.stays else "")
+                )
+            else:
+                try:
+                    self._table.write(transitions.resume(known))
+                except Conflict:
+                    continue
+            logger.info("resumed", extra={"pool": pool, "by": by})
+            self._wake("resumed")
+            return
+        raise Busy(f"others keep pausing and resuming {pool}; try again in a moment")
+
+    def _staying(self, known: PauseRecord, by: str, reason: str) -> PauseRecord:
+        """The pause since a restore, so that it goes on after that."""
+        # The time tells it from what it was, also for the patrol, which may be about to end it.
+        since_ms = max(self._clock(), known.since_ms + 1)
+        return known.model_copy(update={"by": by, "reason": reason, "since_ms": since_ms, "stays": True})
 
     def _pause_of(self, pool: str) -> PauseRecord | None:
         item = self._table.get(PauseRecord.key(pool))

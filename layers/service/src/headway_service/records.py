@@ -43,7 +43,7 @@ from headway.model import OUTSIDE, Allocation, Pause, Reservation, WaitingJob
 from headway.ordering import MAX_PRIORITY, rank_key
 from headway.reasons import Reason, ReasonCode
 from headway_service.naming import attempt_name
-from headway_service.ports import Absent, Delete, Equals, Item, Key, Put
+from headway_service.ports import Absent, AllEqual, Delete, Equals, Item, Key, Put
 from headway_service.schema import stamped, upgraded
 
 MAX_HISTORY = 50
@@ -579,7 +579,7 @@ class PauseRecord(_Record):
         """Where the pause of a pool is kept."""
         return Key(LEDGER, f"pause#{pool}")
 
-    def put(self, *, requires: Absent | Equals) -> Put:
+    def put(self, *, requires: Absent | Equals | AllEqual) -> Put:
         """The write that stores it."""
         key = self.key(self.pool)
         return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()}, requires=requires)

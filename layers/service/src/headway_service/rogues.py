@@ -36,7 +36,14 @@ STOP_AGAIN_S = 600
 """A rogue job that goes on after it was asked to stop, or that could not be asked, is asked again after this."""
 
 _MARKED = f"it carries the tag {JOB_TAG}, and no policy stops what carries that"
-_FORBIDDEN = "the queue is not allowed to: deploy it with AllowStoppingRogueJobs=true"
+_FORBIDDEN_OUTSIDE = "the queue is not allowed to: deploy it with AllowStoppingRogueJobs=true"
+_FORBIDDEN_OTHERS = (
+    f"the queue is not allowed to stop what carries the tag {JOB_TAG} without a mark of its own, such as the jobs of "
+    "another queue: stop it there, or with StopTrainingJob"
+)
+_FORBIDDEN_OWN = (
+    "the patrol lacks its permission StopLostAttempts: deploy the template of this version, or use StopTrainingJob"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +57,8 @@ class _Verdict:
     stop: str
     #: Why it is not stopped all the same; empty if it may be.
     protection: str
+    #: Why the patrol lacks the permission to stop it, if that turns out.
+    forbidden: str
     #: The job that it is an attempt of, if it carries this deployment's mark.
     lost_job: str
     team: str
@@ -139,7 +148,7 @@ class Rogues:
             rogue = self._see(found, verdict, force, now_ms)
         else:
             rogue = self._change(known, found, verdict, force, now_ms)
-        awaiting = lost.job if lost.origin is Origin.AWAITED else None
+        awaiting = lost.job if lost.origin is Origin.AWAITED and _may_go_on(rogue) else None
         if awaiting is not None and self._adopt(rogue, awaiting, tags[ATTEMPT_TAG], force, now_ms):
             return True
         if self._stops and is_stop_due(rogue, now_ms):
@@ -202,7 +211,7 @@ class Rogues:
             # Its end will be seen as any other.
             return
         except LacksPermission:
-            problem = _FORBIDDEN
+            problem = verdict.forbidden
         name = rogue.training_job_name
         logger.info("a rogue job is asked to stop", extra={"rogue": name, "reason": verdict.stop, "problem": problem})
         changes = {"stop_sent_ms": now_ms, "stop_problem": problem, "reason": verdict.reason(problem)}
@@ -227,6 +236,11 @@ def is_stop_due(rogue: RogueRecord, now_ms: int) -> bool:
     return (
         rogue.stop and rogue.training_job_status == "InProgress" and not waits and is_proven(rogue.created_ms, now_ms)
     )
+
+
+def _may_go_on(rogue: RogueRecord) -> bool:
+    """Whether nobody wants a training job stopped: neither an operator, nor the queue before its table was restored."""
+    return rogue.training_job_status == "InProgress" and not rogue.stop_asked_by
 
 
 def _is_gone(known: RogueRecord, found: Description | None, now_ms: int) -> bool:
@@ -275,10 +289,18 @@ def _judge(
         broken=tuple(f"{each.field} {each.message}" for each in broken),
         stop=stop,
         protection=protection,
+        forbidden=_forbidden(tags, outside=outside),
         lost_job="" if outside else lost.job_name,
         team=job.team,
         marked=ATTEMPT_TAG in tags,
     )
+
+
+def _forbidden(tags: Mapping[str, str], *, outside: bool) -> str:
+    """Why the patrol has no permission to stop a training job (template.yaml, PatrolFunctionRole)."""
+    if not outside:
+        return _FORBIDDEN_OWN
+    return _FORBIDDEN_OTHERS if JOB_TAG in tags else _FORBIDDEN_OUTSIDE
 
 
 def _stop_by_policy(configuration: Configuration, broken: Sequence[Violation]) -> str:

@@ -449,6 +449,11 @@ def change_rogue(rogue: RogueRecord, **changes: Any) -> tuple[RogueRecord, list[
     return moved, [put, *_give(minus(rogue.charged, moved.charged))]
 
 
+def ask_to_stop(rogue: RogueRecord, by: str) -> tuple[RogueRecord, list[Write]]:
+    """An operator wants a rogue job stopped. It is tried at once, also if a stop for another reason failed lately."""
+    return change_rogue(rogue, stop=True, stop_asked_by=by, stop_sent_ms=None, stop_problem="")
+
+
 def forget_rogue(rogue: RogueRecord) -> list[Write]:
     """A rogue job has ended: what it was charged is free."""
     return [rogue.delete(), *_give(rogue.charged)]
@@ -528,19 +533,20 @@ def pause(record: PauseRecord) -> list[Write]:
     return [record.put(requires=Absent())]
 
 
-def change_pause(record: PauseRecord) -> list[Write]:
+def change_pause(record: PauseRecord, changed: PauseRecord) -> list[Write]:
     """Something else is said of a pause. Fails if it is over."""
-    return [record.put(requires=Equals("sinceMs", record.since_ms))]
+    return [changed.put(requires=Equals("sinceMs", record.since_ms))]
 
 
-def resume(pool: str) -> list[Write]:
-    """The pause of a pool, or of everything, is over, if there was one."""
-    return [Delete(key=PauseRecord.key(pool))]
+def resume(record: PauseRecord) -> list[Write]:
+    """The pause of a pool, or of everything, is over. Fails if it is another one by now."""
+    return [Delete(key=PauseRecord.key(record.pool), requires=Equals("sinceMs", record.since_ms))]
 
 
 def end_restore(record: PauseRecord) -> list[Write]:
     """The training jobs since the restore are known. What somebody had paused before stays so. Fails if it is over."""
-    restored = Equals("restoredMs", record.restored_ms or 0)
+    # Somebody may have paused everything meanwhile, so that the pause stays.
+    restored = AllEqual((("restoredMs", record.restored_ms or 0), ("sinceMs", record.since_ms)))
     if not record.stays:
         return [Delete(key=PauseRecord.key(record.pool), requires=restored)]
     return [record.model_copy(update={"restored_ms": None, "stays": False}).put(requires=restored)]

@@ -38,6 +38,7 @@ from headway_service.patrol import patrol
 from headway_service.pauses import Pauses
 from headway_service.pools import InForce, applied, in_force
 from headway_service.ports import Alarms, AllTrainingJobs, ConfigurationStore, Table, Wake
+from headway_service.rogue_stops import RogueStops
 from headway_service.rogues import Rogues
 from headway_service.sagemaker import SageMakerTrainingJobs
 from headway_service.settings import Settings
@@ -171,6 +172,11 @@ class Services:
     def observer(self) -> Observer:
         """Takes in what SageMaker says."""
         return Observer(self.table, self.settings.retention_s, self._configuration)
+
+    @property
+    def rogue_stops(self) -> RogueStops:
+        """Takes requests of operators to stop training jobs that did not come through the queue."""
+        return RogueStops(self.table)
 
     @property
     def rogues(self) -> Rogues:

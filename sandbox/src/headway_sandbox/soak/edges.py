@@ -18,9 +18,10 @@ from headway_sandbox.memory_cloudwatch import MemoryCloudWatch
 from headway_sandbox.memory_configuration import MemoryConfiguration
 from headway_sandbox.raw_answers import RawAnswer
 from headway_sandbox.soak.accidents import BESIDE, READS, Accident, Accidents
+from headway_sandbox.soak.functions import ENVIRONMENT
 from headway_sandbox.soak.processes import Killed, current
 from headway_sandbox.soak.replica import Replica
-from headway_service.admission import JOB_TAG
+from headway_service.admission import ATTEMPT_TAG, JOB_TAG
 from headway_service.errors import Busy, UnreadableAnswer
 from headway_service.memory import MemoryTable
 from headway_service.ports import (
@@ -372,7 +373,7 @@ class EdgeSageMaker:
 
         def work() -> Mapping[str, Any]:
             if operation == "StopTrainingJob" and process is not None and process.function == "patrol":
-                self._require_unmarked(str(request["TrainingJobName"]))
+                self._require_allowed(str(request["TrainingJobName"]))
             answer = self._fleet.call(operation, request, now=self._clock_s())
             if operation == "ListTrainingJobs":
                 return self._maybe_old(str(request.get("NextToken", "")), answer)
@@ -398,9 +399,10 @@ class EdgeSageMaker:
         self._listed[place] = page
         return self._random.choice([before, page])
 
-    def _require_unmarked(self, name: str) -> None:
-        """The patrol may stop only what does not carry the queue's mark (template.yaml)."""
-        if JOB_TAG in self._fleet.tags_of(self._fleet.arn(name)):
+    def _require_allowed(self, name: str) -> None:
+        """The patrol may stop what is no job of any queue, and what carries a mark of this queue (template.yaml)."""
+        tags = self._fleet.tags_of(self._fleet.arn(name))
+        if JOB_TAG in tags and not tags.get(ATTEMPT_TAG, "").startswith(f"{ENVIRONMENT['HEADWAY_TABLE']}/"):
             raise AwsError("AccessDeniedException", f"not authorized to perform: sagemaker:StopTrainingJob on {name}")
 
 

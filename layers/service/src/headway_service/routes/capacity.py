@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Annotated
 
 from aws_lambda_powertools.event_handler import Request
+from aws_lambda_powertools.event_handler.openapi.params import Path
 
 from headway_service import answers
 from headway_service.documents import pool_document, rogue_document
+from headway_service.errors import InvalidRequest, NotAllowed, RogueJobNotFound
+from headway_service.naming import MAX_NAME_CHARS
 from headway_service.routes.calls import Calls
-from headway_service.routes.given import desk
+from headway_service.routes.given import caller, desk, services
 
 router = Calls("Capacity")
+
+RogueName = Annotated[
+    str,
+    Path(
+        description="The name of the training job.",
+        max_length=MAX_NAME_CHARS,
+        # TrainingJobName's pattern (service model of CreateTrainingJob).
+        pattern=r"^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$",
+    ),
+]
+"""The training job that a call is about."""
 
 
 @router.call("GET /capacity", {HTTPStatus.OK: "Each pool."})
@@ -25,3 +40,18 @@ def list_rogue_jobs(asked: Request) -> answers.RogueJobs:
     """List training jobs that did not come through the queue."""
     rogues, more = desk(asked).rogue_jobs()
     return {"rogueJobs": [rogue_document(rogue) for rogue in rogues], "more": more}
+
+
+@router.call(
+    "DELETE /rogue-jobs/<name>",
+    {HTTPStatus.ACCEPTED: "The training job. The patrol asks SageMaker to stop it within a minute."},
+    InvalidRequest,
+    NotAllowed,
+    RogueJobNotFound,
+)
+def stop_rogue_job(name: RogueName, asked: Request) -> tuple[answers.RogueJob, int]:
+    """Have a training job stopped that did not come through the queue.
+
+    Or one that the queue has lost its record of. Asking again is no error.
+    """
+    return rogue_document(services(asked).rogue_stops.ask(name, caller(asked).name)), HTTPStatus.ACCEPTED

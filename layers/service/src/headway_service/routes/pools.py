@@ -17,6 +17,7 @@ from headway_service.errors import (
     InvalidRequest,
     NotAllowed,
     PoolNotFound,
+    RestoreUnfinished,
     UnsupportedMediaType,
 )
 from headway_service.lookup import no_pool
@@ -110,7 +111,7 @@ def pause_everything(why: Annotated[Why, Body()], asked: Request) -> answers.Cap
     return _show_all(asked)
 
 
-@router.call("POST /resume", {HTTPStatus.OK: "Each pool."}, NotAllowed)
+@router.call("POST /resume", {HTTPStatus.OK: "Each pool."}, NotAllowed, RestoreUnfinished)
 def resume_everything(asked: Request) -> answers.Capacity:
     """End the pause of all pools. One that was paused by itself stays so."""
     services(asked).pauses.resume(PauseRecord.EVERYTHING, caller(asked).name)

@@ -1,0 +1,124 @@
+"""An operator has a training job stopped that did not come through the queue, or that it has lost its record of."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway_service.admission import ATTEMPT_TAG, JOB_TAG
+from headway_service.errors import Busy, Conflict, RogueJobNotFound
+from headway_service.patrol import MAX_LOOKS
+from headway_service.records import RogueRecord
+from headway_service.rogue_stops import RogueStops
+from headway_service.visibility import VISIBLE_AFTER_S
+from tests.service.test_rogues import configure, create, reason, refuse, rogue_of, rogues, world_of
+from tests.service.world import World
+
+
+def seen(world: World, *names: str, tags: dict[str, str] | None = None) -> None:
+    """Training jobs run past the queue, and their tags can be relied on."""
+    for name in names:
+        create(world, name, Tags=[{"Key": key, "Value": value} for key, value in (tags or {}).items()])
+    world.pass_time(VISIBLE_AFTER_S)
+    world.patrol()
+
+
+def test_what_an_operator_asks_for_is_stopped_by_the_next_patrol_and_nothing_else() -> None:
+    world = world_of()
+    seen(world, "past", "other")
+    assert RogueStops(world.table).ask("past", "user/ada").stop_asked_by == "user/ada"
+    assert world.called("StopTrainingJob") == []
+    world.patrol()
+    assert world.called("StopTrainingJob") == ["past"]
+    assert reason(world, "past") == (
+        "OutsideAndStopped",
+        (
+            "did not come through the queue; is being stopped, as user/ada asked for it; submit it with "
+            "`headway submit`; takes 1 ml.p5.48xlarge from its pools"
+        ),
+    )
+    world.pass_time(600)
+    assert rogues(world).keys() == {"other"}
+    world.check()
+
+
+def test_asking_again_changes_nothing() -> None:
+    world = world_of()
+    seen(world, "past")
+    RogueStops(world.table).ask("past", "user/ada")
+    world.patrol()
+    before = rogue_of(world, "past")
+    assert RogueStops(world.table).ask("past", "user/bob") == before == rogue_of(world, "past")
+
+
+@pytest.mark.parametrize("name", ["nobody", "a"])
+def test_a_training_job_that_the_queue_has_not_seen_or_that_is_its_own_is_not_found(name: str) -> None:
+    world = world_of()
+    world.submit("a")
+    world.tick()
+    with pytest.raises(RogueJobNotFound, match=f"`headway stop {name}`"):
+        RogueStops(world.table).ask(name, "user/ada")
+
+
+def test_others_who_change_it_meanwhile_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = world_of()
+    seen(world, "past")
+    known = rogue_of(world, "past")
+    write, left = world.table.write, [Conflict([0])]
+
+    def fail(writes: object) -> None:
+        if left:
+            raise left.pop()
+        write(writes)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(world.table, "write", fail)
+    assert RogueStops(world.table).ask("past", "user/ada").stop
+    left[:] = [Conflict([0])] * 100
+    monkeypatch.setattr(RogueRecord, "parse", classmethod(lambda cls, item: known))
+    with pytest.raises(Busy):
+        RogueStops(world.table).ask("past", "user/ada")
+
+
+def test_it_is_tried_at_once_although_the_policys_stop_failed_a_moment_ago() -> None:
+    world = world_of(rogues={"action": "stop"})
+    allowed = world.fleet.call
+    refuse(world, "StopTrainingJob", "AccessDeniedException")
+    seen(world, "past")
+    world.fleet.call = allowed  # type: ignore[method-assign]
+    world.patrol()
+    assert len(world.called("StopTrainingJob")) == 1
+    RogueStops(world.table).ask("past", "user/ada")
+    world.patrol()
+    assert len(world.called("StopTrainingJob")) == 2
+    world.pass_time(600)
+    assert rogues(world) == {}
+
+
+def test_what_an_operator_asks_for_comes_before_all_else_that_is_due() -> None:
+    world = world_of()
+    seen(world, *(f"r{number:02d}" for number in range(MAX_LOOKS)))
+    RogueStops(world.table).ask(f"r{MAX_LOOKS - 1}", "user/ada")
+    configure(world, rogues={"charge": False})
+    world.patrol()
+    assert world.called("StopTrainingJob") == [f"r{MAX_LOOKS - 1}"]
+
+
+@pytest.mark.parametrize(
+    ("tags", "words"),
+    [
+        ({}, "AllowStoppingRogueJobs=true"),
+        ({JOB_TAG: "a", ATTEMPT_TAG: "queue/0123"}, "StopLostAttempts"),
+        ({JOB_TAG: "a", ATTEMPT_TAG: "other-queue/0123"}, "another queue"),
+        ({JOB_TAG: "a"}, "another queue"),
+    ],
+    ids=["no mark", "a mark of this queue", "a mark of another queue", "the tag of a job alone"],
+)
+def test_what_the_deployment_does_not_allow_is_said_with_what_to_do(tags: dict[str, str], words: str) -> None:
+    world = world_of()
+    refuse(world, "StopTrainingJob", "AccessDeniedException")
+    seen(world, "past", tags=tags)
+    RogueStops(world.table).ask("past", "user/ada")
+    world.patrol()
+    code, text = reason(world, "past")
+    assert code == "OutsideAndNotStopped"
+    assert "should be stopped, as user/ada asked for it, but" in text
+    assert words in text
