@@ -115,14 +115,19 @@ class WiredTable:
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """See :class:`headway_service.ports.Table`."""
         with self._wire.elsewhere():
-            self._answer = {"Count": self._table.count_before(pk, sk, limit=limit)}
+            count = self._table.count_before(pk, sk, limit=limit)
+            self._answer = {"Count": count, "ScannedCount": count}
         return self._adapter.count_before(pk, sk, limit=limit)
 
     def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
         """See :class:`headway_service.ports.Table`."""
         with self._wire.elsewhere():
             keys = self._table.keys_before(pk, sk, limit=limit)
-            self._answer = {"Items": [{"sk": {"S": key}} for key in keys], "Count": len(keys)}
+            self._answer = {
+                "Items": [{"sk": {"S": key}} for key in keys],
+                "Count": len(keys),
+                "ScannedCount": len(keys),
+            }
         return self._adapter.keys_before(pk, sk, limit=limit)
 
     def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from botocore.hooks import HierarchicalEmitter
+from botocore.model import ServiceId
 
 from bench.headway_side import HIGH, job_request
 from bench.raw_table import TABLE, RawTable
@@ -25,7 +26,8 @@ class Client:
     """DynamoDB, as far as it is used."""
 
     def __init__(self) -> None:
-        self.meta = SimpleNamespace(events=HierarchicalEmitter())
+        model = SimpleNamespace(service_id=ServiceId("DynamoDB"))
+        self.meta = SimpleNamespace(events=HierarchicalEmitter(), service_model=model)
         self.items: dict[tuple[str, str], Item] = {}
         self.writes: list[int] = []
 

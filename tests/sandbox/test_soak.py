@@ -20,7 +20,8 @@ from headway_sandbox.soak.record import keep
 from headway_sandbox.soak.removing import removed
 from headway_sandbox.soak.shrinking import MAX_LIVES, shrink
 from headway_sandbox.soak.situations import SITUATIONS
-from headway_sandbox.soak.trials import crash, duel
+from headway_sandbox.soak.tempers import UNKIND
+from headway_sandbox.soak.trials import AFTER_EFFECT, BESIDE_EACH, crash, duel
 from headway_service.log import logger
 
 SEEDS = 30
@@ -93,7 +94,9 @@ def test_shrinking_comes_to_an_end_where_everything_is_needed() -> None:
 def test_after_a_crash_beside_any_call_all_ends_well(name: str) -> None:
     trial = crash(name)
     assert trial.calls > 2
-    assert trial.ways == 2 * trial.calls
+    # With an unkind SageMaker there may be fewer or more calls to it, but there are some.
+    unkind = len(AFTER_EFFECT) * len(UNKIND) if trial.asks_sagemaker else 0
+    assert trial.ways >= len(BESIDE_EACH) * trial.calls + unkind
     assert trial.violations == {}
 
 

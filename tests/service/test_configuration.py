@@ -304,7 +304,7 @@ def test_what_the_document_says_of_messages_replaces_the_default() -> None:
 
 BAD_NOTIFICATIONS: list[tuple[dict[str, Any], str, str]] = [
     ({"codes": ["Started", "Exploded"]}, "notifications.codes.1", "no job changes for the reason 'Exploded'"),
-    ({"codes": ["WaitsForCapacity"]}, "notifications.codes.0", "the reasons are BreaksRules, Completed, "),
+    ({"codes": ["WaitsForCapacity"]}, "notifications.codes.0", "the reasons are Adopted, BreaksRules, "),
     ({"codes": "Failed"}, "notifications.codes", "list"),
     ({"codes": ["Failed"] * 100}, "notifications.codes", "at most"),
     ({"teams": []}, "notifications.teams", "at least 1"),

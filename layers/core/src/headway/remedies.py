@@ -42,6 +42,7 @@ HOLDS = frozenset(
 REMEDIES: Mapping[ReasonCode, Remedy] = {
     ReasonCode.ENTERED: Remedy(),
     ReasonCode.STARTED: Remedy(),
+    ReasonCode.ADOPTED: Remedy(),
     ReasonCode.PREEMPTED: Remedy(
         told=True,
         text=(

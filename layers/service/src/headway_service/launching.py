@@ -130,7 +130,6 @@ class Launcher:
         try:
             self._training_jobs.create(self._request(attempt))
         except (NameTaken, LaunchPostponed, LaunchRefused) as error:
-            logger.warning("launch not accepted", extra={**log, "error": error.code})
             # A refusal for good ends the job, so it is asked about too: a table that was restored does not know each
             # earlier launch, and a name in use may be answered with any refusal.
             asks = isinstance(error, NameTaken | LaunchRefused)
@@ -158,13 +157,17 @@ class Launcher:
 
     def _not_launched(self, attempt: AttemptRecord, error: LaunchError, now_ms: int) -> None:
         """SageMaker did not accept the attempt, and does not run it."""
+        log = {"job": attempt.job_name, "attempt": attempt.attempt_name}
         match error:
             case NameTaken():
+                logger.warning("name taken", extra=log)
                 self._pass_name(attempt, now_ms)
             case LaunchPostponed():
+                logger.warning("launch postponed", extra={**log, "error": error.code})
                 text = f"SageMaker did not launch it now ({error}); next try in {POSTPONED_FOR_S} s"
                 self._postpone(attempt, ReasonCode.LAUNCH_POSTPONED, text, now_ms, wait_s=POSTPONED_FOR_S)
             case _:
+                logger.warning("launch refused", extra={**log, "error": error.code})
                 reason = Reason(
                     code=ReasonCode.LAUNCH_REFUSED,
                     message=f"SageMaker refused the request: {error}; correct it and submit it under a new name",

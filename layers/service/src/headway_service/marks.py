@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable
-from contextlib import suppress
 
 from headway_service.errors import Conflict
 from headway_service.ports import Absent, Key, Put, Table
@@ -62,10 +61,13 @@ class Marks:
         known = self._stored()
         if known is None:
             item = {"pk": KEY.pk, "sk": KEY.sk, "markKey": self._token()}
-            # Another function may be first, and so may an earlier try of this very write; it is read again.
-            with suppress(Conflict):
+            try:
                 self._table.write([Put(item=stamped(item), requires=Absent())])
-            known = self._stored()
+            except Conflict:
+                # Another function was first, or an earlier try of this very write.
+                known = self._stored()
+            else:
+                known = str(item["markKey"]).encode()
         if known is None:
             raise LookupError("the key of the marks was deleted while it was read")
         return known

@@ -117,7 +117,7 @@ def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable
         if found.text != stored.text:
             logger.error("the stored configuration replaced a newer one", extra={"version": stored.version})
         stored = found
-    return apply_text(table, stored, clock)
+    return _apply(table, known, stored, clock)
 
 
 def apply_text(table: Table, stored: ConfigurationText, clock: Callable[[], int]) -> InForce:
@@ -129,7 +129,10 @@ def apply_text(table: Table, stored: ConfigurationText, clock: Callable[[], int]
     Raises:
         InvalidConfiguration: as :func:`apply_configuration`.
     """
-    known = applied(table)
+    return _apply(table, applied(table), stored, clock)
+
+
+def _apply(table: Table, known: InForce | None, stored: ConfigurationText, clock: Callable[[], int]) -> InForce:
     if known is not None and not known.is_older_than(stored):
         return known if known.lines is not None else _bring_in_line(table, known, clock)
     try:

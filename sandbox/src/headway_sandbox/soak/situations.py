@@ -16,6 +16,9 @@ from headway_sandbox.soak.queue import Queue
 from headway_sandbox.soak.tempers import Temper
 from headway_sandbox.training_request import G5, P5, training_request
 from headway_service.launching import LEASE_MARGIN_MS
+from headway_service.ports import Absent, Delete, Key, Put
+from headway_service.records import PauseRecord
+from headway_service.visibility import VISIBLE_AFTER_S
 
 P4 = "ml.p4d.24xlarge"
 POOLS = {P5: 2, G5: 2}
@@ -244,6 +247,38 @@ def bypass(queue: Queue) -> None:
     queue.fleet.create(training_request("j", [(P5, 1)], run_s=300), now=queue.now_s)
 
 
+def forgotten(*steps: Step) -> Step:
+    """These happen, and the table is restored to the state of before."""
+
+    def happen(queue: Queue) -> None:
+        before = {Key(item["pk"], item["sk"]): dict(item) for item in queue.table.items()}
+        done(*steps)(queue)
+        # The training jobs that were started since are lost, until the patrol finds them.
+        queue.invariants.too_late_s = 1.0
+        after = {Key(item["pk"], item["sk"]) for item in queue.table.items()}
+        for key in sorted(after - before.keys()):
+            queue.write_by_hand([Delete(key=key)])
+        for item in before.values():
+            queue.write_by_hand([Put(item=item)])
+
+    return happen
+
+
+def restored(*, stays: bool = False) -> Step:
+    """Everything is paused since the table was restored, or had been paused before that."""
+
+    def happen(queue: Queue) -> None:
+        now_ms = queue.clock()
+        pause = PauseRecord(
+            pool=PauseRecord.EVERYTHING, by="restore", reason="x", since_ms=now_ms, restored_ms=now_ms, stays=stays
+        )
+        queue.write_by_hand([pause.put(requires=Absent())])
+        queue.check()
+        queue.let_pass(VISIBLE_AFTER_S + 1)
+
+    return happen
+
+
 def _training(*submissions: Begin) -> tuple[Step, ...]:
     """These are submitted and started."""
     return (*submissions, tick, later(5))
@@ -355,6 +390,19 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "a rogue job has ended": Situation(
         prepare=done(configure(POOLS), bypass, later(5), patrol, later(900)), begin=news
+    ),
+    "an attempt that the table has lost is adopted": Situation(
+        prepare=done(
+            configure(POOLS, {"a": {"limit": {P5: 2}}, "b": {}}),
+            *(later(300), *_training(submit("low-1", team="b"), submit("low-2", team="b"))),
+            submit("high", (P5, 2), priority=9, team="a"),
+            *(tick, later(200), news, news, forgotten(tick), later(5)),
+        ),
+        begin=patrol,
+    ),
+    "the patrol has gone round after a restore": Situation(prepare=done(configure(POOLS), restored()), begin=patrol),
+    "the patrol has gone round after a restore of a paused queue": Situation(
+        prepare=done(configure(POOLS), restored(stays=True)), begin=patrol
     ),
     "a job waits for a launch while a patrol goes": Situation(prepare=done(submit("j")), begin=patrol),
     "a job that trains gets its alarm": Situation(prepare=done(*_idle()[:5]), begin=watch),
