@@ -106,7 +106,6 @@ def test_the_command_answers_1_if_a_removal_is_not_noticed(monkeypatch: pytest.M
     ("safeguard", "duel"),
     [
         ("the intent is written before SageMaker is called", "two schedulers"),
-        ("a launch is settled by the holder of its lease only", "a launch and its stop"),
         ("start: takes instances from the pools", "two schedulers"),
         ("a held job does not start", "a start and a hold"),
     ],

@@ -139,10 +139,7 @@ def _unclear_is_failed() -> Patch:
     return Patch(launching.Launcher, "_launch", launch)
 
 
-def _any_lease(whole: Any = launching.Launcher.pending) -> Patch:
-    """A launch is settled by anybody, as if its lease had passed."""
-
-    def pending(self: Any, attempt: Any, now_ms: int) -> Any:
+def pending(self: Any, attempt: Any, now_ms: int) -> Any:
         return whole(self, attempt.model_copy(update={"lease_until_ms": now_ms - 1}), now_ms)
 
     return Patch(launching.Launcher, "pending", pending)
@@ -279,7 +276,6 @@ PATCHES: dict[str, Patch] = {
     "a stop is noted as sent only if it was": _stop_believed(),
     "CreateTrainingJob is sent once": _sent_again(),
     "a launch without an answer stays an intent": _unclear_is_failed(),
-    "a launch is settled by the holder of its lease only": _any_lease(),
     "what is heard before a launch is settled does not count": _observed_too_early(),
     "lost events are made good by asking": Patch(reconcile, "read_ledger", lambda _: _NOTHING),
     "who is not listed as it is known is described": Patch(reconcile, "unchanged", lambda attempts, *_, **__: attempts),
