@@ -139,12 +139,6 @@ def _unclear_is_failed() -> Patch:
     return Patch(launching.Launcher, "_launch", launch)
 
 
-def pending(self: Any, attempt: Any, now_ms: int) -> Any:
-        return whole(self, attempt.model_copy(update={"lease_until_ms": now_ms - 1}), now_ms)
-
-    return Patch(launching.Launcher, "pending", pending)
-
-
 def _observed_too_early() -> Patch:
     """What is heard of a name counts before the launch is settled."""
     whole = observation.Observer._attempt
