@@ -80,6 +80,7 @@ class Accidents:
             :mod:`headway_sandbox.raw_answers`.
         happened: how much has happened so far, with what was left out: accidents, and what people did.
         calls: how many calls there were, by operation.
+        made: the operations, in the order of the calls.
         counted: how many accidents there were, by operation and kind.
     """
 
@@ -94,11 +95,13 @@ class Accidents:
         self.planned: Callable[[str], Accident] | None = None
         self.raw: int | None = None
         self.calls: Counter[str] = Counter()
+        self.made: list[str] = []
         self.counted: Counter[tuple[str, Accident]] = Counter()
 
     def next(self, operation: str) -> Accident:
         """What happens to the next call."""
         self.calls[operation] += 1
+        self.made.append(operation)
         accident = self.planned(operation) if self.planned is not None else self._draw(operation)
         if accident is Accident.NONE or not self.happens():
             return Accident.NONE
