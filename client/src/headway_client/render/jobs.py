@@ -88,7 +88,7 @@ def job_sentence(job: Job) -> str:
 
 
 def rogue_sentence(rogue: RogueJob) -> str:
-    """Return one line on a training job that did not come through the queue, and who wants it stopped."""
+    """Return one line on a training job that did not come through the queue, with the operator who asked to stop it."""
     asked = f", to be stopped for {rogue.stop_asked_by}" if rogue.stop_asked_by else ""
     return neutralise(f"{rogue.name} is rogue ({rogue.status}{asked}): {rogue.reason.message}")
 

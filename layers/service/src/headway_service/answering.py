@@ -1,4 +1,4 @@
-"""When AWS cannot answer now, after botocore's own retries: callers are told that they may try again."""
+"""Answers of AWS that are missing after botocore's own retries: they become an error that callers may retry after."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from headway_service import configuration
 from headway_service.errors import FieldError, InvalidConfiguration
 
 MAX_VALUE_CHARS = 100
-"""How much is told of a value."""
+"""Length of a value in the description of a difference."""
 
 _NOT_SET = "not set"
 

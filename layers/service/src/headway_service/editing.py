@@ -27,7 +27,7 @@ MAX_TRIES = 3
 """How often a size is changed again in a document that somebody edits in the parameter at the same time."""
 
 MAX_TOLD_CHANGES = 20
-"""So many differences between two versions are told."""
+"""Differences between two versions that a conflict names."""
 
 _LEASE = Key("config", "lease")
 

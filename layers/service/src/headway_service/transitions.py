@@ -109,19 +109,7 @@ def start(
     Raises:
         InvalidTransition: the job does not wait, or is held.
     """
-    _require_released(job)
-    moved = _step(
-        job,
-        JobTrigger.START,
-        reason,
-        now_ms,
-        attempt=attempt.attempt_name,
-        attempt_count=attempt.number,
-        live_attempt=attempt.attempt_name,
-        not_before_ms=0,
-        held_by="",
-        usage=_usage_from(job, attempt),
-    )
+    moved = _started(job, attempt, reason, now_ms)
     own = reservation.demand if reservation else {}
     return [
         moved.put(was=job.version),
@@ -491,19 +479,7 @@ def adopt(
     Raises:
         InvalidTransition: the job does not wait, or is held.
     """
-    _require_released(job)
-    moved = _step(
-        job,
-        JobTrigger.START,
-        reason,
-        now_ms,
-        attempt=attempt.attempt_name,
-        attempt_count=attempt.number,
-        live_attempt=attempt.attempt_name,
-        not_before_ms=0,
-        held_by="",
-        usage=_usage_from(job, attempt),
-    )
+    moved = _started(job, attempt, reason, now_ms)
     given = plus(rogue.charged, reservation.demand if reservation else {})
     return [
         moved.put(was=job.version),
@@ -611,10 +587,22 @@ def _require_released(job: JobRecord) -> None:
         raise InvalidTransition("held", JobTrigger.START)
 
 
-def _usage_from(job: JobRecord, attempt: AttemptRecord) -> Usage:
-    """The usage of a job from the start of an attempt on."""
+def _started(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int) -> JobRecord:
+    """The job as it has this attempt."""
+    _require_released(job)
     usage = job.usage
-    return usage if usage.started_ms is not None else usage.model_copy(update={"started_ms": attempt.since_ms})
+    return _step(
+        job,
+        JobTrigger.START,
+        reason,
+        now_ms,
+        attempt=attempt.attempt_name,
+        attempt_count=attempt.number,
+        live_attempt=attempt.attempt_name,
+        not_before_ms=0,
+        held_by="",
+        usage=usage if usage.started_ms is not None else usage.model_copy(update={"started_ms": attempt.since_ms}),
+    )
 
 
 def _usage_after(job: JobRecord, attempt: AttemptRecord, ended_ms: int | None) -> Usage:
