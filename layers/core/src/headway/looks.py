@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MAX_LOOKS = 3_000_000
+MAX_LOOKS = 2_000_000
 """Looks at reserved starts, at ends of attempts and at possible victims that one decision takes."""
 
 
