@@ -42,7 +42,7 @@ def origin(world: World, name: str, job: str, mark: str) -> Lost:
 
 def mark_of(world: World, job: str, number: int = 1) -> str:
     """The mark of an attempt of a job."""
-    return world.marks.of(attempt_name(job, number), job_of(world, job).entry_time)
+    return world.marks.of(job, attempt_name(job, number), job_of(world, job).entry_time)
 
 
 def lose(world: World, job: str, **changes: Any) -> None:
@@ -122,7 +122,7 @@ def test_a_mark_of_another_queue_or_of_a_user_is_never_taken_for_one_of_this_que
 def test_another_headway_has_another_key() -> None:
     one, other = world_with("a"), world_with("a")
     theirs = Marks(other.table, "other-queue", lambda: "another key")
-    mark = theirs.of("a", job_of(other, "a").entry_time).replace("other-queue/", "queue/")
+    mark = theirs.of("a", "a", job_of(other, "a").entry_time).replace("other-queue/", "queue/")
     assert origin(one, "a", "a", mark).origin is Origin.STRAY
 
 
@@ -460,3 +460,9 @@ def test_a_launch_without_an_answer_that_was_stopped_past_the_queue_ends_its_job
     world.pass_time(400, deliver=False)
     world.tick()
     assert world.states("a") == {"a": "stopped"}
+
+
+def test_a_job_that_is_called_what_an_attempt_of_another_one_is_has_other_marks() -> None:
+    world = World()
+    name = attempt_name("a", 2)
+    assert world.marks.of("a", name, 1) != world.marks.of(name, name, 1)

@@ -194,7 +194,7 @@ def test_an_attempt_takes_over_what_its_job_says(world: World) -> None:
     for name in ("job_name", "demand", "entry_time", "team", *(UNUSUAL.keys() - {"attempt_count"})):
         assert getattr(attempt, name) == getattr(job, name), name
     assert (attempt.number, attempt.demand, attempt.team) == (5, {P5: 3}, "red")
-    assert attempt.mark == world.marks.of(attempt.attempt_name, job.entry_time)
+    assert attempt.mark == world.marks.of(job.job_name, attempt.attempt_name, job.entry_time)
     assert attempt.attempt_name == attempt_name("a", 5) != "a"
     assert attempt.since_ms == attempt.seen_ms == world.clock()
     assert attempt.lease_holder == "mark-1"

@@ -211,7 +211,7 @@ def test_the_longest_name_of_a_table_leaves_room_for_a_mark_in_the_value_of_a_ta
     pattern = template["Parameters"]["TableName"]["AllowedPattern"]
     assert re.match(pattern, longest)
     assert not re.match(pattern, longest + "t")
-    mark = Marks(MemoryTable(), longest, lambda: "key").of("a", 1)
+    mark = Marks(MemoryTable(), longest, lambda: "key").of("a", "a", 1)
     assert len(mark) == 256, "a tag's value has up to 256 characters"
     assert fnmatchcase(mark, f"{longest}/*"), "the conditions of the roles allow it"
 

@@ -1,8 +1,8 @@
 """The marks by which this deployment recognises its own training jobs, also those that its records have lost.
 
 A mark is the value of the tag ``headway:attempt``: ``<table>/<code>``. Anybody can set and copy tags, so the code is a
-message authentication code, made with a key in the table, over the name of the attempt and the time at which its job
-was accepted. It fits no other training job: their names are unique per account and region.
+message authentication code, made with a key in the table, over the names of job and attempt and the time at which the
+job was accepted. It fits no other training job: their names are unique per account and region.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ class Marks:
         self._token = token
         self._secret: bytes | None = None
 
-    def of(self, attempt: str, entry_time_ms: int) -> str:
+    def of(self, job: str, attempt: str, entry_time_ms: int) -> str:
         """The mark of an attempt.
 
         Args:
+            job: the name of its job; a job may be called what an attempt of another one is.
             attempt: the name of the attempt.
             entry_time_ms: when its job was accepted. A later job of the same name has other marks.
 
@@ -49,7 +50,7 @@ class Marks:
         """
         if self._secret is None:
             self._secret = self._load()
-        code = hmac.new(self._secret, f"{attempt}|{entry_time_ms}".encode(), hashlib.sha256).hexdigest()
+        code = hmac.new(self._secret, f"{job}|{attempt}|{entry_time_ms}".encode(), hashlib.sha256).hexdigest()
         return f"{self._prefix}{code[:CODE_CHARS]}"
 
     def names_this_queue(self, mark: str) -> bool:

@@ -231,7 +231,7 @@ class Ticker:
         return AttemptRecord.next_of(
             job,
             attempt_state=AttemptState.LAUNCHING,
-            mark=self._marks.of(name, job.entry_time),
+            mark=self._marks.of(job.job_name, name, job.entry_time),
             ruled=not self._rules,
             since_ms=now_ms,
             lease_holder=self._launcher.holder,
