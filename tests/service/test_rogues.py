@@ -281,6 +281,25 @@ def test_an_attempt_that_is_launched_and_ends_while_its_name_is_looked_at_is_not
     assert rogues(world) == {}
 
 
+def test_a_rogue_job_is_found_where_sagemaker_answers_one_describe_at_a_time() -> None:
+    world = world_of()
+    create(world)
+    world.now_s += VISIBLE_AFTER_S
+    world.fleet.faults = Faults(rates={"DescribeTrainingJob": {"per_s": 0.1, "burst": 1}})
+    world.rogues.look("rogue", world.clock())
+    assert rogues(world) == {"rogue": {P5: 1}}
+
+
+def test_a_training_job_that_is_new_is_rogue_only_if_it_is_live_when_asked_twice() -> None:
+    world = world_of()
+    create(world)
+    world.now_s += VISIBLE_AFTER_S - 1
+
+    interrupt(world.training_jobs, "described", lambda: world.fleet.finish("rogue", now=world.now_s))
+    world.rogues.look("rogue", world.clock())
+    assert rogues(world) == {}
+
+
 @pytest.mark.parametrize(
     ("resources", "demand"),
     [

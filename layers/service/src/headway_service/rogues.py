@@ -1,10 +1,10 @@
 """Training jobs that did not come through the queue: seen, charged to their pools, and stopped if the policy says so.
 
 An attempt of the queue is in the ledger from before it is created until after SageMaker has ended it. So a training job
-is rogue if it is live, its name is not in the ledger, and it is still live after that was looked up. Its tags prove
-nothing, as anybody may set them; an attempt that the ledger has lost is recognised by the code in its mark
-(:mod:`headway_service.lost_attempts`). What SageMaker answers counts, never an event by itself; so events that repeat,
-come late or out of order change nothing.
+is rogue if its name was not in the ledger at a moment at which it was live: it was created before, and is live after.
+Its tags prove nothing, as anybody may set them; an attempt that the ledger has lost is recognised by the code in its
+mark (:mod:`headway_service.lost_attempts`). What SageMaker answers counts, never an event by itself; so events that
+repeat, come late or out of order change nothing.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Rogues:
         lost = origin_of(self._table, self._marks, name, tags)
         verdict = _judge(found, tags, force.configuration, lost, known)
         if known is None:
-            if not self._is_rogue(found):
+            if not self._is_rogue(found, now_ms):
                 return False
             rogue = self._see(found, verdict, force, now_ms)
         else:
@@ -175,10 +175,14 @@ class Rogues:
         logger.info("a lost attempt is not adopted now; it stays charged", extra=names)
         return False
 
-    def _is_rogue(self, found: Description) -> bool:
+    def _is_rogue(self, found: Description, now_ms: int) -> bool:
         """Whether a training job that was live a moment ago is no attempt of the queue."""
         if self._attempt(found.name) is not None:
             return False
+        if is_proven(found.created_ms, now_ms):
+            # It was live when no attempt had its name: SageMaker had created it before that was looked up. A second
+            # question would prove no more, and where calls are throttled it may never be answered.
+            return True
         again = self._training_jobs.described(found.name)
         return again is not None and again.live and again.created_ms == found.created_ms
 
