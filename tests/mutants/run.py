@@ -41,8 +41,8 @@ class Target:
 
 
 _STORIES = (
-    *("backing_off", "holding", "launching", "pausing", "pools", "retrying"),
-    *("rules_on_start", "spot", "story", "teams", "tick", "usage"),
+    *("backing_off", "holding", "launching", "lost_attempts", "pausing", "pools", "restored", "retrying"),
+    *("rules_on_start", "spot", "story", "teams", "tick", "trailing_quota", "unproven_launches", "usage"),
 )
 """Tests that play the queue. The others go through the mutated modules without a look at what they do."""
 
@@ -62,9 +62,9 @@ _CORE = Target(
 )
 
 MODULES: Mapping[str, Target] = {
-    "transitions": _service("changes", "rogues", "watching"),
+    "transitions": _service("changes", "rogue_stops", "rogues", "watching"),
     "launching": _service(),
-    "ledger": _service("deciding", "foresight", "gauges", "ledger"),
+    "ledger": _service("covered_lines", "deciding", "foresight", "gauges", "ledger"),
     "observation": _service("unchanged", "watching"),
     "tick": _service(),
     "schedule": _CORE,
