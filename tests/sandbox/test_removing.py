@@ -79,6 +79,18 @@ def test_a_reason_for_a_condition_that_is_noticed_makes_it_fail(no_patches: None
     assert not removal([], only="accept: ", reasons=reasons).run([SUBMISSIONS], [], 1)
 
 
+def test_conditions_that_never_fail_alone_are_removed_together(no_patches: None) -> None:
+    said: list[str] = []
+    preemption = Trialled(name="a preemption and an end", is_duel=True)
+    attempt, job = (
+        "preempt: the attempt has the version that was read",
+        "preempt: the job has the version that was read",
+    )
+    assert removal(said, only="preempt: the job has").run([preemption], [], 1)
+    assert len(said) == 1
+    assert f"noticed {attempt}, and {job}" in said[0] or f"noticed {job}, and {attempt}" in said[0]
+
+
 def test_a_life_is_asked_where_no_trial_notices() -> None:
     said: list[str] = []
     title = "a lost wake-up is made good each minute"
@@ -163,12 +175,15 @@ def record_of(pool: str) -> PoolRecord:
     return PoolRecord(pool=pool, size=0, free=0)
 
 
-@pytest.mark.parametrize(("size", "free", "decides"), [(1, 0, ["has size 0"]), (0, 1, ["has free 0"]), (1, 1, [])])
-def test_a_condition_decides_if_the_write_fails_for_it_alone(size: int, free: int, decides: Sequence[str]) -> None:
+@pytest.mark.parametrize(
+    ("size", "free", "decides"), [(1, 0, ["has size 0"]), (0, 1, ["has free 0"]), (1, 1, ["has free 0", "has size 0"])]
+)
+def test_the_conditions_decide_for_which_a_write_fails(size: int, free: int, decides: Sequence[str]) -> None:
     table = table_with(("p", size, free))
     with recorded() as record, pytest.raises(Conflict):
         table.write(transitions.remove_pool(record_of("p")))
-    assert [place.condition for place in sorted(record.decided)] == decides
+    (decided,) = record.decided
+    assert [place.condition for place in sorted(decided)] == decides
     assert {place.condition for place in record.places} == {"has size 0", "has free 0"}
     assert {place.function for place in record.places} == {"remove_pool"}
 
@@ -178,7 +193,7 @@ def test_one_condition_of_several_is_removed() -> None:
     with recorded() as record:
         (write,) = transitions.remove_pool(record_of("p"))
     size = next(place for place in record.places if place.condition == "has size 0")
-    with without(size):
+    with without([size]):
         table.write(transitions.remove_pool(record_of("p")))
     assert table.get(write.key) is None
 
@@ -190,7 +205,7 @@ def test_a_condition_is_removed_in_one_function_only() -> None:
         transitions.change_pause(pause, pause)
     place = next(place for place in record.places if place.function == "pause")
     assert place.title == "pause: the pause of the pool does not exist"
-    with without(place):
+    with without([place]):
         assert transitions.pause(pause)[0].requires is None
         assert transitions.change_pause(pause, pause)[0].requires == Equals("sinceMs", 1)
     assert transitions.pause(pause)[0].requires is not None
@@ -200,7 +215,7 @@ def test_a_removed_check_always_passes() -> None:
     with recorded() as record:
         (check,) = transitions._require_no_pause({})  # nobody public asks for this alone
     assert [place.item for place in record.places] == ["pause of all"]
-    with without(next(iter(record.places))):
+    with without(record.places):
         table = MemoryTable()
         table.write([*transitions._require_no_pause({}), Delete(key=Key("a", "b"))])
     assert isinstance(check, Check)

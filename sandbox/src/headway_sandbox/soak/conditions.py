@@ -82,12 +82,13 @@ class Record:
     Attributes:
         places: where conditions were set.
         calls: the calls that had a part in it.
-        decided: the places that alone made a write fail: without their conditions it would have taken effect.
+        decided: the places that made a write fail, alone or together with others: without all their conditions it
+            would have taken effect.
     """
 
     places: set[Place] = field(default_factory=set)
     calls: set[Call] = field(default_factory=set)
-    decided: set[Place] = field(default_factory=set)
+    decided: set[frozenset[Place]] = field(default_factory=set)
 
 
 @contextmanager
@@ -109,14 +110,14 @@ def recorded() -> Iterator[Record]:
         try:
             whole(self, writes)
         except Conflict as conflict:
-            failed = {
-                place
-                for each in (writes[i] for i in conflict.failed)
-                for place, part in made[id(each)][1]
-                if not (isinstance(part, AllEqual) and _all_equal(part, self.get(each.key)))
-            }
-            if len(failed) == 1:
-                record.decided |= failed
+            record.decided.add(
+                frozenset(
+                    place
+                    for each in (writes[i] for i in conflict.failed)
+                    for place, part in made[id(each)][1]
+                    if not (isinstance(part, AllEqual) and _all_equal(part, self.get(each.key)))
+                )
+            )
             raise
 
     with ExitStack() as stack:
@@ -129,12 +130,12 @@ def recorded() -> Iterator[Record]:
 
 
 @contextmanager
-def without(place: Place) -> Iterator[None]:
-    """The code without one condition."""
+def without(places: Collection[Place]) -> Iterator[None]:
+    """The code without some conditions."""
 
     def drop(write: Write, requires: Condition) -> None:
         setter = _frames()[-1]
-        left = [each for each in _parts(requires) if _place(setter, write.key, each) != place]
+        left = [each for each in _parts(requires) if _place(setter, write.key, each) not in places]
         object.__setattr__(write, "requires", _joined(left))
 
     with _on_each(drop):
@@ -246,7 +247,9 @@ def _words(kind: str, condition: Condition) -> str:
         case AtLeast():
             return f"has enough {condition.attribute}"
         case AllEqual():
-            return " and ".join(f"has {attribute} {value}" for attribute, value in condition.values)
+            return " and ".join(
+                f"has {name} 0" if value == 0 else f"has the {name} that was read" for name, value in condition.values
+            )
         case _:
             raise ValueError(f"{condition} is no condition of writes")
 

@@ -12,8 +12,10 @@ from headway_sandbox.soak.situations import (
     NOTIFIES,
     P4,
     PAUSE,
+    PAUSE_ALL,
     POOLS,
     RESUME,
+    RESUME_ALL,
     SITUATIONS,
     STOPPING,
     TEAMS,
@@ -76,6 +78,11 @@ _ENDLESS = (submit("j", run_s=ENDLESS_S), tick, later(300))
 
 _STOP = ask("DELETE", "/jobs/j")
 
+_STARTS_FOR_GOOD = Situation(prepare=done(submit("j", run_s=ENDLESS_S)), begin=tick)
+"""A job is about to start that does not end by itself."""
+
+_ADOPTED = "an attempt that the table has lost is adopted"
+
 DUELS: dict[str, Duel] = {
     "two schedulers": _duel("jobs start", tick),
     "two schedulers, and one stops the other's victims": _duel("two are preempted for one", tick),
@@ -97,9 +104,24 @@ DUELS: dict[str, Duel] = {
         "two are preempted for one", ask("PATCH", "/jobs/high", {"priority": 0})
     ),
     "a start and a pause": _duel("jobs start", PAUSE),
-    "a start and a pause of everything": _duel("jobs start", ask("POST", "/pause", {"reason": "so it is"})),
+    "a start and a pause of everything": _duel("jobs start", PAUSE_ALL),
     "a pause and a start": _duel("a pool is paused", tick),
     "a preemption and a pause": _duel("two are preempted for one", PAUSE, tick),
+    "a preemption and a pause of everything": _duel("two are preempted for one", PAUSE_ALL, tick),
+    "a resume, and another with a pause after it": _duel("a pool is resumed", RESUME, later(10), PAUSE),
+    "a resume of everything, and another with a pause after it": Duel(
+        situation=Situation(prepare=done(PAUSE_ALL, later(100)), begin=RESUME_ALL),
+        meanwhile=done(RESUME_ALL, later(10), PAUSE_ALL),
+    ),
+    "the end of a restore, and a pause": _duel(
+        "the patrol has gone round after a restore", later(10), PAUSE_ALL, later(1)
+    ),
+    "the end of a restore, and another with a pause after it": _duel(
+        "the patrol has gone round after a restore", patrol, later(10), PAUSE_ALL
+    ),
+    "the end of a restore of a paused queue, and its resume with a pause after it": _duel(
+        "the patrol has gone round after a restore of a paused queue", patrol, RESUME_ALL, later(10), PAUSE_ALL
+    ),
     "a drain and its end": _duel("a pool is drained", RESUME),
     "a drain and another tick": _duel("a pool is drained", tick),
     "a drain and an end": _duel("a pool is drained", finished, heard),
@@ -158,7 +180,7 @@ DUELS: dict[str, Duel] = {
     ),
     "a pause and a drain": _duel("a pool is paused", DRAIN),
     "a pause of everything and another": Duel(
-        situation=Situation(prepare=done(later(100)), begin=ask("POST", "/pause", {"reason": "so it is"})),
+        situation=Situation(prepare=done(later(100)), begin=PAUSE_ALL),
         meanwhile=done(ask("POST", "/pause", {"reason": "and so"}), later(1)),
     ),
     "a rogue job that is stopped and ends": _duel("a rogue job is stopped", finished, heard),
@@ -189,10 +211,11 @@ DUELS: dict[str, Duel] = {
     "an end and the stop of whom it was for": _duel("a preempted attempt has ended", ask("DELETE", "/jobs/high"), tick),
     "an end and a pool that shrinks": _duel("a preempted attempt has ended", news, configure({P5: 1, G5: 2}), tick),
     "an end that is told twice": _duel("a job has completed", minute, tick),
-    "a launch and its stop": _duel("jobs start", ask("DELETE", "/jobs/a"), tick, tick),
+    "a launch and its stop": Duel(situation=_STARTS_FOR_GOOD, meanwhile=done(_STOP, tick, tick)),
+    "a launch and the stop that it meets": Duel(situation=_STARTS_FOR_GOOD, rival=_STOP, meanwhile=done()),
     **{
         f"a launch and its stop, where {title}": Duel(
-            situation=unkind(SITUATIONS["jobs start"], temper), meanwhile=done(ask("DELETE", "/jobs/a"), tick, tick)
+            situation=unkind(_STARTS_FOR_GOOD, temper), meanwhile=done(_STOP, tick, tick)
         )
         for title, temper in UNKIND.items()
     },
@@ -230,6 +253,25 @@ DUELS: dict[str, Duel] = {
             prepare=done(configure({P5: 2, G5: 1}), submit("j", (G5, 1)), tick), begin=configure({P5: 2})
         ),
         meanwhile=done(configure({P5: 2, G5: 1})),
+    ),
+    "a pool that is taken out while it comes back and is used": Duel(
+        situation=Situation(prepare=done(configure({P5: 2, G5: 1})), begin=configure({P5: 2})),
+        meanwhile=done(configure({P5: 2, G5: 1}), submit("j", (G5, 1)), tick),
+    ),
+    "the first configuration, and a newer one": Duel(
+        situation=Situation(prepare=done(), begin=tick), meanwhile=done(configure({P5: 3, G5: 2}))
+    ),
+    "two functions that make the first mark": Duel(
+        situation=Situation(prepare=done(submit("j"), submit("k")), begin=tick), meanwhile=done(tick)
+    ),
+    "an adoption and another": _duel(_ADOPTED, patrol),
+    "an adoption and a tick": _duel(_ADOPTED, tick),
+    "an adoption and its job's stop": _duel(_ADOPTED, ask("DELETE", "/jobs/high"), tick),
+    "an adoption and another priority": _duel(_ADOPTED, ask("PATCH", "/jobs/high", {"priority": 7})),
+    "an adoption and an end": _duel(_ADOPTED, finished, heard),
+    "an adoption and a start of its team": _duel(_ADOPTED, submit("x", (G5, 1), team="a"), tick),
+    "an adoption and the end of its reservation": _duel(
+        _ADOPTED, ask("POST", "/jobs/high/hold"), tick, ask("POST", "/jobs/high/release"), submit("x"), tick
     ),
     "a rogue job that is found twice": _duel("a rogue job is found", patrol),
     "a rogue job that is found while its name is launched": _duel("a rogue job is found", submit("j"), tick),

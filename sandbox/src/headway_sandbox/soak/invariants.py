@@ -15,6 +15,7 @@ from headway_sandbox.fleet import Fleet
 from headway_sandbox.memory_cloudwatch import MemoryCloudWatch
 from headway_sandbox.training_job import TrainingJob
 from headway_service.admission import ATTEMPT_TAG, JOB_TAG
+from headway_service.marks import KEY as MARK_KEY
 from headway_service.memory import MemoryTable
 from headway_service.ports import Key
 from headway_service.schema import SCHEMA
@@ -80,6 +81,10 @@ class Invariants:
         self._launched: set[str] = set()
         #: The newest configuration that was applied.
         self._configuration = 0
+        #: The key of the marks, once it is there.
+        self._key: str | None = None
+        #: What was asked to be resumed, and when: "*" for everything.
+        self._resumes: list[tuple[str, float]] = []
         self.states: set[str] = set()
         #: How long SageMaker shows no new training job, s, if that is longer than the queue waits: then a launch may be
         #: given up that was carried out.
@@ -98,7 +103,8 @@ class Invariants:
         rogues = {name: item for (kind, name), item in ledger.items() if kind == "rogue"}
         pauses = {name: item for (kind, name), item in ledger.items() if kind == "pause"}
         self._check_changes_of_pauses(pauses, now_s)
-        self._check_configuration()
+        self._check_configuration(pools, {name: item for (kind, name), item in ledger.items() if kind == "team"})
+        self._check_key()
         self._check_pauses(pauses, attempts, now_s)
         self._check_capacity(pools, attempts, reservations, rogues, now_s)
         self._check_rogues(rogues, now_s)
@@ -143,12 +149,28 @@ class Invariants:
             self._bound[pool] = max(left, held + reserved)
             _require(running.get(pool, 0) <= held, f"SageMaker runs {running.get(pool, 0)} {pool}, and {held} are held")
 
-    def _check_configuration(self) -> None:
-        """The configuration in force never goes back to an older one."""
+    def _check_configuration(self, pools: _Items, teams: _Items) -> None:
+        """The configuration in force never goes back to an older one, and pools and teams are as it says."""
         item = self._table.get(Key("config", "config"))
         version = int(item["version"]) if item else 0
         _require(version >= self._configuration, f"version {version} is in force after {self._configuration}")
         self._configuration = version
+        if item is None or "left" not in item:
+            # Pools and teams are being changed.
+            return
+        document = json.loads(item["document"])
+        sizes = {pool: each["size"] for pool, each in document["pools"].items()}
+        found = {pool: each["size"] for pool, each in pools.items() if each["size"] or pool in sizes}
+        _require(found == sizes, f"the pools have the sizes {found}, and the configuration says {sizes}")
+        for team in document.get("teams", {}):
+            _require(team in teams and "leftMs" not in teams[team], f"the lines of the team {team} are not read on")
+
+    def _check_key(self) -> None:
+        """Marks that were made before stay valid."""
+        item = self._table.get(MARK_KEY)
+        key = item["markKey"] if item else None
+        _require(self._key in {None, key}, "the key of the marks is replaced by another")
+        self._key = key
 
     def _check_rogues(self, rogues: _Items, now_s: float) -> None:
         """No attempt of the queue is taken for a rogue job."""
@@ -215,15 +237,26 @@ class Invariants:
 
     def _check_changes_of_pauses(self, pauses: _Items, now_s: float) -> None:
         """A pause begins when it is noted, and whoever asks for another one takes nothing of it back."""
+        for pool in self._pauses.keys() - pauses.keys():
+            since_s = self._pauses[pool]["sinceMs"] / 1000
+            # A resume that is under way when a pause begins may end it.
+            asked = any(each == pool and at_s > since_s - LONGEST_INVOCATION_S for each, at_s in self._resumes)
+            restored = "restoredMs" in self._pauses[pool] and not self._pauses[pool].get("stays")
+            _require(asked or restored, f"the pause of {pool} is over, and nobody asked for it")
         for pool, pause in pauses.items():
             before = self._pauses.get(pool)
             if before is None:
                 fresh = pause["sinceMs"] / 1000 > now_s - LONGEST_INVOCATION_S
                 _require(fresh, f"the pause of {pool} is over, and comes back")
             else:
-                _require(pause["sinceMs"] == before["sinceMs"], f"the pause of {pool} is replaced by another")
+                same = pause["sinceMs"] == before["sinceMs"] or "restoredMs" in before
+                _require(same, f"the pause of {pool} is replaced by another")
                 _require(pause.get("stops") or not before.get("stops"), f"the drain of {pool} becomes a pause")
         self._pauses = pauses
+
+    def resume_asked(self, pool: str, now_s: float) -> None:
+        """Somebody asks now to resume a pool, or everything ("*")."""
+        self._resumes.append((pool, now_s))
 
     def _check_pauses(self, pauses: _Items, attempts: _Items, now_s: float) -> None:
         """In a paused pool nothing is begun, and of what was begun before nothing is launched after its invocation."""
@@ -253,9 +286,9 @@ class Invariants:
     def _check_measures(self, jobs: _Items, now_s: float) -> None:
         """What the policy does about running jobs, it does about those that it is meant for."""
         for name, job in jobs.items():
-            codes = {step["reason"]["code"] for step in job["history"]}
             self._check_underuse(job, now_s)
-            _require("OnDemand" not in codes or self._is_spot(name), f"{name} goes on on demand, as it did before")
+            moves = sum(step["reason"]["code"] == "OnDemand" for step in job["history"])
+            _require(moves <= self._is_spot(name), f"{name} goes on on demand, as it did before")
         for training_job in self._fleet.jobs(now=now_s):
             name = training_job.tags.get(JOB_TAG, "")
             if is_own(training_job) and name in jobs and self._is_spot(name) and not training_job.spot:

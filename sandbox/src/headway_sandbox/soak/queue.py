@@ -199,6 +199,8 @@ class Queue:
             if then is not None:
                 then(status, document)
 
+        if path.endswith("/resume"):
+            self.invariants.resume_asked("*" if path == "/resume" else path.split("/")[2], self.now_s)
         payload = http_event(method, path, None if body is None else json.dumps(body), query, headers)
         return self.begin("api", payload, name=f"{method} {path}", then=answered)
 

@@ -4,6 +4,9 @@ All trials and lives run with the same random sources each time. So without a co
 to the first write that this condition alone makes fail. First each trial runs as it is and notes the ways in which that
 happens; only these are tried again without the condition. The same holds for other safeguards and the ways that use
 them. Lives follow where no trial notices.
+
+Some conditions of one write never fail alone: what changes a running job changes its attempt, too. Such a condition is
+removed together with those that failed with it.
 """
 
 from __future__ import annotations
@@ -25,8 +28,8 @@ from headway_sandbox.soak.safeguards import PATCHES, REASONS
 from headway_sandbox.soak.situations import SITUATIONS
 from headway_sandbox.soak.trials import Way, crashes, meetings, undisturbed, violation_in
 
-Safeguard = Place | str
-"""A condition, or the name of one of :data:`PATCHES`."""
+Safeguard = Place | frozenset[Place] | str
+"""A condition, conditions that fail together, or the name of one of :data:`PATCHES`."""
 
 Case = Way | int
 """A way of a trial, or the seed of a life."""
@@ -108,8 +111,11 @@ def survey(cases: Iterable[Case]) -> Survey:
             found.broken.append(f"{_told(case)}: {violation}")
         found.places |= record.places
         found.calls |= record.calls
-        for safeguard in sorted(record.decided) + sorted(used):
-            found.cases[safeguard].append(case)
+        # In an order that is the same in each run.
+        for places in sorted(record.decided, key=sorted):
+            found.cases[next(iter(places)) if len(places) == 1 else places].append(case)
+        for name in sorted(used):
+            found.cases[name].append(case)
     found.cpu_s = time.process_time() - began_s
     return found
 
@@ -130,7 +136,9 @@ def attempt(safeguard: Safeguard, cases: Sequence[Case]) -> Attempt:
 
 def removed(safeguard: Safeguard) -> AbstractContextManager[Any]:
     """The code without a safeguard."""
-    return without(safeguard) if isinstance(safeguard, Place) else PATCHES[safeguard].removed()
+    if isinstance(safeguard, str):
+        return PATCHES[safeguard].removed()
+    return without([safeguard] if isinstance(safeguard, Place) else safeguard)
 
 
 @contextmanager
@@ -174,12 +182,14 @@ class Row:
     @property
     def title(self) -> str:
         """What is removed."""
+        if isinstance(self.safeguard, frozenset):
+            return ", and ".join(each.title for each in sorted(self.safeguard))
         return self.safeguard if isinstance(self.safeguard, str) else self.safeguard.title
 
     @property
     def where(self) -> str:
         """The place in the code, of a condition."""
-        return "" if isinstance(self.safeguard, str) else self.safeguard.where
+        return self.safeguard.where if isinstance(self.safeguard, Place) else ""
 
     @property
     def verdict(self) -> str:
@@ -200,6 +210,7 @@ class Removal:
 
     Attributes:
         rows: what was removed.
+        together: conditions that failed together, and in which cases.
         calls: the calls that set conditions.
         broken: promises that are broken though nothing is removed.
         survey_cpu_s: what it took to see what matters where.
@@ -219,6 +230,7 @@ class Removal:
         self._reasons = reasons
         self._began_s = time.perf_counter()
         self.rows: dict[Safeguard, Row] = {}
+        self.together: dict[frozenset[Place], list[Case]] = defaultdict(list)
         self.calls: set[Call] = set()
         self.broken: list[str] = []
         self.survey_cpu_s = 0.0
@@ -233,12 +245,30 @@ class Removal:
             self._row(name)
         self._work([partial(survey_trial, trial) for trial in trials], processes)
         self._work([partial(survey, [seed]) for seed in seeds], processes, lives=True)
+        self._open_together()
+        self._work([], processes)
         return self._conclude()
 
     def reason(self, row: Row) -> str:
         """Why a row need not be noticed; empty if it has to be."""
         place = row.safeguard
-        return "" if isinstance(place, str) else self._reasons.get((place.function, place.item, place.condition), "")
+        if not isinstance(place, Place):
+            return ""
+        return self._reasons.get((place.function, place.item, place.condition), "")
+
+    def _open_together(self) -> None:
+        """Conditions that never fail alone are removed together with those that fail with them."""
+        lone = {row.safeguard for row in self._open() if not row.tried and not self.reason(row)}
+        for places, cases in self.together.items():
+            if not lone.isdisjoint(places):
+                self.rows[places] = Row(safeguard=places, waiting=_spread(cases))
+
+    def _is_noticed_with_others(self, row: Row) -> bool:
+        """Whether a condition that never fails alone is noticed when those that fail with it are removed, too."""
+        return not row.tried and any(
+            isinstance(each.safeguard, frozenset) and row.safeguard in each.safeguard and each.noticed_by is not None
+            for each in self.rows.values()
+        )
 
     def _row(self, safeguard: Safeguard) -> Row | None:
         row = self.rows.get(safeguard) or Row(safeguard=safeguard)
@@ -286,6 +316,9 @@ class Removal:
         for place in survey.places:
             self._row(place)
         for safeguard, cases in survey.cases.items():
+            if isinstance(safeguard, frozenset):
+                self.together[safeguard] += cases
+                continue
             row = self._row(safeguard)
             if row is None or (lives and (row.lives >= MAX_LIVES or self.reason(row))):
                 continue
@@ -301,9 +334,10 @@ class Removal:
             self._tell("noticed", row, row.verdict)
 
     def _conclude(self) -> bool:
-        missed = [row for row in self._open() if not self.reason(row)]
+        alone = [row for row in self._open() if not isinstance(row.safeguard, frozenset)]
+        missed = [row for row in alone if not (self.reason(row) or self._is_noticed_with_others(row))]
         stale = [row for row in self.rows.values() if self.reason(row) and row.noticed_by is not None]
-        for row in self._open():
+        for row in alone:
             if self.reason(row):
                 self._tell("reason", row, self.reason(row))
         for row in missed:

@@ -27,7 +27,7 @@ from headway_service import (
     transitions,
     watching,
 )
-from headway_service.errors import Conflict, TrainingJobEnded, Unclear
+from headway_service.errors import Conflict, NothingToStop, Unclear
 from headway_service.ledger import Ledger
 from headway_service.records import NOBODY, AttemptRecord
 
@@ -229,7 +229,7 @@ def _stop_believed() -> Patch:
     """A refused StopTrainingJob counts as sent."""
 
     def stop(self: Any, attempt: Any, now_ms: int) -> bool:
-        with suppress(TrainingJobEnded):
+        with suppress(NothingToStop):
             self._training_jobs.stop(attempt.attempt_name)
         self._table.write(transitions.stop_sent(attempt, now_ms))
         return True
@@ -286,8 +286,22 @@ PATCHES: dict[str, Patch] = {
 
 _OUTLIVES = "the ledger of a pool outlives all that is held there; without it, only a deletion by hand would show"
 
-REASONS: dict[tuple[str, str, str], str] = {
-    (function, "pool", "exists"): _OUTLIVES
-    for function in ("back_off", "postpone", "free", "end", "change_rogue", "forget_rogue")
-}
+REASONS: dict[tuple[str, str, str], str] = (
+    {
+        (function, "pool", "exists"): _OUTLIVES
+        for function in ("back_off", "postpone", "free", "end", "change_rogue", "forget_rogue")
+    }
+    | {
+        ("Editor._alone", "lease", condition): "the lease saves calls: each write compares the version it was made from"
+        for condition in ("does not exist", "has the holder that was read")
+    }
+    | {
+        (
+            "resume",
+            item,
+            "has the sinceMs that was read",
+        ): "a resume that is under way when a pause begins may come after it"
+        for item in ("pause", "pause of all")
+    }
+)
 """Conditions that nothing can notice, by function, item and condition of their places, and why."""

@@ -16,7 +16,7 @@ from headway_sandbox.soak.queue import Queue
 from headway_sandbox.soak.tempers import Temper
 from headway_sandbox.training_request import G5, P5, training_request
 from headway_service.launching import LEASE_MARGIN_MS
-from headway_service.ports import Absent, Delete, Key, Put
+from headway_service.ports import Delete, Key, Put
 from headway_service.records import PauseRecord
 from headway_service.visibility import VISIBLE_AFTER_S
 
@@ -242,9 +242,14 @@ def taken(queue: Queue) -> None:
     queue.fleet.create(training_request("j", [("ml.c5.xlarge", 1)], run_s=60), now=queue.now_s)
 
 
-def bypass(queue: Queue) -> None:
+def bypass(queue: Queue, run_s: int = 300) -> None:
     """Somebody else has a training job on an instance of the queue, called ``j``."""
-    queue.fleet.create(training_request("j", [(P5, 1)], run_s=300), now=queue.now_s)
+    queue.fleet.create(training_request("j", [(P5, 1)], run_s=run_s), now=queue.now_s)
+
+
+def bypass_for_good(queue: Queue) -> None:
+    """As :func:`bypass`; it does not end by itself."""
+    bypass(queue, ENDLESS_S)
 
 
 def forgotten(*steps: Step) -> Step:
@@ -268,11 +273,11 @@ def restored(*, stays: bool = False) -> Step:
     """Everything is paused since the table was restored, or had been paused before that."""
 
     def happen(queue: Queue) -> None:
-        now_ms = queue.clock()
+        now_ms, key = queue.clock(), PauseRecord.key(PauseRecord.EVERYTHING)
         pause = PauseRecord(
             pool=PauseRecord.EVERYTHING, by="restore", reason="x", since_ms=now_ms, restored_ms=now_ms, stays=stays
         )
-        queue.write_by_hand([pause.put(requires=Absent())])
+        queue.write_by_hand([Put(item={"pk": key.pk, "sk": key.sk, **pause.fields()})])
         queue.check()
         queue.let_pass(VISIBLE_AFTER_S + 1)
 
@@ -306,6 +311,9 @@ ENDLESS_S = 1_000_000
 """Nobody waits for the end of a job that trains for so long: it has to be stopped."""
 
 RESUME = ask("POST", f"/pools/{P5}/resume")
+PAUSE_ALL = ask("POST", "/pause", {"reason": "so it is"})
+RESUME_ALL = ask("POST", "/resume")
+RULES = {"small": {"require": {"maxInstances": 4}, "onStart": "stop"}}
 TEAMS = {"a": {"limit": {P5: 1}}, "b": {"guaranteed": {P5: 1}}}
 
 SITUATIONS: dict[str, Situation] = {
@@ -386,7 +394,7 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "a rogue job is found": Situation(prepare=done(deaf, submit("a"), tick, bypass, later(5)), begin=patrol),
     "a rogue job is stopped": Situation(
-        prepare=done(deaf, configure(POOLS, rogues={"action": "stop"}), bypass, later(300)), begin=patrol
+        prepare=done(deaf, configure(POOLS, rogues={"action": "stop"}), bypass_for_good, later(300)), begin=patrol
     ),
     "a rogue job has ended": Situation(
         prepare=done(configure(POOLS), bypass, later(5), patrol, later(900)), begin=news
@@ -420,6 +428,10 @@ SITUATIONS: dict[str, Situation] = {
         prepare=done(*_INTERRUPTED), begin=lambda queue: queue.hand_out()
     ),
     "a job that leaves spot has ended": Situation(prepare=done(*_INTERRUPTED, heard, tick, later(200)), begin=news),
+    "a job that has left spot trains, and there are rules": Situation(
+        prepare=done(*_INTERRUPTED, heard, tick, later(200), configure(POOLS, rules=RULES), news, tick, later(5)),
+        begin=lambda queue: queue.hand_out(),
+    ),
     "nothing was heard of jobs that have ended": Situation(prepare=done(deaf, *_BOTH_RUN, later(900)), begin=minute),
     "nothing was heard for long of a job that trains": Situation(
         prepare=done(submit_spot("j"), tick, later(300), heard, later(200)), begin=minute
