@@ -285,23 +285,20 @@ PATCHES: dict[str, Patch] = {
 """The safeguards that are not conditions of writes, by what they guarantee."""
 
 _OUTLIVES = "the ledger of a pool outlives all that is held there; without it, only a deletion by hand would show"
+_SAVES_CALLS = "the lease saves calls: each write compares the version that it was made from"
+_MAY_COME_AFTER = "a resume that is under way when a pause begins may as well come after it"
 
-REASONS: dict[tuple[str, str, str], str] = (
-    {
-        (function, "pool", "exists"): _OUTLIVES
-        for function in ("back_off", "postpone", "free", "end", "change_rogue", "forget_rogue")
-    }
-    | {
-        ("Editor._alone", "lease", condition): "the lease saves calls: each write compares the version it was made from"
-        for condition in ("does not exist", "has the holder that was read")
-    }
-    | {
-        (
-            "resume",
-            item,
-            "has the sinceMs that was read",
-        ): "a resume that is under way when a pause begins may come after it"
-        for item in ("pause", "pause of all")
-    }
-)
+REASONS: dict[tuple[str, str, str], str] = {
+    **dict.fromkeys(
+        [
+            (function, "pool", "exists")
+            for function in ("back_off", "postpone", "free", "end", "change_rogue", "forget_rogue")
+        ],
+        _OUTLIVES,
+    ),
+    ("Editor._alone", "lease", "does not exist"): _SAVES_CALLS,
+    ("Editor._alone", "lease", "has the holder that was read"): _SAVES_CALLS,
+    ("resume", "pause", "has the sinceMs that was read"): _MAY_COME_AFTER,
+    ("resume", "pause of all", "has the sinceMs that was read"): _MAY_COME_AFTER,
+}
 """Conditions that nothing can notice, by function, item and condition of their places, and why."""
