@@ -44,7 +44,7 @@ def table_of(*teams: str, sizes: dict[str, int] | None = None) -> Counting:
     for pool, size in (sizes or {P5: 2}).items():
         table.write(transitions.add_pool(pool, size))
     for team in teams:
-        table.write(transitions.add_team(team))
+        table.write(transitions.add_team(team, None))
     return table
 
 

@@ -118,7 +118,7 @@ def explained(jobs: list[JobRecord], first: int, number: int) -> tuple[dict[str,
     table = MeteredTable(inner, lambda kind, count: calls.update({kind: int(count)}))
     inner.write(transitions.add_pool(P5, 1))
     for team in ("a", "b"):
-        inner.write(transitions.add_team(team))
+        inner.write(transitions.add_team(team, None))
     for each in jobs:
         inner.write(transitions.accept(each, "{}"))
     line = sorted(jobs, key=JobRecord.rank)

@@ -67,7 +67,7 @@ def test_what_goes_without_saying_is_not_written_but_for_what_conditions_ask_for
     assert item["priority"] == 0
     assert {"team", "told", "freed", "preemptible", "onDemand"}.isdisjoint(item)
     assert AttemptRecord.parse(item) == attempt
-    assert TeamRecord(team="a").put().item["starts"] == 0
+    assert TeamRecord(team="a").fields()["starts"] == 0
 
 
 def test_a_usual_job_keeps_within_a_write_unit_to_its_end(world: World) -> None:

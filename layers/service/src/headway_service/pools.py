@@ -225,13 +225,14 @@ def _apply_teams(table: Table, wanted: Configuration, now_ms: int, still: Check)
         The teams that are not in the configuration any more and may still have lines.
 
     Raises:
-        Conflict: somebody else brings back a team that is removed now, or another document is noted.
+        Conflict: somebody else brings back a team that is removed now, a job of a team that comes or goes is started
+            now, or another document is noted.
     """
     ledger = read_ledger(table)
     known = {team.team: team for team in ledger.teams}
     for name in sorted(wanted.teams):
         if name not in known or known[name].left_ms is not None:
-            table.write([*transitions.add_team(name), still])
+            table.write([*transitions.add_team(name, known.get(name)), still])
     pools = {pool.pool for pool in ledger.pools} | wanted.pools.keys()
     left = sorted(known.keys() - wanted.teams.keys())
     gone = set()

@@ -634,10 +634,10 @@ class TeamRecord(_Record):
         """Where the team is kept."""
         return Key(LEDGER, f"team#{team}")
 
-    def put(self) -> Put:
+    def put(self, *, requires: Absent | Equals) -> Put:
         """The write that stores it."""
         key = self.key(self.team)
-        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()}, requires=requires)
 
 
 def _rank(of: JobRecord | LineEntry) -> str:

@@ -536,14 +536,27 @@ def remove_pool(pool: PoolRecord) -> list[Write]:
     return [Delete(key=PoolRecord.key(pool.pool), requires=AllEqual((("size", 0), ("free", 0))))]
 
 
-def add_team(team: str) -> list[Write]:
-    """A team appears in the configuration, or comes back."""
-    return [TeamRecord(team=team).put()]
+def add_team(team: str, known: TeamRecord | None) -> list[Write]:
+    """A team appears in the configuration, or comes back.
+
+    Fails if a start of one of its jobs is counted now: a count that went back would let a decision pass that was made
+    before.
+
+    Args:
+        team: its name.
+        known: the team as it had left; None if it is new.
+    """
+    if known is None:
+        return [TeamRecord(team=team).put(requires=Absent())]
+    return [known.model_copy(update={"left_ms": None}).put(requires=Equals("starts", known.starts))]
 
 
 def take_out_team(team: TeamRecord, now_ms: int) -> list[Write]:
-    """A team is taken out of the configuration. Its lines are read on, for who waits there."""
-    return [TeamRecord(team=team.team, left_ms=now_ms, starts=team.starts).put()]
+    """A team is taken out of the configuration; the lines of its waiting jobs are still read.
+
+    Fails if a start of one of its jobs is counted now, as :func:`add_team`.
+    """
+    return [team.model_copy(update={"left_ms": now_ms}).put(requires=Equals("starts", team.starts))]
 
 
 def remove_team(team: TeamRecord) -> list[Write]:
@@ -618,11 +631,10 @@ def _usage_after(job: JobRecord, attempt: AttemptRecord, ended_ms: int | None) -
 def _keep_team(name: str, known: TeamRecord | None, now_ms: int) -> list[Write]:
     """The lines of a team are read for as long as after it has left. Fails if it is forgotten or comes back now."""
     if known is None:
-        return [Put(item=TeamRecord(team=name, left_ms=now_ms).put().item, requires=Absent())]
+        return [TeamRecord(team=name, left_ms=now_ms).put(requires=Absent())]
     if known.left_ms is None:
         return []
-    kept = known.model_copy(update={"left_ms": now_ms})
-    return [Put(item=kept.put().item, requires=Equals("leftMs", known.left_ms))]
+    return [known.model_copy(update={"left_ms": now_ms}).put(requires=Equals("leftMs", known.left_ms))]
 
 
 def _changed(attempt: AttemptRecord, **changes: Any) -> AttemptRecord:

@@ -29,7 +29,9 @@ from headway_sandbox.soak.situations import (
     done,
     edited,
     finished,
+    forgotten,
     heard,
+    hidden,
     later,
     minute,
     news,
@@ -44,6 +46,7 @@ from headway_sandbox.soak.situations import (
 )
 from headway_sandbox.soak.tempers import UNKIND
 from headway_sandbox.training_request import G5, P5
+from headway_service.backing_off import FIRST_BACK_OFF_S
 
 RESIZE = ask("PATCH", f"/pools/{P5}", {"size": 3})
 
@@ -93,6 +96,19 @@ DUELS: dict[str, Duel] = {
         ),
         meanwhile=done(ask("PATCH", "/jobs/a2", {"priority": 9}), tick),
     ),
+    "a start of a team, which is taken out": Duel(
+        situation=Situation(prepare=done(configure(POOLS, TEAMS), later(300), submit("a1", team="a")), begin=tick),
+        rival=configure(POOLS),
+        meanwhile=done(),
+    ),
+    "a team that is added twice, and its start": Duel(
+        situation=Situation(prepare=done(configure(POOLS)), begin=configure(POOLS, {"c": {"limit": {P5: 1}}})),
+        meanwhile=done(tick, submit("j", team="c"), tick),
+    ),
+    "a team that comes back, and the release of its job": Duel(
+        situation=Situation(prepare=done(*_FORGOTTEN), begin=configure(POOLS, {"b": {"limit": {P5: 2}}})),
+        meanwhile=done(ask("POST", "/jobs/j/release"), configure(POOLS, {"b": {"limit": {P5: 2}}}), tick),
+    ),
     "two submissions of one name": _duel("a job is submitted", submit("j", (P5, 2)), tick),
     "a start and a stop": _duel("jobs start", ask("DELETE", "/jobs/b"), tick),
     "a start and another priority": _duel("jobs start", ask("PATCH", "/jobs/b", {"priority": 7}), tick),
@@ -134,7 +150,21 @@ DUELS: dict[str, Duel] = {
     ),
     "a resize of one pool, and a configuration": _duel("a pool is resized", configure({P5: 3, G5: 1})),
     "a launch that is turned away and its stop": Duel(
-        situation=Situation(prepare=done(submit("j")), begin=turned_away), meanwhile=done(ask("DELETE", "/jobs/j"))
+        situation=Situation(prepare=done(submit("j", run_s=ENDLESS_S)), begin=turned_away), meanwhile=done(_STOP)
+    ),
+    "a stop, and the launch that was turned away before": Duel(
+        situation=Situation(
+            prepare=done(submit("j", run_s=ENDLESS_S), turned_away, later(2 * FIRST_BACK_OFF_S)), begin=_STOP
+        ),
+        meanwhile=done(tick),
+    ),
+    "a launch that a quota refuses, and its stop": _duel(
+        "a start is refused while its quota counts a job that has ended", ask("DELETE", "/jobs/second")
+    ),
+    "a stop and an end": _duel("a running job is stopped", finished, heard),
+    "another priority and an end": _duel("a running job gets another priority", finished, heard),
+    "an attempt that SageMaker does not show, and its stop": Duel(
+        situation=Situation(prepare=done(*_ENDLESS, heard, later(200), hidden), begin=minute), meanwhile=done(_STOP)
     ),
     "a drain of a paused pool and its resume": _duel("a paused pool is drained", RESUME, PAUSE),
     "a launch whose name is taken and its stop": _duel("a name is taken", ask("DELETE", "/jobs/j"), tick),
@@ -192,6 +222,10 @@ DUELS: dict[str, Duel] = {
     "a release and another priority": _duel("a held job is released", ask("PATCH", "/jobs/j", {"priority": 5}), tick),
     "an end and the hold of whom it was for": _duel(
         "a preempted attempt has ended", ask("POST", "/jobs/high/hold"), tick
+    ),
+    "a release, and its team that comes back before it is forgotten": Duel(
+        situation=Situation(prepare=done(*_FORGOTTEN), begin=ask("POST", "/jobs/j/release")),
+        meanwhile=done(configure(POOLS, {"b": {}})),
     ),
     "a release while its team is forgotten": Duel(
         situation=Situation(
@@ -269,7 +303,16 @@ DUELS: dict[str, Duel] = {
     "an adoption and its job's stop": _duel(_ADOPTED, ask("DELETE", "/jobs/high"), tick),
     "an adoption and another priority": _duel(_ADOPTED, ask("PATCH", "/jobs/high", {"priority": 7})),
     "an adoption and an end": _duel(_ADOPTED, finished, heard),
-    "an adoption and a start of its team": _duel(_ADOPTED, submit("x", (G5, 1), team="a"), tick),
+    "an adoption and a start of its team": Duel(
+        situation=Situation(
+            prepare=done(
+                *(configure(POOLS, TEAMS), later(300), submit("k", (G5, 1), team="b"), tick),
+                *(submit("j", team="a"), forgotten(tick), later(5)),
+            ),
+            begin=patrol,
+        ),
+        meanwhile=done(submit("x", team="a", priority=9), tick),
+    ),
     "an adoption and the end of its reservation": _duel(
         _ADOPTED, ask("POST", "/jobs/high/hold"), tick, ask("POST", "/jobs/high/release"), submit("x"), tick
     ),

@@ -62,6 +62,8 @@ class Invariants:
         self._team_bound: dict[tuple[str, str], int] = {}
         self._limits: list[tuple[float, Mapping[tuple[str, str], int]]] = []
         self._ended: dict[str, str] = {}
+        #: Running jobs that somebody asked to stop for good.
+        self._stopped: set[str] = set()
         #: Jobs of which SageMaker has trained an attempt to its end.
         self._trained: set[str] = set()
         #: What was asked for, which never changes.
@@ -83,6 +85,8 @@ class Invariants:
         self._configuration = 0
         #: The key of the marks, once it is there.
         self._key: str | None = None
+        #: How many starts of each team were counted.
+        self._starts: dict[str, int] = {}
         #: What was asked to be resumed, and when: "*" for everything.
         self._resumes: list[tuple[str, float]] = []
         self.states: set[str] = set()
@@ -103,8 +107,10 @@ class Invariants:
         rogues = {name: item for (kind, name), item in ledger.items() if kind == "rogue"}
         pauses = {name: item for (kind, name), item in ledger.items() if kind == "pause"}
         self._check_changes_of_pauses(pauses, now_s)
-        self._check_configuration(pools, {name: item for (kind, name), item in ledger.items() if kind == "team"})
+        teams = {name: item for (kind, name), item in ledger.items() if kind == "team"}
+        self._check_configuration(pools, teams)
         self._check_key()
+        self._check_starts(teams)
         self._check_pauses(pauses, attempts, now_s)
         self._check_capacity(pools, attempts, reservations, rogues, now_s)
         self._check_rogues(rogues, now_s)
@@ -172,6 +178,13 @@ class Invariants:
         _require(self._key in {None, key}, "the key of the marks is replaced by another")
         self._key = key
 
+    def _check_starts(self, teams: _Items) -> None:
+        """The count of a team's starts never goes back: decisions that were made before it grew rest on that."""
+        starts = {name: item["starts"] for name, item in teams.items()}
+        for name, count in starts.items():
+            _require(count >= self._starts.get(name, 0), f"the starts of the team {name} are counted again")
+        self._starts = starts
+
     def _check_rogues(self, rogues: _Items, now_s: float) -> None:
         """No attempt of the queue is taken for a rogue job."""
         for training_job in self._fleet.jobs(now=now_s) if rogues else ():
@@ -217,7 +230,15 @@ class Invariants:
             state, live = job["jobState"], job.get("liveAttempt")
             self.states.add(state)
             _require((live is not None) == (state in _HOLDING), f"{name} is {state} with the attempt {live}")
-            _require(live is None or attempts.get(live, {}).get("jobName") == name, f"the attempt {live} is not there")
+            attempt = attempts.get(live or "", {})
+            _require(live is None or attempt.get("jobName") == name, f"the attempt {live} is not there")
+            asked = attempt.get("stopCause")
+            _require(state != "stopping" or asked, f"{name} is stopping, and its attempt is not asked to stop")
+            if asked == "request":
+                self._stopped.add(name)
+            _require(
+                name not in self._stopped or state not in {*_WAITING, "running"}, f"{name} was stopped, and is {state}"
+            )
             _require(state in _WAITING or not job.get("held"), f"{name} is {state}, and somebody holds it")
             _require(state != "completed" or name in self._trained, f"{name} is completed, and nobody trained it")
             before = self._ended.get(name)
@@ -253,6 +274,11 @@ class Invariants:
                 _require(same, f"the pause of {pool} is replaced by another")
                 _require(pause.get("stops") or not before.get("stops"), f"the drain of {pool} becomes a pause")
         self._pauses = pauses
+
+    def table_restored(self) -> None:
+        """The table is as it was: training jobs that were started since are lost, until the patrol finds them."""
+        self.too_late_s = 1.0
+        self._starts = {}
 
     def resume_asked(self, pool: str, now_s: float) -> None:
         """Somebody asks now to resume a pool, or everything ("*")."""

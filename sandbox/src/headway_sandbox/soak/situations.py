@@ -232,6 +232,11 @@ def deaf(queue: Queue) -> None:
     queue.fleet.faults = queue.fleet.faults.with_changes({"event_drop": 1.0})
 
 
+def hidden(queue: Queue) -> None:
+    """SageMaker shows its training jobs no more, for a while."""
+    queue.fleet.faults = queue.fleet.faults.with_changes({"describe_lag_s": 10_000, "list_lag_s": 10_000})
+
+
 def trailing(queue: Queue) -> None:
     """From now on an ended job counts for a while against a quota that is no larger than the pool."""
     queue.fleet.faults = queue.fleet.faults.with_changes({"quotas": {P5: POOLS[P5]}, "quota_lag_s": 400})
@@ -258,8 +263,7 @@ def forgotten(*steps: Step) -> Step:
     def happen(queue: Queue) -> None:
         before = {Key(item["pk"], item["sk"]): dict(item) for item in queue.table.items()}
         done(*steps)(queue)
-        # The training jobs that were started since are lost, until the patrol finds them.
-        queue.invariants.too_late_s = 1.0
+        queue.invariants.table_restored()
         after = {Key(item["pk"], item["sk"]) for item in queue.table.items()}
         for key in sorted(after - before.keys()):
             queue.write_by_hand([Delete(key=key)])
