@@ -42,7 +42,7 @@ class Target:
 
 _STORIES = (
     *("backing_off", "holding", "launching", "lost_attempts", "pausing", "pools", "restored", "retrying"),
-    *("rules_on_start", "spot", "story", "teams", "tick", "trailing_quota", "unproven_launches", "usage"),
+    *("rules_on_start", "settling", "spot", "story", "teams", "tick", "trailing_quota", "unproven_launches", "usage"),
 )
 """Tests that play the queue. The others go through the mutated modules without a look at what they do."""
 

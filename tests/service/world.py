@@ -87,23 +87,28 @@ class World:
         """Submit a job that trains for ten minutes."""
         return self.desk.submit(request(name, priority, **changes), ROOT)[0]
 
+    def launcher(self) -> Launcher:
+        """A launcher for one invocation, which has read the ledger."""
+        launcher = Launcher(
+            self.table,
+            self.training_jobs,
+            self.observer,
+            holder=self._token(),
+            deadline_ms=self.clock() + INVOCATION_S * 1000,
+            jitter=lambda: 0.0,
+        )
+        launcher.learn(read_ledger(self.table))
+        return launcher
+
     def ticker(self) -> Ticker:
         """A ticker for one invocation."""
-        deadline_ms = self.clock() + INVOCATION_S * 1000
         return Ticker(
             table=self.table,
             store=self.configuration,
-            launcher=Launcher(
-                self.table,
-                self.training_jobs,
-                self.observer,
-                holder=self._token(),
-                deadline_ms=deadline_ms,
-                jitter=lambda: 0.0,
-            ),
+            launcher=self.launcher(),
             clock=self.clock,
             marks=self.marks,
-            deadline_ms=deadline_ms,
+            deadline_ms=self.clock() + INVOCATION_S * 1000,
         )
 
     def tick(self) -> TickReport:

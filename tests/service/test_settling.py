@@ -1,0 +1,331 @@
+"""What settling one attempt does and answers: :class:`headway_service.launching.Launcher` by itself."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from headway.lifecycle import AttemptState
+from headway_sandbox.errors import AwsError
+from headway_sandbox.faults import Faults
+from headway_service.admission import ATTEMPT_TAG, JOB_TAG
+from headway_service.backing_off import FIRST_BACK_OFF_S
+from headway_service.errors import Busy, Conflict, Unclear
+from headway_service.launching import ASK_AGAIN_S, POSTPONED_FOR_S, Launcher
+from headway_service.ledger import read_ledger
+from headway_service.pauses import Pauses
+from headway_service.ports import Delete
+from headway_service.records import NOBODY, AttemptRecord, JobRecord, StopCause, request_key
+from headway_service.visibility import VISIBLE_AFTER_S
+from tests.service.test_launching import fail_once
+from tests.service.world import INVOCATION_S, P5, ROOT, World, on, request
+
+NO_ANSWER = AwsError("InternalFailure", "?", status=500)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def attempt(world: World) -> AttemptRecord:
+    (only,) = read_ledger(world.table).attempts
+    return only
+
+
+def job(world: World, name: str = "a") -> JobRecord:
+    return world.seen(name).job
+
+
+def intended(world: World, name: str = "a") -> AttemptRecord:
+    """The job has an intent to launch, whose lease has passed. No call is known to be without an answer."""
+    world.submit(name)
+    fail_once(world, "CreateTrainingJob", AwsError("ThrottlingException", "Rate exceeded"))
+    world.tick()
+    world.now_s += FIRST_BACK_OFF_S + 1
+    return attempt(world)
+
+
+def unanswered(world: World, *, made: bool, **changes: Any) -> AttemptRecord:
+    """As :func:`intended`, but CreateTrainingJob got no answer."""
+    world.submit("a", **changes)
+    fail_once(world, "CreateTrainingJob", NO_ANSWER, after=made)
+    world.tick()
+    world.now_s += INVOCATION_S + 10
+    return attempt(world)
+
+
+def settle(world: World, launcher: Launcher | None = None) -> bool:
+    return (launcher or world.launcher()).settle(attempt(world), world.clock())
+
+
+def busy(writes: Any) -> None:
+    raise Busy("x")
+
+
+@pytest.mark.parametrize(
+    ("changes", "backs_off", "due"),
+    [
+        ({"lease_holder": "me", "lease_until_ms": 1001}, False, True),
+        ({"lease_until_ms": 999}, False, True),
+        ({"lease_until_ms": 1000}, False, False),
+        ({"lease_until_ms": 999}, True, False),
+        ({"lease_until_ms": 999, "stop_cause": StopCause.REQUEST}, True, True),
+        ({"attempt_state": AttemptState.STOPPING}, True, True),
+        ({"attempt_state": AttemptState.STOPPING, "stop_sent_ms": 1}, False, False),
+        ({"attempt_state": AttemptState.LIVE}, False, False),
+    ],
+    ids=[
+        "its own launch",
+        "the lease has passed",
+        "the lease passes now",
+        "a pool that backs off",
+        "a launch that has to stop in a pool that backs off",
+        "a stop in a pool that backs off",
+        "a stop that was sent",
+        "nothing to do",
+    ],
+)
+def test_an_attempt_is_due_if_this_invocation_may_do_something_for_it(
+    world: World, changes: dict[str, Any], backs_off: bool, due: bool
+) -> None:
+    world.submit("a")
+    world.tick()
+    usual = {"attempt_state": AttemptState.LAUNCHING, "lease_holder": "another"}
+    record = attempt(world).model_copy(update={**usual, **changes})
+    launcher = world.launcher()
+    launcher.holder = "me"
+    if backs_off:
+        launcher.back_offs.begin({P5: 1}, "x", 1000)
+    assert launcher.pending(record, 1000) is due
+
+
+def test_a_launch_goes_as_it_was_decided_and_is_noted_as_it_starts(world: World) -> None:
+    intended(world)
+    assert settle(world)
+    found = attempt(world)
+    assert (found.attempt_state, found.training_job_status, found.secondary_status) == (
+        "live",
+        "InProgress",
+        "Starting",
+    )
+
+
+def test_a_launch_that_was_not_written_down_is_not_made_or_asked_about_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, launcher = intended(world), world.launcher()
+    held = record.model_copy(update={"lease_holder": launcher.holder})
+    with monkeypatch.context() as patched:
+        patched.setattr(world.table, "write", busy)
+        with pytest.raises(Busy):
+            launcher.settle(held, world.clock())
+    assert launcher.settle(held, world.clock())
+    assert (world.called("CreateTrainingJob"), world.called("DescribeTrainingJob")) == (["a", "a"], [])
+    assert attempt(world).training_job_status == "InProgress"
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_launch_whose_attempt_has_changed_goes_as_decided_unless_it_has_ended(world: World, ended: bool) -> None:
+    intended(world)
+    create = world.training_jobs.create
+
+    def create_meanwhile(request: Any) -> None:
+        create(request)
+        # An event of its name, which only changes the version.
+        record = attempt(world)
+        world.table.write([record.model_copy(update={"version": record.version + 1}).put(was=record.version)])
+        if ended:
+            world.fleet.finish("a", now=world.now_s)
+
+    world.training_jobs.create = create_meanwhile  # type: ignore[method-assign]
+    assert settle(world) is not ended
+    assert world.states("a") == {"a": "completed" if ended else "running"}
+
+
+@pytest.mark.parametrize(
+    ("stopped", "code", "state"),
+    [(True, "Stopped", "stopped"), (False, "ReturnedToLine", "preempted")],
+    ids=["its user stopped it", "it was preempted"],
+)
+def test_a_launch_that_was_never_made_and_has_to_stop_is_given_up(
+    world: World, stopped: bool, code: str, state: str
+) -> None:
+    world.submit("a", ResourceConfig=on(2))
+    fail_once(world, "CreateTrainingJob", NO_ANSWER)
+    world.tick()
+    world.now_s += FIRST_BACK_OFF_S + 1
+    if stopped:
+        world.desk.stop("a", ROOT)
+    else:
+        world.submit("b", 5)
+        world.tick()
+    world.now_s += INVOCATION_S + 10 + VISIBLE_AFTER_S
+    assert settle(world) is False
+    found = job(world)
+    assert (str(found.job_state), found.reason.code, found.reason.message) == (
+        state,
+        code,
+        "stopped before SageMaker launched it",
+    )
+
+
+def test_a_launch_that_has_to_stop_and_that_nobody_has_made_is_not_asked_about(world: World) -> None:
+    intended(world)
+    world.desk.stop("a", ROOT)
+    assert settle(world) is False
+    assert world.called("DescribeTrainingJob") == []
+    assert world.states("a") == {"a": "stopped"}
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_a_launch_in_a_pool_that_was_paused_is_settled_as_it_is(world: World, made: bool) -> None:
+    unanswered(world, made=made)
+    pauses = Pauses(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured)
+    pauses.pause(P5, "so it is", "ada")
+    world.now_s += VISIBLE_AFTER_S
+    assert settle(world) is False
+    assert world.states("a") == {"a": "running" if made else "pending"}
+    if not made:
+        assert job(world).reason.message == (
+            "its pool was paused before SageMaker launched it; waits again, in its old place in line"
+        )
+        assert job(world).not_before_ms == 0
+
+
+@pytest.mark.parametrize(
+    ("faults", "shown"),
+    [(Faults(describe_lag_s=10_000), "not found"), (Faults(tags_lag_s=10_000), "shown without its tags")],
+    ids=["it is not shown", "its tags are not shown"],
+)
+def test_a_launch_that_sagemaker_may_yet_show_is_asked_about_again_in_a_moment(
+    world: World, faults: Faults, shown: str
+) -> None:
+    unanswered(world, made=True)
+    world.fleet.faults = faults
+    world.desk.stop("a", ROOT)
+    with pytest.raises(Unclear, match=f"^`a` is {shown}; SageMaker may have launched it$"):
+        settle(world)
+    record = attempt(world)
+    assert (record.lease_holder, record.lease_until_ms) == (NOBODY, world.clock() + ASK_AGAIN_S * 1000)
+
+
+def test_a_name_in_use_whose_training_job_is_not_shown_proves_nothing(world: World) -> None:
+    intended(world)
+    world.fleet.create(request("a"), now=world.now_s)
+    world.fleet.faults = Faults(describe_lag_s=10_000)
+    with pytest.raises(Unclear, match=r"^`a` is not found; SageMaker may have launched it$"):
+        settle(world)
+    assert world.states("a") == {"a": "running"}
+
+
+def test_a_lost_launch_that_is_stopping_is_asked_about_again_in_a_moment(world: World) -> None:
+    record = intended(world)
+    tags = [{"Key": JOB_TAG, "Value": "a"}, {"Key": ATTEMPT_TAG, "Value": record.mark}]
+    world.fleet.create(request("a", Tags=tags), now=world.now_s)
+    world.fleet.advance(world.now_s + 200)
+    world.now_s += 200
+    world.fleet.stop("a", now=world.now_s)
+    with pytest.raises(Unclear, match=r"^`a` was launched before, and is stopping$"):
+        settle(world)
+    found = attempt(world)
+    assert (found.lease_holder, found.lease_until_ms) == (NOBODY, world.clock() + ASK_AGAIN_S * 1000)
+
+
+@pytest.mark.parametrize(
+    ("error", "wait_s"), [("ResourceInUse", 0), ("ResourceLimitExceeded", POSTPONED_FOR_S)], ids=["name", "quota"]
+)
+def test_a_job_that_goes_back_waits_only_where_sagemaker_cannot_launch_it_now(
+    world: World, error: str, wait_s: int
+) -> None:
+    intended(world)
+    if wait_s:
+        fail_once(world, "CreateTrainingJob", AwsError(error, "x"))
+    else:
+        world.fleet.create(request("a"), now=world.now_s)
+    assert settle(world) is False
+    assert job(world).not_before_ms == (world.clock() + wait_s * 1000 if wait_s else 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (None, "launched"),
+        (AwsError("ResourceLimitExceeded", "x"), "launch postponed"),
+        (AwsError("ValidationException", "x"), "launch refused"),
+        (NO_ANSWER, "launch unclear; the intent stays"),
+    ],
+    ids=["launched", "postponed", "refused", "unclear"],
+)
+def test_what_became_of_a_launch_is_logged_with_its_job_and_attempt(
+    world: World, error: AwsError | None, line: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    intended(world)
+    if error is not None:
+        fail_once(world, "CreateTrainingJob", error)
+    with suppress(Unclear):
+        settle(world)
+    (logged,) = (vars(each) for each in caplog.records if each.message == line)
+    assert (logged["job"], logged["attempt"]) == ("a", "a")
+
+
+def stopping(world: World) -> AttemptRecord:
+    """An attempt trains and has to stop; SageMaker was not asked yet."""
+    world.submit("a")
+    world.tick()
+    world.pass_time(300)
+    world.desk.stop("a", ROOT)
+    return attempt(world)
+
+
+def test_a_stop_that_sagemaker_takes_goes_as_it_was_decided(world: World) -> None:
+    stopping(world)
+    assert settle(world) is True
+    assert attempt(world).stop_sent_ms == world.clock()
+
+
+def test_a_stop_of_what_has_ended_does_not_go_as_it_was_decided(world: World) -> None:
+    stopping(world)
+    world.fleet.finish("a", now=world.now_s)
+    assert settle(world) is False
+    assert world.states("a") == {"a": "completed"}
+
+
+def test_a_stop_of_an_attempt_that_was_taken_in_meanwhile_does_not_go_as_it_was_decided(world: World) -> None:
+    record, launcher = stopping(world), world.launcher()
+    world.fleet.finish("a", now=world.now_s)
+    world.pass_time(1, tick=False)
+    assert read_ledger(world.table).attempts == ()
+    assert launcher.settle(record, world.clock()) is False
+
+
+def test_a_stop_of_what_is_not_shown_is_not_noted(world: World) -> None:
+    stopping(world)
+    world.fleet.faults = Faults(describe_lag_s=10_000)
+    with pytest.raises(Unclear, match=r"^StopTrainingJob of `a` was refused: .*not found"):
+        settle(world)
+    assert attempt(world).stop_sent_ms is None
+
+
+def test_a_request_that_is_missing_from_the_table_is_unclear_and_names_its_job(world: World) -> None:
+    intended(world)
+    world.table.write([Delete(key=request_key("a"))])
+    with pytest.raises(Unclear, match=r"^the request of `a` is missing from the table$"):
+        settle(world)
+
+
+def test_a_job_that_has_changed_while_its_launch_failed_is_a_conflict(world: World) -> None:
+    intended(world)
+    create = world.training_jobs.create
+
+    def stop_meanwhile(request: Any) -> None:
+        world.desk.stop("a", ROOT)
+        fail_once(world, "CreateTrainingJob", AwsError("ResourceLimitExceeded", "x"))
+        create(request)
+
+    world.training_jobs.create = stop_meanwhile  # type: ignore[method-assign]
+    with pytest.raises(Conflict):
+        settle(world)
+    assert world.states("a") == {"a": "stopping"}
