@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from headway.lifecycle import WAITING
-from headway_service.errors import InvalidRequest
+from headway_service import transitions
+from headway_service.errors import Conflict, InvalidRequest
 from headway_service.ledger import read_ledger
 from headway_service.listing import Wanted
 from headway_service.pools import TEAM_KEPT_MS
@@ -186,6 +187,34 @@ def test_a_team_that_comes_back_is_a_team_again() -> None:
     world.now_s += TEAM_KEPT_MS / 1000 + 1
     configure(world, {"a": {"weight": 2}})
     assert [(team.team, team.left_ms) for team in read_ledger(world.table).teams] == [("a", None)]
+
+
+def starts_of(world: World, team: str) -> int:
+    return next(each.starts for each in read_ledger(world.table).teams if each.team == team)
+
+
+def test_a_team_that_leaves_and_comes_back_keeps_the_count_of_its_starts() -> None:
+    world = world_of({"a": {"limit": {P5: 1}}})
+    world.submit("a0", Tags=tags("a"))
+    world.tick()
+    assert starts_of(world, "a") == 1
+    configure(world)
+    assert starts_of(world, "a") == 1
+    configure(world, {"a": {"limit": {P5: 1}}})
+    assert starts_of(world, "a") == 1
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_team_does_not_come_while_a_start_of_it_is_counted(is_new: bool) -> None:
+    world = world_of({"a": {"limit": {P5: 1}}})
+    (known,) = (each for each in read_ledger(world.table).teams if each.team == "a")
+    world.submit("a0", Tags=tags("a"))
+    world.tick()
+    with pytest.raises(Conflict):
+        world.table.write(transitions.add_team("a", None if is_new else known))
+    with pytest.raises(Conflict):
+        world.table.write(transitions.take_out_team(known, world.clock()))
+    assert starts_of(world, "a") == 1
 
 
 def test_a_job_with_instance_groups_starts_when_it_can_have_all_of_them() -> None:

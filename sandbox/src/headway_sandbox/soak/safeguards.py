@@ -287,6 +287,7 @@ PATCHES: dict[str, Patch] = {
 _OUTLIVES = "the ledger of a pool outlives all that is held there; without it, only a deletion by hand would show"
 _SAVES_CALLS = "the lease saves calls: each write compares the version that it was made from"
 _DELETED = "the job is read after its attempt, and whatever has changed of the attempt alone goes with it"
+_IS_FINAL = "an end is final, whatever others have noted of the attempt alone since it was read"
 _STAYS_PAUSED = "the pause of everything that ended meanwhile begins again, which is what was asked for"
 _CHANGES_JOB = "whoever writes an attempt of a job changes the job, whose version is asked for in the same write"
 _MAY_COME_AFTER = "a resume that is under way when a pause begins may as well come after it"
@@ -301,6 +302,7 @@ REASONS: dict[tuple[str, str, str], str] = {
     ),
     ("Editor._alone", "lease", "does not exist"): _SAVES_CALLS,
     ("Editor._alone", "lease", "has the holder that was read"): _SAVES_CALLS,
+    ("end", "attempt", "has the version that was read"): _IS_FINAL,
     ("postpone", "attempt", "has the version that was read"): _DELETED,
     ("change_pause", "pause of all", "has the sinceMs that was read"): _STAYS_PAUSED,
     ("adopt", "attempt", "does not exist"): _CHANGES_JOB,
