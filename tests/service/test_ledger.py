@@ -186,10 +186,11 @@ def test_ageing_costs_a_bounded_number_of_queries() -> None:
 def test_a_lower_priority_is_read_only_if_ageing_can_bring_a_job_of_it_first(
     priorities: list[int], queries: int
 ) -> None:
-    table = table_of()
+    # Pages of 5, of which two jobs are enough.
+    table = table_of(sizes={P5: 4})
     for i, priority in enumerate(priorities):
-        waits(table, f"j{i:02d}", priority, entered=i)
-    assert heads(table, 0, AGEING) == ["j00", "j01", "j02"]
+        waits(table, f"j{i:02d}", priority, entered=i, p5=3)
+    assert heads(table, 0, AGEING) == ["j00", "j01"]
     assert table.queries == queries
 
 
