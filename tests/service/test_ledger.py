@@ -216,6 +216,27 @@ def test_of_the_line_of_a_paused_pool_as_many_jobs_are_read_as_the_caller_asks_f
     assert read_snapshot(table, ledger, 0, policy=NO_WINDOW).waiting == ()
 
 
+def test_without_backfill_the_window_is_not_read() -> None:
+    table = table_of()
+    for i in range(20):
+        waits(table, f"j{i:02d}", entered=i)
+    assert heads(table, policy=Policy(backfill=False, backfill_window=10)) == ["j00", "j01", "j02"]
+
+
+def test_a_queue_without_pools_has_an_empty_snapshot() -> None:
+    assert heads(MemoryTable(), policy=Policy()) == []
+
+
+def test_jobs_that_demand_a_paused_pool_too_hide_nobody_behind_them() -> None:
+    table = table_of(sizes={P5: 2, G5: 2})
+    for i in range(20):
+        waits(table, f"both{i:02d}", 9, entered=i, p5=1, g5=1)
+    waits(table, "small", g5=1)
+    pause = PauseRecord.model_validate({"pool": P5, "by": "arn:ada", "sinceMs": 0, "reason": "repair"})
+    ledger = replace(read_ledger(table), pauses=(pause,))
+    assert "small" in [each.name for each in read_snapshot(table, ledger, 0, policy=NO_WINDOW).waiting]
+
+
 def test_an_empty_ledger_knows_of_nothing() -> None:
     ledger = Ledger(pools=(), attempts=(), reservations=())
     assert ledger.lines == ("",)
