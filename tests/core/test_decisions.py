@@ -7,7 +7,7 @@ import pytest
 from headway.policy import Ageing, Policy, Team
 from headway.reasons import ReasonCode
 from headway.schedule import schedule
-from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, snapshot
+from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, snapshot, starts
 
 
 def test_behind_a_job_that_has_aged_another_one_may_still_preempt() -> None:
@@ -55,3 +55,22 @@ def test_a_job_that_gets_all_it_lacks_from_its_victims_waits_for_nobody_else() -
         f"starts on 1 {P5} as soon as `y` has stopped",
         f"starts on 1 {P5} as soon as `x` has stopped",
     ]
+
+
+def test_a_job_that_finds_too_few_victims_waits_behind_the_first_job_that_found_too_few() -> None:
+    plan = schedule(snapshot(held("x"), held("y", 9), job("wide", 5, count=2), job("next", 4, count=2)))
+    assert [(hold.job, hold.reason.code) for hold in plan.holds] == [
+        ("wide", ReasonCode.WAITS_FOR_CAPACITY),
+        ("next", ReasonCode.WAITS_BEHIND),
+    ]
+
+
+def test_a_job_counts_on_the_end_of_one_that_starts_in_the_same_decision() -> None:
+    plan = schedule(snapshot(job("short", 9, limit_s=60), job("next", 5, limit_s=60), size=1))
+    assert starts(plan) == ["short"]
+    assert [(hold.job, hold.start_by_ms) for hold in plan.holds] == [("next", NOW_MS + 60_000)]
+
+
+def test_a_job_that_ends_before_a_reserved_start_takes_nothing_of_what_is_left_then() -> None:
+    parts = (held("x", 9, count=2, ends_in_s=600), job("wide", 5, count=3), job("short", 4, limit_s=60), job("long", 3))
+    assert starts(schedule(snapshot(*parts, size=4))) == ["short", "long"]
