@@ -11,9 +11,14 @@ from hypothesis import Phase, settings
 # what repeats it (print_blob). No deadline: the time of an example says little on a shared machine.
 settings.register_profile("headway", derandomize=False, print_blob=True, deadline=None)
 settings.load_profile("headway")
-# For `make mutants`: the same examples for each mutant, and no time spent to shorten what fails.
+# For `make mutants`: the same examples for each mutant, fewer of them as each survivor costs them all, and no time to
+# shorten what fails.
 settings.register_profile(
-    "mutants", parent=settings.get_profile("headway"), derandomize=True, phases=(Phase.explicit, Phase.generate)
+    "mutants",
+    parent=settings.get_profile("headway"),
+    derandomize=True,
+    max_examples=25,
+    phases=(Phase.explicit, Phase.generate),
 )
 
 # A shell ignores Ctrl-C for what it starts in the background, and all that is started from there inherits that: tests

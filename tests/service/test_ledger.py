@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,10 +11,10 @@ from headway.lifecycle import WAITING, JobState
 from headway.policy import Ageing, Policy, Team
 from headway.reasons import ReasonCode
 from headway_service import transitions
-from headway_service.ledger import MAX_LINE_READS, look_at_ledger, read_ledger, read_snapshot
+from headway_service.ledger import MAX_LINE_READS, Ledger, look_at_ledger, read_ledger, read_snapshot
 from headway_service.memory import MemoryTable
 from headway_service.ports import Item
-from headway_service.records import LEDGER, AttemptRecord, JobRecord, LineEntry, ReasonRecord, TeamRecord
+from headway_service.records import LEDGER, AttemptRecord, JobRecord, LineEntry, PauseRecord, ReasonRecord, TeamRecord
 from tests.service.world import P5
 
 G5 = "ml.g5.xlarge"
@@ -167,6 +168,82 @@ def test_ageing_costs_a_bounded_number_of_queries() -> None:
     heads(table, 10_000_000, Policy(ageing=Ageing(interval_ms=1, cap=9999)))
     assert table.entries <= MAX_LINE_READS
     assert table.queries <= 300
+
+
+@pytest.mark.parametrize(
+    ("priorities", "queries"),
+    [
+        # A full page of the lowest priority: there is none below it.
+        ([0] * 25, 1),
+        # The next lower priority is more than what ageing adds behind the first job.
+        ([90] * 2 + [84] * 10, 1),
+        ([90] * 2 + [85] * 10, 1),
+        # As much as ageing adds: a job of it could be the first.
+        ([90] * 2 + [86] * 10, 2),
+        ([90] * 20 + [1] * 20 + [0] * 5, 2),
+    ],
+)
+def test_a_lower_priority_is_read_only_if_ageing_can_bring_a_job_of_it_first(
+    priorities: list[int], queries: int
+) -> None:
+    # Pages of 5, of which two jobs are enough.
+    table = table_of(sizes={P5: 4})
+    for i, priority in enumerate(priorities):
+        waits(table, f"j{i:02d}", priority, entered=i, p5=3)
+    assert heads(table, 0, AGEING) == ["j00", "j01"]
+    assert table.queries == queries
+
+
+def test_an_ageing_line_is_read_page_after_page_and_each_job_once() -> None:
+    table = table_of(sizes={P5: 35})
+    for i in range(15):
+        waits(table, f"a{i:02d}", 5, entered=i)
+    for i in range(35):
+        waits(table, f"b{i:02d}", 4, entered=100 + i)
+    assert heads(table, 0, AGEING) == [f"a{i:02d}" for i in range(15)] + [f"b{i:02d}" for i in range(21)]
+    # Pages of 9: two of a's, three of b's, and one that finds nobody below them.
+    assert (table.entries, table.queries) == (9 + 6 + 3 * 9, 6)
+
+
+def test_of_the_line_of_a_paused_pool_as_many_jobs_are_read_as_the_caller_asks_for() -> None:
+    table = table_of()
+    for name in ("a", "b", "c"):
+        waits(table, name)
+    pause = PauseRecord.model_validate({"pool": P5, "by": "arn:ada", "sinceMs": 0, "reason": "repair"})
+    ledger = replace(read_ledger(table), pauses=(pause,))
+    for asked, found in ((0, 0), (2, 2)):
+        assert len(read_snapshot(table, ledger, 0, policy=NO_WINDOW, heads=asked).waiting) == found
+    assert read_snapshot(table, ledger, 0, policy=NO_WINDOW).waiting == ()
+
+
+def test_without_backfill_the_window_is_not_read() -> None:
+    table = table_of()
+    for i in range(20):
+        waits(table, f"j{i:02d}", entered=i)
+    assert heads(table, policy=Policy(backfill=False, backfill_window=10)) == ["j00", "j01", "j02"]
+
+
+def test_a_queue_without_pools_has_an_empty_snapshot() -> None:
+    assert heads(MemoryTable(), policy=Policy()) == []
+
+
+def test_jobs_that_demand_a_paused_pool_too_hide_nobody_behind_them() -> None:
+    table = table_of(sizes={P5: 2, G5: 2})
+    for i in range(20):
+        waits(table, f"both{i:02d}", 9, entered=i, p5=1, g5=1)
+    waits(table, "small", g5=1)
+    pause = PauseRecord.model_validate({"pool": P5, "by": "arn:ada", "sinceMs": 0, "reason": "repair"})
+    ledger = replace(read_ledger(table), pauses=(pause,))
+    assert "small" in [each.name for each in read_snapshot(table, ledger, 0, policy=NO_WINDOW).waiting]
+
+
+def test_an_empty_ledger_knows_of_nothing() -> None:
+    ledger = Ledger(pools=(), attempts=(), reservations=())
+    assert ledger.lines == ("",)
+    assert ledger.pause_of(P5) is None
+    assert ledger.restored is None
+    assert ledger.reservation_of("job") is None
+    assert ledger.attempt_of("job") is None
 
 
 def test_a_job_of_several_pools_stands_in_a_line_of_each_and_is_read_once() -> None:

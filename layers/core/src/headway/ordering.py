@@ -21,7 +21,12 @@ def rank(job: WaitingJob) -> tuple[int, int, str]:
 
 def rank_key(priority: int, turn_ms: int, name: str) -> str:
     """:func:`rank` as text that sorts alike, for a sorted index. Turns fit until the year 2286."""
-    return f"{MAX_PRIORITY - priority:04d}#{turn_ms:013d}#{name}"
+    return f"{priority_prefix(priority)}{turn_ms:013d}#{name}"
+
+
+def priority_prefix(priority: int) -> str:
+    """What :func:`rank_key` begins with for all jobs of one priority, and for no others."""
+    return f"{MAX_PRIORITY - priority:04d}#"
 
 
 def handicap_ms(limit_ms: int | None, policy: Policy) -> int:

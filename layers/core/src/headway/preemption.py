@@ -91,9 +91,9 @@ def victims_for(
     now_ms: int,
     policy: Policy,
     *,
-    reclaims: bool = False,
+    reclaims: bool,
     charged: Callable[[Allocation], Demand],
-    spared: Collection[str] = (),
+    spared: Collection[str],
 ) -> tuple[Allocation, ...]:
     """The attempts to stop so that ``job`` gets what it lacks; empty if that cannot be had.
 
@@ -113,7 +113,7 @@ def victims_for(
         spared: attempts that are not stopped for the job.
     """
     mine = given_priority(job.priority, job.team, policy)
-    left = {team: dict(held) for team, held in use.items()} if policy.teams else use
+    left = use
     chosen: list[Allocation] = []
     gained: dict[str, int] = {}
     missing = lacking

@@ -400,7 +400,7 @@ class _Pass:
             # A pool that was shrunk below its use has to be whole again first, even where the job needs no more of it.
             owing = (pool for pool in charge(job.demand, job.team, self.policy) if self.spare[pool] < 0)
             need = {**dict.fromkeys(owing, 0), **need}
-        available = {pool: self.spare.get(pool, 0) + self.unclaimed.get(pool, 0) for pool in need}
+        available = {pool: self.spare[pool] + self.unclaimed.get(pool, 0) for pool in need}
         preempts = self.preemption.is_possible_for(job)
         gives_way = self.preemption.gives_way_to(job) if preempts else None
         start = self.heads.reserve(job, need, combination, available, gives_way, otherwise or need)

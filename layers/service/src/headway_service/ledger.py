@@ -10,7 +10,7 @@ from itertools import islice
 
 from headway.lifecycle import AttemptState
 from headway.model import Allocation, Snapshot, WaitingJob
-from headway.ordering import MAX_PRIORITY, effective_priority, given_priority, held_priority, rank, rank_key
+from headway.ordering import MAX_PRIORITY, effective_priority, given_priority, held_priority, priority_prefix, rank
 from headway.policy import DEFAULT_POLICY, Policy
 from headway_service.ports import Table
 from headway_service.records import (
@@ -436,11 +436,6 @@ class _Line:
         items = self._table.query(self._partition, prefix=prefix, after=after, limit=limit)
         self._left -= len(items)
         return [LineEntry.parse(item) for item in items], len(items) < limit
-
-
-def priority_prefix(priority: int) -> str:
-    """What the sort keys of all jobs of one given priority begin with."""
-    return rank_key(priority, 0, "")[: rank_key(priority, 0, "").index("#") + 1]
 
 
 def behind_priority(priority: int) -> str:

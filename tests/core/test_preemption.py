@@ -1,0 +1,98 @@
+"""Whom a waiting job may stop, asked of the functions themselves: bounds, ties, and who comes next."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.model import Allocation
+from headway.policy import Ageing, Policy, Team
+from headway.preemption import STOP_MS, ends_as_soon, outranks, protected_until_ms
+from headway.schedule import _Pass, schedule
+from tests.core.builders import NOW_MS, P5, held, job, preemptions, snapshot
+
+
+@pytest.mark.parametrize(
+    ("minimum_ms", "since_ms", "until_ms"), [(0, NOW_MS + 5, 0), (7, NOW_MS, NOW_MS + 7), (1, 0, 1)]
+)
+def test_an_attempt_is_protected_for_the_minimum_run_time_and_never_without_one(
+    minimum_ms: int, since_ms: int, until_ms: int
+) -> None:
+    assert protected_until_ms(held("x", since=since_ms), Policy(min_run_time_ms=minimum_ms)) == until_ms
+
+
+def test_an_attempt_whose_clock_is_ahead_is_preempted_where_there_is_no_minimum_run_time() -> None:
+    plan = schedule(snapshot(held("x", since=NOW_MS + 1), job("urgent", 9), size=1))
+    assert preemptions(plan) == [("x", "urgent")]
+
+
+@pytest.mark.parametrize(
+    ("left_ms", "soon"), [(-1, False), (0, True), (1, True), (STOP_MS, True), (STOP_MS + 1, False)]
+)
+def test_an_attempt_ends_as_soon_as_a_stop_would_end_it_up_to_its_limit(left_ms: int, *, soon: bool) -> None:
+    attempt = Allocation(job="x", attempt="x", demand={P5: 1}, priority=0, since_ms=NOW_MS, limit_ms=60_000)
+    assert ends_as_soon(attempt, NOW_MS + 60_000 - left_ms) is soon
+
+
+NO_TEAMS = Policy(ageing=Ageing(interval_ms=1000, cap=9))
+TEAMS = Policy(ageing=Ageing(interval_ms=1000, cap=9), teams={"a": Team()})
+
+
+@pytest.mark.parametrize(
+    ("policy", "ran_ms", "preempts"),
+    [
+        # Their priorities are equal again, and the attempt's job entered first.
+        (NO_TEAMS, 1000, False),
+        (TEAMS, 1000, True),
+        (NO_TEAMS, 2000, False),
+        (TEAMS, 2000, False),
+        (NO_TEAMS, 999, True),
+        (TEAMS, 999, True),
+    ],
+)
+def test_an_attempt_gives_way_unless_its_job_would_rank_first_again(
+    policy: Policy, ran_ms: int, *, preempts: bool
+) -> None:
+    attempt = held("x", 1, since=NOW_MS - ran_ms, entered=NOW_MS - ran_ms)
+    waiting = job("w", 2, entered=NOW_MS)
+    assert outranks(waiting, attempt, {}, NOW_MS, policy, reclaims=False) is preempts
+
+
+@pytest.mark.parametrize("priority", [5, 4])
+def test_what_a_job_has_gained_by_ageing_preempts_nobody(priority: int) -> None:
+    attempt = held("x", 5, since=NOW_MS, entered=NOW_MS)
+    waiting = job("w", priority, entered=NOW_MS - 9000)
+    assert not outranks(waiting, attempt, {}, NOW_MS, NO_TEAMS, reclaims=True)
+
+
+def test_an_attempt_that_keeps_its_teams_guarantee_hides_nobody_behind_it() -> None:
+    policy = Policy(teams={"a": Team(guaranteed={P5: 1})})
+    plan = schedule(snapshot(held("x", 0, team="a"), held("y", 1, team="b"), job("w", 5, team="c"), policy=policy))
+    assert preemptions(plan) == [("y", "w")]
+
+
+def test_an_attempt_that_would_rank_first_again_hides_nobody_behind_it() -> None:
+    # Of its guarantee of 2 the team borrows nothing if x stops, so x would take back what it gave; y of b would not.
+    policy = Policy(teams={"a": Team(guaranteed={P5: 2})})
+    parts = (held("x", 0, team="a"), held("y", 1, team="b"), job("wide", 5, count=3, team="a"))
+    assert preemptions(schedule(snapshot(*parts, size=4, policy=policy))) == [("y", "wide")]
+
+
+def test_a_job_preempts_nobody_if_each_of_its_victims_would_rank_first_again() -> None:
+    policy = Policy(teams={"a": Team(guaranteed={P5: 2})})
+    parts = (held("x", 0, team="a"), held("y", 1, team="a"), job("wide", 5, count=3, team="a"))
+    assert not preemptions(schedule(snapshot(*parts, size=4, policy=policy)))
+
+
+@pytest.mark.parametrize(("policy", "priority"), [(Policy(preemption=False), 9), (Policy(), 5)])
+def test_a_decision_that_need_not_explain_ends_where_nobody_can_start_or_preempt(policy: Policy, priority: int) -> None:
+    line = [job(f"w{i}", priority) for i in range(3)]
+    plan = schedule(snapshot(held("x", 5), *line, size=1, policy=policy), explain=False)
+    assert (plan.actions, plan.unseen) == ((), 3)
+
+
+def test_each_attempt_that_is_asked_about_is_one_look() -> None:
+    decision = _Pass(snapshot(*(held(f"x{i}") for i in range(3)), size=3), explain=False)
+    before = decision.looks.taken
+    assert len(decision.preemption.victims(job("w", 9, count=3), {P5: 3})) == 3
+    # Two for each to put them in order, one for each that was asked about.
+    assert decision.looks.taken - before == 3 * (2 + 1)
