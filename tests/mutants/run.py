@@ -48,7 +48,7 @@ _STORIES = (
 
 
 def _service(*more: str, without: Iterable[str] = ()) -> Target:
-    """A module of the service. Slow stories may be left out: a mutant that only they notice then survives, and is seen."""
+    """A module of the service. Slow tests may be left out: a mutant that only they notice is then a survivor."""
     return Target(
         package="layers/service/src/headway_service",
         tests=tuple(f"tests/service/test_{name}.py" for name in (*_STORIES, *more) if name not in without),

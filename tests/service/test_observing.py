@@ -16,6 +16,7 @@ from headway_service.ports import Delete, Put, Sighting
 from headway_service.records import (
     AttemptRecord,
     EndedAttempt,
+    GivenUpRecord,
     JobRecord,
     ReservationRecord,
     StopCause,
@@ -216,12 +217,14 @@ def test_an_attempt_that_is_not_found_has_vanished_once_that_is_proven(world: Wo
     (last,) = ended.attempts
     assert (last.training_job_status, last.secondary_status, last.failure_reason) == ("Deleting", "", None)
     assert world.table.get(AttemptRecord.key("a")) is None
+    assert world.table.get(GivenUpRecord.key("a")) is not None, "should SageMaker show it after all, it is known"
 
 
 @pytest.mark.parametrize(
     ("attempt", "said", "state", "code", "message"),
     [
         ({}, {"status": "Completed"}, "completed", "Completed", "completed"),
+        ({}, {"status": "Completed", "secondary_status": "MaxRuntimeExceeded"}, "completed", "Completed", "completed"),
         (
             {"stop_cause": StopCause.POLICY, "stop_reason": "so it is"},
             {"status": "Stopped"},
@@ -313,6 +316,7 @@ def test_an_attempt_that_is_not_found_has_vanished_once_that_is_proven(world: Wo
     ],
     ids=[
         "completed",
+        "completed at its limit",
         "stopped by the policy",
         "requeued by the policy, and failed at its limit",
         "stopped to go on on demand",
@@ -418,6 +422,7 @@ def test_a_failure_with_the_same_text_as_that_of_the_attempt_before_is_not_tried
 def test_an_end_is_kept_for_as_long_as_ended_jobs_are(world: World) -> None:
     take(world, seen(world, "Completed"))
     ended = job(world)
+    assert world.table.get(GivenUpRecord.key("a")) is None, "it was not given up"
     assert (ended.ended_ms, ended.expires_at) == (world.clock(), int(world.now_s) + 30 * DAY_S)
 
 
