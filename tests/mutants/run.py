@@ -63,7 +63,7 @@ _CORE = Target(
 )
 
 MODULES: Mapping[str, Target] = {
-    "transitions": _service("changes", "rogue_stops", "rogues", "watching"),
+    "transitions": _service("changes", "rogue_stops", "rogues", "transitions", "watching"),
     "launching": _service(),
     "ledger": _service("covered_lines", "deciding", "foresight", "gauges", "ledger"),
     "observation": _service("observing", "unchanged", "watching", without=("restored", "teams", "unproven_launches")),
