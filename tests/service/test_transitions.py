@@ -12,7 +12,7 @@ from headway.model import WaitingJob
 from headway.reasons import Reason, ReasonCode
 from headway_service import transitions
 from headway_service.measures import Measure
-from headway_service.ports import Absent, AllEqual, Change, Delete, Equals, Put, Sighting, Write
+from headway_service.ports import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, Put, Sighting, Write
 from headway_service.records import (
     NOBODY,
     AttemptRecord,
@@ -25,6 +25,7 @@ from headway_service.records import (
     RogueRecord,
     StopCause,
     TeamRecord,
+    request_item,
 )
 from tests.service.world import P5
 
@@ -227,3 +228,40 @@ def test_a_launch_that_was_given_up_is_kept_for_longer_than_a_training_job_may_t
     (given_up,) = (each for each in end(vanished=True) if isinstance(each, Put) and each.item["sk"] == "given up")
     record = GivenUpRecord.parse(given_up.item)
     assert (record.given_up_ms, record.expires_at) == (NOW_MS, NOW_MS // 1000 + transitions.GIVEN_UP_KEPT_S)
+
+
+def test_a_job_is_accepted_once_with_its_request_and_its_entries_in_line() -> None:
+    new = job(WAITS)
+    assert transitions.accept(new, "{}") == [
+        Put(item=new.put().item, requires=Absent()),
+        Put(item=request_item("a", "{}")),
+        *(entry.put() for entry in new.line_entries()),
+    ]
+
+
+@pytest.mark.parametrize("limited", [None, TeamRecord(team="red", starts=4)], ids=["no limit", "a team with a limit"])
+@pytest.mark.parametrize("reserved", [0, 1])
+def test_a_start_takes_what_is_not_reserved_and_is_conditional_on_all_it_was_decided_by(
+    limited: TeamRecord | None, reserved: int
+) -> None:
+    before, live = job(WAITS, demand={P5: 3}), attempt(LAUNCHING, demand={P5: 3}, version=1)
+    reservation = ReservationRecord(job_name="a", demand={P5: reserved}, version=WAS) if reserved else None
+    team = TeamRecord.key("red")
+    count = [Change(key=team, adds={"starts": 1}, requires=Equals("starts", 4))] if limited else []
+    writes = transitions.start(before, live, reservation, REASON, NOW_MS, limited=limited)
+    assert records(writes[:1])[0].requires == Equals("version", WAS)
+    assert writes[1:] == [
+        Put(item=live.put().item, requires=Absent()),
+        Change(key=PoolRecord.key(P5), adds={"free": reserved - 3}, requires=AtLeast("free", 3 - reserved)),
+        *([reservation.delete()] if reservation else []),
+        *(Delete(key=key) for key in before.line_keys()),
+        *count,
+        *(Check(key=PauseRecord.key(pool), requires=Absent()) for pool in (P5, PauseRecord.EVERYTHING)),
+    ]
+
+
+def test_only_what_was_accepted_a_moment_ago_is_taken_to_start() -> None:
+    known, _ = transitions.confirm(attempt(LAUNCHING, unanswered_ms=1), NOW_MS)
+    assert (known.training_job_status, known.seen_ms, known.unanswered_ms) == (None, NOW_MS, None)
+    created, _ = transitions.confirm(attempt(LAUNCHING), NOW_MS, created=True)
+    assert (created.training_job_status, created.secondary_status) == ("InProgress", "Starting")
