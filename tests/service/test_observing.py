@@ -1,0 +1,557 @@
+"""What one sighting of an attempt does and answers: :class:`headway_service.observation.Observer` by itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headway.lifecycle import AttemptState, JobState, JobTrigger
+from headway.reasons import Reason, ReasonCode
+from headway_service.configuration import DEFAULT_TEAM
+from headway_service.errors import Busy, Conflict
+from headway_service.observation import MAX_TRIES
+from headway_service.ports import Delete, Put, Sighting
+from headway_service.records import (
+    AttemptRecord,
+    EndedAttempt,
+    GivenUpRecord,
+    JobRecord,
+    ReservationRecord,
+    StopCause,
+    Usage,
+    request_item,
+    request_key,
+)
+from headway_service.visibility import VISIBLE_AFTER_S
+from tests.service.world import DAY_S, P5, World, request
+
+INTERNAL = "InternalServerError: We encountered an internal error."
+CODE = "AlgorithmError: exit code 1"
+STARTED = {"training_job_status": "InProgress", "secondary_status": "Starting"}
+
+
+@pytest.fixture
+def world() -> World:
+    """Job ``a`` has an attempt that starts; nothing was heard of it, and a minute has passed."""
+    world = World()
+    world.submit("a")
+    world.tick()
+    world.now_s += 60
+    return world
+
+
+def found(world: World) -> AttemptRecord:
+    item = world.table.get(AttemptRecord.key("a"))
+    assert item is not None
+    return AttemptRecord.parse(item)
+
+
+def job(world: World) -> JobRecord:
+    return world.seen("a").job
+
+
+def change(world: World, **changes: Any) -> AttemptRecord:
+    """The attempt as it is stored with these changes. If it has a cause to stop, its job is stopping."""
+    record = found(world)
+    changed = record.model_copy(update=changes)
+    world.table.write([Put(item=changed.put().item)])
+    if changed.stop_cause is not None:
+        world.table.write([Put(item=job(world).model_copy(update={"job_state": JobState.STOPPING}).put().item)])
+    return changed
+
+
+def change_job(world: World, **changes: Any) -> None:
+    world.table.write([Put(item=job(world).model_copy(update=changes).put().item)])
+
+
+def seen(world: World, status: str = "InProgress", secondary_status: str = "Training", **more: Any) -> Sighting:
+    more = {"modified_ms": world.clock(), **more}
+    return Sighting(attempt="a", status=status, secondary_status=secondary_status, **more)
+
+
+def take(world: World, sighting: Sighting, *, asked: bool = False) -> bool | None:
+    return world.observer.take(sighting, world.clock(), asked=asked)
+
+
+def configure(world: World, **more: Any) -> None:
+    world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, **more}))
+    world.tick()
+
+
+def test_a_training_job_of_nobodys_is_not_known(world: World) -> None:
+    stranger = Sighting(attempt="b", status="Completed", secondary_status="", modified_ms=1)
+    assert take(world, stranger) is None
+
+
+@pytest.mark.parametrize(("status", "noted"), [("InProgress", False), ("Completed", True)])
+def test_of_a_launch_only_that_its_name_has_ended_is_noted(world: World, status: str, noted: bool) -> None:
+    before = change(world, attempt_state=AttemptState.LAUNCHING, seen_ms=1)
+    assert take(world, seen(world, status)) is None
+    after = found(world)
+    assert after.attempt_state is AttemptState.LAUNCHING
+    assert (after.version, after.seen_ms) == ((before.version + 1, world.clock()) if noted else (before.version, 1))
+
+
+def test_a_launch_that_is_settled_while_its_end_is_noted_ends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    launching = change(world, attempt_state=AttemptState.LAUNCHING)
+    write = world.table.write
+
+    def settle_first(writes: Any) -> None:
+        monkeypatch.undo()
+        live = {"attempt_state": AttemptState.LIVE, "version": launching.version + 1}
+        write([launching.model_copy(update=live).put(was=launching.version)])
+        write(writes)
+
+    monkeypatch.setattr(world.table, "write", settle_first)
+    assert take(world, seen(world, "Completed")) is True
+    assert world.states("a") == {"a": "completed"}
+
+
+@pytest.mark.parametrize(("asked", "noted"), [(False, False), (True, True)])
+def test_what_says_nothing_new_is_noted_only_if_it_was_asked_for(world: World, asked: bool, noted: bool) -> None:
+    before = change(world, ruled=True, modified_ms=world.clock(), **STARTED)
+    assert take(world, seen(world, secondary_status="Starting"), asked=asked) is False
+    assert (found(world).seen_ms == world.clock()) is noted
+    assert found(world).version == before.version + noted
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "news"),
+    [
+        ({}, {"modified_ms": 10}, False),
+        ({}, {"modified_ms": 11}, False),
+        ({}, {"modified_ms": 11, "secondary_status": "Downloading"}, False),
+        ({}, {"modified_ms": 11, "secondary_status": "Training"}, True),
+        ({}, {"modified_ms": 10, "secondary_status": "Training"}, False),
+        ({}, {"modified_ms": 11, "status": "Stopping"}, True),
+        ({}, {"modified_ms": 11, "training_since_ms": 5}, True),
+        ({}, {"modified_ms": 11, "interruptions": 1}, True),
+        ({"interruptions": 1}, {"modified_ms": 11, "interruptions": 1}, False),
+        ({"ruled": False}, {"modified_ms": 11}, True),
+        ({"ruled": False, "stop_cause": StopCause.REQUEST}, {"modified_ms": 11}, False),
+    ],
+    ids=[
+        "the same",
+        "the same, later",
+        "another step of its start",
+        "it trains",
+        "it trains, but that is older",
+        "another status",
+        "since when it trains",
+        "it was interrupted",
+        "it was interrupted before",
+        "the rules were not looked at",
+        "the rules were not looked at, and it stops anyway",
+    ],
+)
+def test_only_news_is_written(world: World, known: dict[str, Any], said: dict[str, Any], news: bool) -> None:
+    before = change(world, **{"ruled": True, "modified_ms": 10, **STARTED, **known})
+    assert take(world, seen(world, **{"secondary_status": "Starting", **said})) is False
+    assert found(world).version == before.version + news
+
+
+@pytest.mark.parametrize("conflicts", [MAX_TRIES - 1, MAX_TRIES])
+def test_a_change_that_meets_others_is_tried_again_so_often(
+    world: World, monkeypatch: pytest.MonkeyPatch, conflicts: int
+) -> None:
+    write, left = world.table.write, [None] * conflicts
+
+    def meet(writes: Any) -> None:
+        if left:
+            left.pop()
+            raise Conflict([0])
+        write(writes)
+
+    monkeypatch.setattr(world.table, "write", meet)
+    if conflicts < MAX_TRIES:
+        assert take(world, seen(world, "Completed")) is True
+    else:
+        with pytest.raises(Busy, match=r"^`a` keeps changing; take the event again$"):
+            take(world, seen(world, "Completed"))
+
+
+@pytest.mark.parametrize(("status", "due"), [("InProgress", False), ("Completed", True)])
+def test_an_answer_of_sagemaker_is_taken_and_noted(world: World, status: str, due: bool) -> None:
+    change(world, ruled=True, seen_ms=1, modified_ms=world.clock() * 2, **STARTED)
+    if due:
+        world.fleet.finish("a", now=world.now_s)
+    answer = world.observer.look("a", world.training_jobs, world.clock())
+    assert answer is due
+    if not due:
+        assert found(world).seen_ms == world.clock()
+
+
+@pytest.mark.parametrize("launching", [False, True])
+def test_what_sagemaker_does_not_find_and_no_attempt_holds_anything_for_changes_nothing(
+    world: World, launching: bool
+) -> None:
+    world.fleet.finish("a", now=world.now_s)
+    world.fleet.delete("a", now=world.now_s)
+    name = "a" if launching else "b"
+    if launching:
+        change(world, attempt_state=AttemptState.LAUNCHING, missing_since_ms=1)
+    assert world.observer.look(name, world.training_jobs, world.clock()) is False
+    assert world.states("a") == {"a": "running"}
+    assert world.table.get(AttemptRecord.key("a")) is not None
+
+
+def test_an_attempt_that_is_not_found_has_vanished_once_that_is_proven(world: World) -> None:
+    world.fleet.finish("a", now=world.now_s)
+    world.fleet.delete("a", now=world.now_s)
+    first_ms = world.clock()
+    assert world.observer.look("a", world.training_jobs, world.clock()) is False
+    assert found(world).missing_since_ms == first_ms
+    world.now_s += VISIBLE_AFTER_S - 1
+    assert world.observer.look("a", world.training_jobs, world.clock()) is False
+    assert found(world).missing_since_ms == first_ms
+    world.now_s += 1
+    assert world.observer.look("a", world.training_jobs, world.clock()) is True
+    ended = job(world)
+    assert (str(ended.job_state), ended.reason.code, ended.reason.message) == (
+        "failed",
+        "Vanished",
+        "the training job `a` was deleted outside the queue, so how it ended is not known",
+    )
+    (last,) = ended.attempts
+    assert (last.training_job_status, last.secondary_status, last.failure_reason) == ("Deleting", "", None)
+    assert world.table.get(AttemptRecord.key("a")) is None
+    assert world.table.get(GivenUpRecord.key("a")) is not None, "should SageMaker show it after all, it is known"
+
+
+@pytest.mark.parametrize(
+    ("attempt", "said", "state", "code", "message"),
+    [
+        ({}, {"status": "Completed"}, "completed", "Completed", "completed"),
+        ({}, {"status": "Completed", "secondary_status": "MaxRuntimeExceeded"}, "completed", "Completed", "completed"),
+        (
+            {"stop_cause": StopCause.POLICY, "stop_reason": "so it is"},
+            {"status": "Stopped"},
+            "stopped",
+            "StoppedByPolicy",
+            "so it is",
+        ),
+        (
+            {"stop_cause": StopCause.REQUEUE, "stop_reason": "so it is"},
+            {"status": "Failed", "secondary_status": "MaxRuntimeExceeded", "failure_reason": INTERNAL},
+            "pending",
+            "Requeued",
+            "so it is",
+        ),
+        (
+            {"stop_cause": StopCause.ON_DEMAND, "stop_reason": "so it is"},
+            {"status": "Stopped"},
+            "pending",
+            "OnDemand",
+            "so it is",
+        ),
+        (
+            {"stop_cause": StopCause.PREEMPTION, "freed_for": "b"},
+            {"status": "Stopped"},
+            "preempted",
+            "ReturnedToLine",
+            "gave way to `b` and waits again, in its old place in line",
+        ),
+        (
+            {"stop_cause": StopCause.PREEMPTION, "freed_for": "b"},
+            {"status": "Stopped", "secondary_status": "MaxRuntimeExceeded"},
+            "stopped",
+            "Stopped",
+            "SageMaker stopped it at its MaxRuntimeInSeconds; submit it again with a higher limit if it needs more",
+        ),
+        ({"stop_cause": StopCause.REQUEST}, {"status": "Stopped"}, "stopped", "Stopped", "stopped on request"),
+        (
+            {"stop_cause": StopCause.REQUEST},
+            {"status": "Failed", "failure_reason": INTERNAL},
+            "failed",
+            "Failed",
+            f"failed: {INTERNAL}",
+        ),
+        (
+            {},
+            {"status": "Stopped"},
+            "stopped",
+            "StoppedOutsideTheQueue",
+            "stopped outside the queue (status Stopped)",
+        ),
+        (
+            {},
+            {"status": "Deleting", "failure_reason": "it is so"},
+            "stopped",
+            "StoppedOutsideTheQueue",
+            "stopped outside the queue (status Deleting): it is so",
+        ),
+        (
+            {},
+            {"status": "Failed"},
+            "failed",
+            "Failed",
+            "failed; a failure of the kind `unknown` is not tried again",
+        ),
+        (
+            {},
+            {"status": "Failed", "failure_reason": INTERNAL},
+            "pending",
+            "Retried",
+            f"failed: {INTERNAL}; tried again in 60 s (retry 1 of 3)",
+        ),
+        (
+            {},
+            {"status": "Stopped", "secondary_status": "MaxRuntimeExceeded"},
+            "stopped",
+            "Stopped",
+            (
+                "SageMaker stopped it at its MaxRuntimeInSeconds; submit it again with a higher limit if it needs "
+                "more; a failure of the kind `time` is not tried again"
+            ),
+        ),
+        (
+            {},
+            {"status": "Stopped", "secondary_status": "MaxWaitTimeExceeded"},
+            "pending",
+            "OnDemand",
+            "it waited for spot instances in vain; it goes on with instances on demand",
+        ),
+    ],
+    ids=[
+        "completed",
+        "completed at its limit",
+        "stopped by the policy",
+        "requeued by the policy, and failed at its limit",
+        "stopped to go on on demand",
+        "preempted",
+        "preempted, but stopped at its limit",
+        "stopped on request",
+        "stopped on request, but failed",
+        "stopped outside",
+        "deleted outside, with a reason",
+        "failed without a reason",
+        "failed by SageMaker's fault",
+        "stopped at its limit",
+        "waited for spot instances in vain",
+    ],
+)
+def test_a_final_status_is_what_it_means_for_the_job(
+    world: World, attempt: dict[str, Any], said: dict[str, Any], state: str, code: str, message: str
+) -> None:
+    change(world, **attempt)
+    assert take(world, seen(world, **{"secondary_status": "x", **said})) is True
+    step = job(world).history[-1]
+    assert (str(step.job_state), str(step.reason.code), step.reason.message) == (state, code, message)
+    assert step.reason.jobs == (("b",) if code == "ReturnedToLine" else ())
+    (last,) = job(world).attempts
+    assert last.training_job_status == said["status"]
+    assert world.table.get(AttemptRecord.key("a")) is None
+
+
+@pytest.mark.parametrize(
+    ("cause", "on_demand", "priority"),
+    [(StopCause.REQUEUE, False, 3), (StopCause.ON_DEMAND, True, None)],
+    ids=["it used too little", "spot interrupted it too often"],
+)
+def test_what_the_policy_has_stopped_goes_on_as_it_says(
+    world: World, cause: StopCause, on_demand: bool, priority: int | None
+) -> None:
+    change_job(world, priority=7)
+    change(world, stop_cause=cause, requeue_priority=priority)
+    take(world, seen(world, "Stopped"))
+    after = job(world)
+    assert (after.on_demand, after.priority) == (on_demand, priority or 7)
+
+
+def test_a_job_that_waited_for_spot_instances_in_vain_goes_on_on_demand(world: World) -> None:
+    take(world, seen(world, "Stopped", "MaxWaitTimeExceeded"))
+    assert (job(world).on_demand, job(world).retried) == (True, {})
+
+
+def test_a_failure_is_counted_by_its_kind_and_its_job_waits(world: World) -> None:
+    change_job(world, retried={"service": 1})
+    take(world, seen(world, "Failed", failure_reason=INTERNAL))
+    after = job(world)
+    assert (after.retried, after.not_before_ms) == ({"service": 2}, world.clock() + 120_000)
+    assert after.history[-1].reason.message.endswith("(retry 2 of 3)")
+
+
+@pytest.mark.parametrize(
+    ("trained_ms", "since_s", "retried"),
+    [(60_000, 0, True), (59_999, 1000, False), (None, 60, True), (None, 59, False)],
+    ids=[
+        "it trained for long enough",
+        "it trained too briefly",
+        "it was held for long enough",
+        "it was held too briefly",
+    ],
+)
+def test_how_long_it_ran_is_what_sagemaker_says_or_else_how_long_it_was_held(
+    world: World, trained_ms: int | None, since_s: int, retried: bool
+) -> None:
+    configure(world, retries={"code": {"maxPerJob": 1, "minRunTimeSeconds": 60}})
+    change(world, since_ms=world.clock() - since_s * 1000)
+    take(world, seen(world, "Failed", failure_reason=CODE, trained_ms=trained_ms))
+    assert world.states("a") == {"a": "pending" if retried else "failed"}
+
+
+@pytest.mark.parametrize(
+    ("before", "state"),
+    [
+        ((), "pending"),
+        ((None,), "pending"),
+        (("AlgorithmError: 2",), "pending"),
+        ((CODE,), "failed"),
+        (("AlgorithmError: 2", CODE), "failed"),
+        ((CODE, "AlgorithmError: 2"), "pending"),
+    ],
+)
+def test_a_failure_with_the_same_text_as_that_of_the_attempt_before_is_not_tried_again(
+    world: World, before: tuple[str | None, ...], state: str
+) -> None:
+    configure(world, retries={"code": {"maxPerJob": 9}})
+    usual: dict[str, Any] = {
+        "attempt_name": "a",
+        "number": 1,
+        "since_ms": 0,
+        "ended_ms": 0,
+        "reason": job(world).reason,
+    }
+    change_job(world, attempts=tuple(EndedAttempt(**usual, failure_reason=reason) for reason in before))
+    take(world, seen(world, "Failed", failure_reason=CODE))
+    assert world.states("a") == {"a": state}
+
+
+def test_an_end_is_kept_for_as_long_as_ended_jobs_are(world: World) -> None:
+    take(world, seen(world, "Completed"))
+    ended = job(world)
+    assert world.table.get(GivenUpRecord.key("a")) is None, "it was not given up"
+    assert (ended.ended_ms, ended.expires_at) == (world.clock(), int(world.now_s) + 30 * DAY_S)
+
+
+def test_an_end_is_logged_and_counted(
+    world: World, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    take(world, seen(world, "Completed"))
+    (line,) = (vars(each) for each in caplog.records if each.message == "attempt ended")
+    assert (line["job"], line["attempt"], line["trigger"], line["reason"]) == ("a", "a", "complete", "Completed")
+    assert '"outcome":"completed"' in capsys.readouterr().out
+
+
+END = (JobTrigger.COMPLETE, Reason(code=ReasonCode.COMPLETED, message="x"))
+
+
+def test_an_attempt_whose_job_is_gone_or_has_another_attempt_is_a_conflict(world: World) -> None:
+    record = found(world)
+    change_job(world, live_attempt="a.2")
+    with pytest.raises(Conflict):
+        world.observer.end(record, *END, None, world.clock())
+    world.table.write([Delete(key=JobRecord.key("a"))])
+    with pytest.raises(Conflict):
+        world.observer.end(record, *END, None, world.clock())
+    assert world.table.get(AttemptRecord.key("a")) is not None
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["nothing is reserved yet", "something is reserved already"])
+@pytest.mark.parametrize("waits", [False, True], ids=["it has left the line", "it waits"])
+def test_what_an_attempt_frees_is_reserved_for_the_job_that_it_was_stopped_for_if_that_waits(
+    world: World, waits: bool, known: bool
+) -> None:
+    world.submit("b")
+    item = world.table.get(JobRecord.key("b"))
+    assert item is not None
+    if not waits:
+        world.table.write([Put(item=JobRecord.parse(item).model_copy(update={"held": True}).put().item)])
+    reserved = ReservationRecord(job_name="b", demand={P5: 1})
+    if known:
+        world.table.write([reserved.put(was=None)])
+    change(world, stop_cause=StopCause.PREEMPTION, freed_for="b", freed={P5: 1})
+    take(world, seen(world, "Stopped"))
+    stored = world.table.get(ReservationRecord.key("b"))
+    held = ReservationRecord.parse(stored).demand[P5] if stored else 0
+    assert held == known + waits
+
+
+def test_an_attempt_that_was_stopped_for_a_job_that_is_gone_ends(world: World) -> None:
+    change(world, stop_cause=StopCause.PREEMPTION, freed_for="b", freed={P5: 1})
+    assert take(world, seen(world, "Stopped")) is True
+    assert world.states("a") == {"a": "preempted"}
+
+
+@pytest.mark.parametrize("on_start", ["report", "stop"])
+def test_a_rule_is_looked_at_once_when_an_attempt_runs(
+    world: World, on_start: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    configure(world, rules={"tagged": {"require": {"tags": {"project": ["*"]}}, "onStart": on_start}})
+    change(world, ruled=False)
+    assert take(world, seen(world)) is (on_start == "stop")
+    assert found(world).ruled
+    assert job(world).history[-1].reason.code == "BreaksRules"
+    assert world.states("a") == {"a": "stopping" if on_start == "stop" else "running"}
+    (line,) = (vars(each) for each in caplog.records if each.message == "a measure was taken")
+    assert (line["job"], line["attempt"], line["reason"]) == ("a", "a", "BreaksRules")
+    assert line["cause"] == (StopCause.POLICY if on_start == "stop" else None)
+    history = len(job(world).history)
+    world.now_s += 1
+    assert take(world, seen(world, interruptions=1)) is False
+    assert len(job(world).history) == history
+
+
+@pytest.mark.parametrize(
+    ("tags", "team", "keeps"),
+    [
+        ([], "", False),
+        ([{"Key": "project", "Value": "x"}], "", True),
+        ([], "red", True),
+    ],
+    ids=["without the tag", "with the tag", "of a team that the rule is not for"],
+)
+def test_a_rule_is_looked_at_with_the_request_and_the_team(
+    world: World, tags: list[dict[str, str]], team: str, keeps: bool
+) -> None:
+    rule = {"require": {"tags": {"project": ["*"]}}, "when": {"teams": [DEFAULT_TEAM]}, "onStart": "stop"}
+    configure(world, rules={"tagged": rule}, teams={DEFAULT_TEAM: {}, "red": {}})
+    world.table.write([Put(item=request_item("a", json.dumps(request("a", Tags=tags))))])
+    change_job(world, team=team)
+    change(world, ruled=False)
+    assert take(world, seen(world)) is not keeps
+
+
+def test_an_attempt_whose_request_is_gone_goes_on(world: World) -> None:
+    configure(world, rules={"tagged": {"require": {"tags": {"project": ["*"]}}, "onStart": "stop"}})
+    world.table.write([Delete(key=request_key("a"))])
+    change(world, ruled=False)
+    assert take(world, seen(world)) is False
+    assert found(world).ruled
+
+
+@pytest.mark.parametrize(
+    ("attempt", "interruptions", "stops"),
+    [
+        ({"ruled": True}, 2, True),
+        ({"ruled": True}, 1, False),
+        ({"ruled": False}, 2, True),
+        ({"ruled": True, "interruptions": 2}, 2, False),
+        ({"ruled": True, "stop_cause": StopCause.REQUEST}, 2, False),
+    ],
+    ids=["too often", "as often as is borne", "too often at once", "it is known already", "it stops anyway"],
+)
+def test_an_attempt_that_spot_interrupts_too_often_has_to_stop(
+    world: World, attempt: dict[str, Any], interruptions: int, stops: bool
+) -> None:
+    configure(world, spot={"maxInterruptions": 1})
+    change(world, **attempt)
+    assert take(world, seen(world, interruptions=interruptions)) is stops
+    assert (found(world).stop_cause is StopCause.ON_DEMAND) is stops
+    assert found(world).interruptions == interruptions
+
+
+def test_an_attempt_that_runs_without_a_job_keeps_others_busy_and_changes_nothing(world: World) -> None:
+    change(world, ruled=False)
+    world.table.write([Delete(key=JobRecord.key("a"))])
+    before = found(world)
+    with pytest.raises(Busy):
+        take(world, seen(world))
+    assert found(world) == before
+
+
+def test_what_an_attempt_has_held_is_charged_until_its_end(world: World) -> None:
+    take(world, seen(world, "Completed"))
+    assert job(world).usage == Usage(started_ms=world.clock() - 60_000, instance_ms={P5: 60_000})

@@ -1,0 +1,267 @@
+"""The writes of each change of state by themselves: what they are conditional on, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from headway.lifecycle import AttemptState, JobState, JobTrigger
+from headway.model import WaitingJob
+from headway.reasons import Reason, ReasonCode
+from headway_service import transitions
+from headway_service.measures import Measure
+from headway_service.ports import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, Put, Sighting, Write
+from headway_service.records import (
+    NOBODY,
+    AttemptRecord,
+    GivenUpRecord,
+    JobRecord,
+    PauseRecord,
+    PoolRecord,
+    ReasonRecord,
+    ReservationRecord,
+    RogueRecord,
+    StopCause,
+    TeamRecord,
+    request_item,
+)
+from tests.service.world import P5
+
+WAS, NOW_MS = 7, 5_000_000
+REASON = Reason(code=ReasonCode.STARTED, message="so it is")
+SEEN = Sighting(attempt="a", status="InProgress", secondary_status="Training", modified_ms=1)
+TELLS = Measure(reason=REASON, watch="idle")
+STOPS = Measure(reason=REASON, cause=StopCause.REQUEUE, ends="x")
+
+
+def job(state: JobState = JobState.RUNNING, **changes: Any) -> JobRecord:
+    known = {"job_state": state, "priority": 3, "entry_time": 0, "demand": {P5: 1}, "request_digest": "x"}
+    live = {} if state is JobState.PENDING else {"live_attempt": "a", "attempt_count": 1}
+    reason = ReasonRecord.of(REASON)
+    return JobRecord.model_validate({"job_name": "a", "reason": reason, "version": WAS, **known, **live, **changes})
+
+
+def attempt(state: AttemptState = AttemptState.LIVE, **changes: Any) -> AttemptRecord:
+    known = {"job_name": "a", "number": 1, "attempt_state": state, "mark": "m", "demand": {P5: 1}, "priority": 3}
+    times = {"since_ms": 0, "lease_holder": "x", "lease_until_ms": 1, "seen_ms": 0, "version": WAS}
+    return AttemptRecord.model_validate({"attempt_name": "a", **known, **times, **changes})
+
+
+def rogue(**changes: Any) -> RogueRecord:
+    known = {"training_job_name": "r", "arn": "arn", "created_ms": 0, "training_job_status": "InProgress"}
+    more = {"demand": {P5: 1}, "charged": {P5: 1}, "limit_ms": 1, "since_ms": 0, "seen_ms": 0, "config_version": 1}
+    reason = ReasonRecord.of(REASON)
+    return RogueRecord.model_validate({**known, **more, "reason": reason, "version": WAS, **changes})
+
+
+def waiting(name: str) -> WaitingJob:
+    return job(JobState.PENDING, job_name=name).waiting()
+
+
+WAITS, LIVE = JobState.PENDING, AttemptState.LIVE
+LAUNCHING = AttemptState.LAUNCHING
+HELD = {"held": True}
+
+CHANGES: dict[str, Callable[[], Sequence[Write]]] = {
+    "start": lambda: transitions.start(job(WAITS), attempt(LAUNCHING), None, REASON, NOW_MS)[:1],
+    "take lease": lambda: transitions.take_lease(attempt(LAUNCHING), "me", 9)[1],
+    "return lease": lambda: transitions.return_lease(attempt(LAUNCHING), 9),
+    "confirm": lambda: transitions.confirm(attempt(LAUNCHING), NOW_MS)[1],
+    "postpone": lambda: transitions.postpone(job(), attempt(LAUNCHING), REASON, 1, NOW_MS, name_is_free=True),
+    "preempt": lambda: transitions.preempt(job(), attempt(), waiting("b"), {}, REASON, NOW_MS)[1],
+    "hold": lambda: transitions.hold(job(WAITS), None, REASON, NOW_MS)[1],
+    "release": lambda: transitions.release(job(WAITS, **HELD), None, REASON, NOW_MS)[1],
+    "stop waiting": lambda: transitions.stop_waiting(job(WAITS), None, REASON, NOW_MS, 1),
+    "stop holding": lambda: transitions.stop_holding(job(), attempt(), REASON, NOW_MS),
+    "stop sent": lambda: transitions.stop_sent(attempt(), NOW_MS),
+    "sighted": lambda: transitions.sighted(attempt(), SEEN, NOW_MS, ruled=True, measure=None, job=None),
+    "still": lambda: transitions.still(attempt(), NOW_MS),
+    "miss": lambda: transitions.miss(attempt(), NOW_MS),
+    "a measure that tells": lambda: transitions.take_measure(job(), attempt(), TELLS, NOW_MS),
+    "a measure that stops": lambda: transitions.take_measure(job(), attempt(), STOPS, NOW_MS),
+    "change priority while it waits": lambda: transitions.change_priority(job(WAITS), None, 5, REASON, NOW_MS)[1],
+    "change priority while it runs": lambda: transitions.change_priority(job(), attempt(), 5, REASON, NOW_MS)[1],
+    "change rogue": lambda: transitions.change_rogue(rogue(), stop=True)[1],
+    "reserve more": lambda: end(preemptor=job(WAITS, job_name="b"), reserved=1),
+}
+"""By what happens."""
+
+
+def end(*, preemptor: JobRecord | None = None, reserved: int = 0, vanished: bool = False) -> list[Write]:
+    """An attempt ends that was stopped for the preemptor, if there is one."""
+    cause: dict[str, Any] = (
+        {"stop_cause": StopCause.PREEMPTION, "freed_for": "b", "freed": {P5: 1}} if preemptor else {}
+    )
+    return transitions.end(
+        job(),
+        attempt(**cause),
+        JobTrigger.COMPLETE,
+        REASON,
+        sighting=SEEN,
+        preemptor=preemptor,
+        reservation=ReservationRecord(job_name="b", demand={P5: reserved}, version=WAS) if reserved else None,
+        now_ms=NOW_MS,
+        expires_at=1,
+        vanished=vanished,
+    )
+
+
+def records(writes: Sequence[Write]) -> list[Put]:
+    """Those that store a record of which versions are counted."""
+    return [write for write in writes if isinstance(write, Put) and "version" in write.item]
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_what_is_stored_is_the_next_version_of_what_was_read_and_conditional_on_that(
+    change: Callable[[], Sequence[Write]],
+) -> None:
+    stored = records(change())
+    assert stored
+    assert [(each.item["version"], each.requires) for each in stored] == [(WAS + 1, Equals("version", WAS))] * len(
+        stored
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["postpone", "preempt", "stop holding", "a measure that tells", "a measure that stops", "reserve more"],
+)
+def test_a_step_of_a_job_that_has_an_attempt_names_that(change: str) -> None:
+    (moved,) = (JobRecord.parse(each.item) for each in records(CHANGES[change]()) if each.item["sk"] == "job")
+    assert moved.history[-1].attempt_name == "a"
+
+
+def test_a_lease_says_who_has_it_until_when() -> None:
+    taken, _ = transitions.take_lease(attempt(LAUNCHING), "me", 9)
+    assert (taken.lease_holder, taken.lease_until_ms, taken.unanswered_ms) == ("me", 9, 1)
+    (put,) = records(transitions.return_lease(taken, 12))
+    returned = AttemptRecord.parse(put.item)
+    assert (returned.lease_holder, returned.lease_until_ms, returned.unanswered_ms) == (NOBODY, 12, 1)
+
+
+def test_a_job_that_goes_back_has_no_attempt_and_is_held_by_nothing() -> None:
+    before = job(held_by="its last attempt failed (service)")
+    writes = transitions.postpone(before, attempt(LAUNCHING), REASON, 9, NOW_MS, name_is_free=True)
+    moved = JobRecord.parse(records(writes)[0].item)
+    assert (moved.live_attempt, moved.held_by, moved.not_before_ms, moved.attempt_count) == (None, "", 9, 0)
+
+
+@pytest.mark.parametrize(("since_ms", "kept_ms"), [(None, NOW_MS), (3, 3)], ids=["it ran", "it was to stop already"])
+def test_an_attempt_stops_since_it_was_first_decided(since_ms: int | None, kept_ms: int) -> None:
+    stopping, _ = transitions.preempt(job(), attempt(stopping_since_ms=since_ms), waiting("b"), {}, REASON, NOW_MS)
+    assert stopping.stopping_since_ms == kept_ms
+
+
+def test_what_is_heard_again_is_noted_and_ends_that_it_is_missing() -> None:
+    (put,) = records(transitions.still(attempt(missing_since_ms=3), NOW_MS))
+    noted = AttemptRecord.parse(put.item)
+    assert (noted.seen_ms, noted.missing_since_ms) == (NOW_MS, None)
+
+
+@pytest.mark.parametrize(("watch", "told"), [("idle", ("before", "idle")), ("", ("before",))])
+def test_only_a_watch_is_noted_as_told(watch: str, told: tuple[str, ...]) -> None:
+    measure = Measure(reason=REASON, watch=watch)
+    _, put = records(transitions.take_measure(job(), attempt(told=("before",)), measure, NOW_MS))
+    assert AttemptRecord.parse(put.item).told == told
+
+
+@pytest.mark.parametrize(
+    ("retrial", "changes"),
+    [
+        (transitions.Retrial(not_before_ms=9), {"not_before_ms": 9}),
+        (transitions.Retrial(on_demand=True), {"not_before_ms": 0, "on_demand": True, "limit_ms": 4}),
+        (transitions.Retrial(priority=2), {"not_before_ms": 0, "priority": 2, "requeues": 2}),
+        (transitions.Retrial(priority=9), {"not_before_ms": 0, "priority": 3, "requeues": 2}),
+    ],
+    ids=["later", "on demand", "with a lower priority", "with a priority that it does not reach"],
+)
+def test_a_job_goes_on_as_its_retrial_says(retrial: transitions.Retrial, changes: dict[str, Any]) -> None:
+    assert retrial.changes(job(requeues=1, on_demand_limit_ms=4, limit_ms=8)) == changes
+
+
+def test_a_job_that_is_released_keeps_the_lines_of_its_team_read() -> None:
+    kept = TeamRecord(team="red", left_ms=NOW_MS).put(requires=Absent())
+    held = job(WAITS, held=True)
+    assert kept in transitions.release(held.model_copy(update={"team": "red"}), None, REASON, NOW_MS)[1]
+    teams = [each for each in transitions.release(held, None, REASON, NOW_MS)[1] if isinstance(each, Put)]
+    assert {each.item["sk"] for each in teams} == {"job", held.rank()}, "without a team there is none to keep"
+
+
+def test_a_stop_that_an_operator_wants_is_tried_at_once() -> None:
+    asked, _ = transitions.ask_to_stop(rogue(stop_sent_ms=4, stop_problem="denied"), "user/ada")
+    assert (asked.stop, asked.stop_asked_by, asked.stop_sent_ms, asked.stop_problem) == (True, "user/ada", None, "")
+
+
+def test_an_attempt_that_is_adopted_is_none_of_the_ledger_yet() -> None:
+    live = attempt(version=1)
+    writes = transitions.adopt(job(WAITS), live, rogue(), None, REASON, NOW_MS, limited=None)
+    assert Put(item=live.put().item, requires=Absent()) in writes
+
+
+def test_a_pool_changes_only_as_it_was_read() -> None:
+    pool = PoolRecord(pool=P5, size=4, free=1)
+    key = PoolRecord.key(P5)
+    assert transitions.resize_pool(pool, 6) == [
+        Change(key=key, sets={"size": 6}, adds={"free": 2}, requires=Equals("size", 4))
+    ]
+    (backs_off,) = transitions.back_off(pool)
+    assert isinstance(backs_off, Change)
+    assert backs_off.requires == Equals("pool", P5)
+
+
+@pytest.mark.parametrize("stays", [False, True], ids=["nobody had paused everything", "somebody had"])
+def test_a_restore_ends_once_and_a_pause_from_before_goes_on(stays: bool) -> None:
+    pause = PauseRecord(pool="*", by="x", reason="x", since_ms=3, restored_ms=2, stays=stays)
+    (write,) = transitions.end_restore(pause)
+    assert not isinstance(write, Change)
+    assert write.requires == AllEqual((("restoredMs", 2), ("sinceMs", 3)))
+    if stays:
+        assert isinstance(write, Put)
+        assert (PauseRecord.parse(write.item).restored_ms, PauseRecord.parse(write.item).stays) == (None, False)
+    else:
+        assert isinstance(write, Delete)
+
+
+def test_a_launch_that_was_given_up_is_kept_for_longer_than_a_training_job_may_take() -> None:
+    (given_up,) = (each for each in end(vanished=True) if isinstance(each, Put) and each.item["sk"] == "given up")
+    record = GivenUpRecord.parse(given_up.item)
+    assert (record.given_up_ms, record.expires_at) == (NOW_MS, NOW_MS // 1000 + transitions.GIVEN_UP_KEPT_S)
+
+
+def test_a_job_is_accepted_once_with_its_request_and_its_entries_in_line() -> None:
+    new = job(WAITS)
+    assert transitions.accept(new, "{}") == [
+        Put(item=new.put().item, requires=Absent()),
+        Put(item=request_item("a", "{}")),
+        *(entry.put() for entry in new.line_entries()),
+    ]
+
+
+@pytest.mark.parametrize("limited", [None, TeamRecord(team="red", starts=4)], ids=["no limit", "a team with a limit"])
+@pytest.mark.parametrize("reserved", [0, 1])
+def test_a_start_takes_what_is_not_reserved_and_is_conditional_on_all_it_was_decided_by(
+    limited: TeamRecord | None, reserved: int
+) -> None:
+    before, live = job(WAITS, demand={P5: 3}), attempt(LAUNCHING, demand={P5: 3}, version=1)
+    reservation = ReservationRecord(job_name="a", demand={P5: reserved}, version=WAS) if reserved else None
+    team = TeamRecord.key("red")
+    count = [Change(key=team, adds={"starts": 1}, requires=Equals("starts", 4))] if limited else []
+    writes = transitions.start(before, live, reservation, REASON, NOW_MS, limited=limited)
+    assert records(writes[:1])[0].requires == Equals("version", WAS)
+    assert writes[1:] == [
+        Put(item=live.put().item, requires=Absent()),
+        Change(key=PoolRecord.key(P5), adds={"free": reserved - 3}, requires=AtLeast("free", 3 - reserved)),
+        *([reservation.delete()] if reservation else []),
+        *(Delete(key=key) for key in before.line_keys()),
+        *count,
+        *(Check(key=PauseRecord.key(pool), requires=Absent()) for pool in (P5, PauseRecord.EVERYTHING)),
+    ]
+
+
+def test_only_what_was_accepted_a_moment_ago_is_taken_to_start() -> None:
+    known, _ = transitions.confirm(attempt(LAUNCHING, unanswered_ms=1), NOW_MS)
+    assert (known.training_job_status, known.seen_ms, known.unanswered_ms) == (None, NOW_MS, None)
+    created, _ = transitions.confirm(attempt(LAUNCHING), NOW_MS, created=True)
+    assert (created.training_job_status, created.secondary_status) == ("InProgress", "Starting")
