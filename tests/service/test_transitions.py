@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -265,3 +266,73 @@ def test_only_what_was_accepted_a_moment_ago_is_taken_to_start() -> None:
     assert (known.training_job_status, known.seen_ms, known.unanswered_ms) == (None, NOW_MS, None)
     created, _ = transitions.confirm(attempt(LAUNCHING), NOW_MS, created=True)
     assert (created.training_job_status, created.secondary_status) == ("InProgress", "Starting")
+
+
+@pytest.mark.parametrize(("seen", "count"), [(None, 5), (1, 5), (4, 7)], ids=["never launched", "older", "newer"])
+def test_a_job_counts_the_interruptions_of_its_ended_attempts(seen: int | None, count: int) -> None:
+    writes = transitions.end(
+        job(interruptions=3),
+        attempt(interruptions=2),
+        JobTrigger.FAIL,
+        REASON,
+        sighting=None if seen is None else replace(SEEN, interruptions=seen),
+        preemptor=None,
+        reservation=None,
+        now_ms=NOW_MS,
+        expires_at=1,
+    )
+    (ended,) = (JobRecord.parse(each.item) for each in records(writes))
+    assert (ended.interruptions, ended.ended_ms, ended.expires_at) == (count, NOW_MS, 1)
+
+
+def test_a_job_that_goes_back_into_its_line_has_not_ended() -> None:
+    writes = transitions.end(
+        job(JobState.STOPPING),
+        attempt(AttemptState.STOPPING),
+        JobTrigger.YIELD,
+        REASON,
+        sighting=SEEN,
+        preemptor=None,
+        reservation=None,
+        now_ms=NOW_MS,
+        expires_at=1,
+    )
+    (back,) = (JobRecord.parse(each.item) for each in records(writes))
+    assert (back.ended_ms, back.expires_at, back.preemption_count) == (None, None, 1)
+
+
+@pytest.mark.parametrize(
+    ("writes", "expected"),
+    [
+        (transitions.add_team("red", None), TeamRecord(team="red").put(requires=Absent())),
+        (
+            transitions.add_team("red", TeamRecord(team="red", left_ms=9, starts=2)),
+            TeamRecord(team="red", starts=2).put(requires=Equals("starts", 2)),
+        ),
+        (
+            transitions.take_out_team(TeamRecord(team="red", starts=2), 9),
+            TeamRecord(team="red", left_ms=9, starts=2).put(requires=Equals("starts", 2)),
+        ),
+        (
+            transitions.remove_team(TeamRecord(team="red", left_ms=9)),
+            Delete(key=TeamRecord.key("red"), requires=Equals("leftMs", 9)),
+        ),
+    ],
+    ids=["it is new", "it comes back", "it leaves", "it is forgotten"],
+)
+def test_a_team_comes_and_goes_only_as_it_was_read(writes: list[Write], expected: Write) -> None:
+    assert writes == [expected]
+
+
+def test_a_training_job_that_is_adopted_is_charged_once() -> None:
+    before, live, known = job(WAITS), attempt(version=1), rogue()
+    reservation = ReservationRecord(job_name="a", demand={P5: 1}, version=WAS)
+    team = TeamRecord(team="red", starts=4)
+    assert transitions.adopt(before, live, known, reservation, REASON, NOW_MS, limited=team)[1:] == [
+        Put(item=live.put().item, requires=Absent()),
+        known.delete(),
+        Change(key=PoolRecord.key(P5), adds={"free": 1}, requires=AtLeast("free", -1)),
+        reservation.delete(),
+        *(Delete(key=key) for key in before.line_keys()),
+        Change(key=TeamRecord.key("red"), adds={"starts": 1}, requires=Equals("starts", 4)),
+    ]
