@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 from unittest.mock import Mock
 
+import pytest
+
 from headway.reasons import Reason, ReasonCode
 from headway_sandbox.memory_configuration import MemoryConfiguration
 from headway_service import transitions
+from headway_service.errors import Busy, Conflict
 from headway_service.ledger import read_ledger, read_lines
 from headway_service.memory import MemoryTable
 from headway_service.pools import TEAM_KEPT_MS, applied, apply_configuration, in_force
@@ -77,6 +80,48 @@ def test_what_is_in_force_tells_the_teams_that_have_lines_until_those_who_left_a
         assert set(found.lines or ()) == set(read_lines(table))
         told.append(found.lines)
     assert told == [("", "a", "b"), ("", "b", "a"), ("", "b", "c", "a"), ("", "c", "b")]
+
+
+class Failing:
+    """A table on which the first write of a team fails."""
+
+    def __init__(self, table: MemoryTable, error: Exception) -> None:
+        self._table = table
+        self._error: Exception | None = error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._table, name)
+
+    def write(self, writes: Sequence[Write]) -> None:
+        if self._error is not None and any(isinstance(each, Put) and "team#b" in each.item["sk"] for each in writes):
+            error, self._error = self._error, None
+            raise error
+        self._table.write(writes)
+
+
+def not_brought_to_its_end() -> tuple[MemoryTable, MemoryConfiguration]:
+    """A configuration with a new team is in force, which has no lines yet; the stored one does not name it any more."""
+    table, store = MemoryTable(), MemoryConfiguration({"pools": {P5: {"size": 2}}, "teams": {"a": {}}})
+    apply_configuration(table, store, now_ms)
+    store.write(json.dumps({"pools": {P5: {"size": 2}}, "teams": {"a": {}, "b": {}}}))
+    with pytest.raises(Busy):
+        apply_configuration(Failing(table, Busy("it died")), store, now_ms)
+    assert [each.team for each in read_ledger(table).teams] == ["a"]
+    store.write(json.dumps({"pools": {P5: {"size": 2}}, "teams": {"a": {}}}))
+    return table, store
+
+
+def test_the_lines_of_a_team_are_read_though_its_configuration_was_not_brought_to_its_end() -> None:
+    table, store = not_brought_to_its_end()
+    found = apply_configuration(table, store, now_ms)
+    assert (found.version, found.lines) == (3, ("", "a", "b"))
+
+
+def test_a_configuration_waits_for_the_end_of_the_one_before_it() -> None:
+    table, store = not_brought_to_its_end()
+    assert apply_configuration(Failing(table, Conflict([0])), store, now_ms).version == 2
+    found = apply_configuration(table, store, now_ms)
+    assert (found.version, found.lines) == (3, ("", "a", "b"))
 
 
 def test_a_job_that_goes_back_into_the_line_while_its_team_is_looked_for_keeps_the_team() -> None:

@@ -144,6 +144,11 @@ def _apply(table: Table, known: InForce | None, stored: ConfigurationText, clock
             "the stored configuration is invalid; the last valid one stays in force", extra={"error": str(error)}
         )
         return replace(known, problem=str(error))
+    if known is not None and known.lines is None:
+        # Jobs may wait already in lines of teams that only this document names.
+        known = _bring_in_line(table, known, clock)
+        if known.lines is None:
+            return known
     noted = InForce(configuration=wanted, version=stored.version, modified_ms=stored.modified_ms)
     try:
         table.write([Put(item=_item(noted), requires=Absent() if known is None else _is_noted(known))])

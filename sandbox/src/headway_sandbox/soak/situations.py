@@ -192,6 +192,16 @@ def cut_edit(queue: Queue) -> None:
     queue.accidents.planned = None
 
 
+def cut_teams(queue: Queue) -> None:
+    """A configuration with another team, of which the tick that applies it dies before that team has its lines."""
+    queue.store.edit(document_of(POOLS, {"a": {}, "c": {}}))
+    queue.accidents.planned = lambda operation: (
+        Accident.CRASH_BEFORE if operation == "TransactWriteItems" else Accident.NONE
+    )
+    queue.finish(tick(queue))
+    queue.accidents.planned = None
+
+
 def turned_away(queue: Queue) -> Process:
     """A tick of which SageMaker turns away the first launch."""
 
@@ -359,6 +369,10 @@ SITUATIONS: dict[str, Situation] = {
     ),
     "a configuration is applied that a tick finds": Situation(
         prepare=done(configure(POOLS), tick, submit("j"), pools_edited), begin=tick
+    ),
+    "a configuration follows one that was not applied to its end": Situation(
+        prepare=done(configure(POOLS, {"a": {}}), tick, cut_teams, submit("j", team="c")),
+        begin=configure(POOLS, {"a": {}}),
     ),
     "a launch is found in a pool that was paused": Situation(
         prepare=done(submit("j"), cut_off, PAUSE, later(LEASE_S)), begin=tick
