@@ -21,10 +21,11 @@ settings.register_profile(
     phases=(Phase.explicit, Phase.generate),
 )
 
-# A shell ignores Ctrl-C for what it starts in the background, and all that is started from there inherits that: tests
-# that press it would wait in vain.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell ignores Ctrl-C for what it starts in the background, and nohup the end of a session; all that is started from
+# there inherits that, and tests that send these signals would wait in vain.
+for _signal, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_signal) is signal.SIG_IGN:
+        signal.signal(_signal, _usual)
 
 # Each session of botocore reads its service models anew, and there is one in nearly every test: it took longer than all
 # else. The environment of the core has no botocore.

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headway_sandbox.memory_configuration import MemoryConfiguration
@@ -416,6 +416,13 @@ class _Editors:
 _ACCIDENTS = st.sampled_from([Accident.NONE] * 3 + [each for each in Accident if each is not Accident.SLOW])
 
 
+# A writer that died had replaced an edit by hand, and the next writer reads late: what it replaces is not the newest.
+@example(
+    order=["overheadSeconds", "time", "size", "tick", "by hand", "window"],
+    steps=[0, 0, 1, 1, 1, 1, 0],
+    accidents=[],
+    lag_s=1000,
+)
 @settings(max_examples=150, deadline=None)
 @given(
     order=st.permutations([*VALUES, "tick", "time"]),

@@ -123,7 +123,9 @@ class Editor:
         edit = Edit.of(text, base=base, holder=self._holder, ends_ms=self._lease_until_ms)
         edit.note(self._table)
         version = self._store.write(text)
-        newest = intended(ConfigurationText(text=text, version=version), [edit], self._store, self._clock())
+        # What it replaced may itself have replaced something newer than it was made from, and its writer have died.
+        written = ConfigurationText(text=text, version=version)
+        newest = intended(written, read_edits(self._table), self._store, self._clock())
         if newest.text != text:
             logger.warning(
                 "the parameter was edited at the same time; that is stored again", extra={"version": version}
