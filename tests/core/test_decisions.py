@@ -7,7 +7,19 @@ import pytest
 from headway.policy import Ageing, Policy, Team
 from headway.reasons import ReasonCode
 from headway.schedule import schedule
-from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, snapshot, starts
+from tests.core.builders import (
+    G5,
+    NOW_MS,
+    P5,
+    held,
+    job,
+    preemptions,
+    reason_of,
+    releases,
+    reserved,
+    snapshot,
+    starts,
+)
 
 
 def test_behind_a_job_that_has_aged_another_one_may_still_preempt() -> None:
@@ -74,3 +86,35 @@ def test_a_job_counts_on_the_end_of_one_that_starts_in_the_same_decision() -> No
 def test_a_job_that_ends_before_a_reserved_start_takes_nothing_of_what_is_left_then() -> None:
     parts = (held("x", 9, count=2, ends_in_s=600), job("wide", 5, count=3), job("short", 4, limit_s=60), job("long", 3))
     assert starts(schedule(snapshot(*parts, size=4))) == ["short", "long"]
+
+
+def test_the_lowest_reservation_is_taken_over_first() -> None:
+    owners = (reserved("high"), reserved("low"), job("high", 5, count=2), job("low", 3, count=2))
+    plan = schedule(snapshot(held("x", 9), *owners, job("urgent", 9), size=3))
+    assert (releases(plan), starts(plan)) == (["low"], ["urgent"])
+
+
+def test_a_job_that_fits_no_pool_is_ahead_of_nobody() -> None:
+    plan = schedule(snapshot(held("x", 9), job("giant", 5, count=7), job("next", 3), size=1))
+    assert [(hold.job, hold.ahead) for hold in plan.holds] == [("giant", 0), ("next", 0)]
+
+
+def test_a_job_over_its_team_s_limit_is_told_so_however_far_back_it_stands() -> None:
+    policy = Policy(teams={"a": Team(limit={P5: 1})})
+    line = (job("head", 5, team="b", count=2), job("over", 4, team="a", count=2), job("next", 3, team="b", count=2))
+    plan = schedule(snapshot(held("x", 9, team="b"), *line, policy=policy))
+    assert [(hold.job, hold.reason.code, hold.ahead) for hold in plan.holds] == [
+        ("head", ReasonCode.WAITS_FOR_CAPACITY, 0),
+        ("over", ReasonCode.EXCEEDS_LIMIT, 1),
+        ("next", ReasonCode.WAITS_BEHIND, 1),
+    ]
+
+
+def test_a_job_that_lacks_instances_waits_behind_the_first_one_though_its_team_is_at_its_limit() -> None:
+    policy = Policy(teams={"a": Team(limit={P5: 4})})
+    line = (job("head", 5, team="b", count=4), job("also", 4, team="a", count=3))
+    plan = schedule(snapshot(held("x", 9, team="a", count=2), *line, size=4, policy=policy))
+    assert [(hold.job, hold.reason.code) for hold in plan.holds] == [
+        ("head", ReasonCode.WAITS_FOR_CAPACITY),
+        ("also", ReasonCode.WAITS_BEHIND),
+    ]

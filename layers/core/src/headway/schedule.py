@@ -221,16 +221,15 @@ class _Pass:
             if self.preemption.is_possible_for(job):
                 return None
             self.stuck.add(kind)
-        lacks = False
-        for pool, count in job.demand.items():
+        takes = charge(job.demand, job.team, self.policy)
+        for pool, count in takes.items():
             if count > self.sizes.get(pool, 0):
                 return None
-            lacks = lacks or count > self.spare[pool] + self.unclaimed.get(pool, 0)
-        if lacks:
-            return partial(self._behind, pools)
+        for pool, count in job.demand.items():
+            if count > self.spare[pool] + self.unclaimed.get(pool, 0):
+                return partial(self._behind, pools)
         if job.not_before_ms > self.now_ms or any(self.unclaimed.values()):
             return None
-        takes = charge(job.demand, job.team, self.policy)
         if takes is not job.demand and shortfall(takes, self.spare):
             # What its team may still use has to be told.
             return None
