@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from headway.model import Pause, WaitingJob
+from headway.plan import Plan
 from headway.policy import Ageing, Policy, Team
 from headway.reasons import ReasonCode
 from headway.schedule import schedule
@@ -117,4 +121,160 @@ def test_a_job_that_lacks_instances_waits_behind_the_first_one_though_its_team_i
     assert [(hold.job, hold.reason.code) for hold in plan.holds] == [
         ("head", ReasonCode.WAITS_FOR_CAPACITY),
         ("also", ReasonCode.WAITS_BEHIND),
+    ]
+
+
+def later(waiting: WaitingJob, wait_ms: int) -> WaitingJob:
+    """The job, held back until then."""
+    return replace(waiting, not_before_ms=NOW_MS + wait_ms)
+
+
+def told(plan: Plan) -> list[tuple[str, ReasonCode, int | None]]:
+    """Who waits, why, and how long until its reserved start, ms."""
+    return [
+        (hold.job, hold.reason.code, None if hold.start_by_ms is None else hold.start_by_ms - NOW_MS)
+        for hold in plan.holds
+    ]
+
+
+@pytest.mark.parametrize("explain", [True, False])
+def test_a_job_that_something_is_being_freed_for_is_looked_at_however_far_back_it_stands(explain: bool) -> None:
+    parts = (held("x", freed_for="owed"), job("ahead", 9, count=1), job("owed"))
+    assert schedule(snapshot(*parts, size=1), explain=explain).unseen == 0
+
+
+def test_a_decision_that_explains_has_seen_all_who_wait() -> None:
+    paused = (job("halted", 9, pool=G5), job("too", 8, pool=G5))
+    known = snapshot(*paused, job("a", 3), job("b"), job("c"), pools={P5: 1, G5: 1})
+    assert schedule(known).unseen == 0
+    assert schedule(replace(known, pauses={G5: Pause(by="ada", reason="x", since_ms=0)})).unseen == 0
+
+
+def test_a_decision_that_does_not_explain_ends_once_all_is_spent_and_nobody_is_owed_anything() -> None:
+    parts = (reserved("wide", 2), job("wide", 1, count=3), job("next"))
+    assert schedule(snapshot(*parts, size=3), explain=False).unseen == 1
+
+
+def test_a_job_is_held_back_until_the_very_millisecond() -> None:
+    assert starts(schedule(snapshot(later(job("a"), 1)))) == []
+    assert starts(schedule(snapshot(later(job("a"), 0)))) == ["a"]
+
+
+@pytest.mark.parametrize(("wait_ms", "said"), [(1000, "1 s"), (1001, "2 s"), (60_000, "60 s")])
+def test_a_wait_is_told_in_whole_seconds_rounded_up(wait_ms: int, said: str) -> None:
+    plan = schedule(snapshot(replace(later(job("a"), wait_ms), held_by="its last attempt failed")))
+    assert reason_of(plan, "a") == f"its last attempt failed; next try in {said}, the place in line is kept"
+
+
+def test_a_job_counts_on_the_limit_of_one_that_preempts_in_the_same_decision() -> None:
+    plan = schedule(snapshot(held("x"), job("first", 3, limit_s=60), job("next", 1), size=1))
+    assert preemptions(plan) == [("x", "first")]
+    assert told(plan)[1] == ("next", ReasonCode.WAITS_FOR_CAPACITY, 60_000)
+
+
+def test_a_job_that_is_held_back_and_lacks_instances_waits_behind_the_first_one() -> None:
+    parts = (later(job("head", 3), 1000), job("starts", 2, count=2), later(job("late", 1, count=2), 60_000))
+    assert told(schedule(snapshot(*parts, size=3))) == [
+        ("head", ReasonCode.BACKS_OFF, 1000),
+        ("late", ReasonCode.WAITS_BEHIND, None),
+    ]
+
+
+def test_a_job_that_demands_a_whole_pool_waits_behind_the_first_one() -> None:
+    parts = (later(job("head", 3), 1000), job("starts", 2), later(job("whole", 1, count=3), 60_000))
+    assert told(schedule(snapshot(*parts, size=3)))[1] == ("whole", ReasonCode.WAITS_BEHIND, None)
+
+
+def test_a_job_that_could_preempt_is_not_taken_for_one_that_has_to_wait_behind() -> None:
+    parts = (held("x", count=1), later(job("head", 3), 1000), job("next", 2))
+    assert told(schedule(snapshot(*parts, size=1)))[1] == ("next", ReasonCode.WOULD_DELAY, None)
+
+
+def test_a_job_that_is_held_back_and_would_fit_says_until_when() -> None:
+    parts = (job("starts", 2), job("wide", 1, count=3), later(job("late"), 1000))
+    assert told(schedule(snapshot(*parts, size=3)))[1] == ("late", ReasonCode.BACKS_OFF, None)
+
+
+def test_a_job_may_count_on_what_is_being_freed_for_nobody_in_particular() -> None:
+    parts = (held("x", count=2), later(job("head", 2), 60_000), job("preempts", 2, entered=1), job("last", 1))
+    plan = schedule(snapshot(*parts, size=2))
+    assert preemptions(plan) == [("x", "preempts")]
+    assert told(plan)[2] == ("last", ReasonCode.WOULD_DELAY, None)
+    assert told(schedule(snapshot(held("x", stopping=True), later(job("late"), 1), size=1))) == [
+        ("late", ReasonCode.BACKS_OFF, 1)
+    ]
+
+
+def test_a_job_whose_team_is_at_its_limit_is_told_so_where_its_pools_would_do() -> None:
+    policy = Policy(teams={"a": Team(limit={P5: 1})})
+    parts = (held("x", 9, team="a", ends_in_s=600), job("wide", 5, team="b", count=3), job("at limit", 4, team="a"))
+    assert told(schedule(snapshot(*parts, size=3, policy=policy)))[1][:2] == ("at limit", ReasonCode.WAITS_FOR_LIMIT)
+
+
+def test_what_is_preempted_is_taken_off_its_team_once() -> None:
+    policy = Policy(teams={"blue": Team()})
+    line = (job("all", 3, count=3), job("blue", 1, team="blue"), job("green", 1, team="green", entered=1))
+    plan = schedule(snapshot(held("x", team="green"), *line, size=3, policy=policy))
+    assert preemptions(plan) == [("x", "all")]
+    assert [name for name, *_ in told(plan)] == ["all", "blue", "green"]
+
+
+def test_a_job_that_counts_on_more_than_is_free_since_its_pool_was_shrunk_waits_for_who_stops() -> None:
+    parts = (
+        *(held("x", 3, pool=P5, count=4), held("y", 3, pool=G5), held("z", 1, pool=G5)),
+        held("stops", 1, pool=G5, count=3, freed_for="first", freed=1),
+        *(reserved("second", 2, G5), job("first", 2, pool=G5), job("second", 1, pool=G5, count=2)),
+    )
+    plan = schedule(snapshot(*parts, pools={P5: 5, G5: 5}))
+    assert reason_of(plan, "second") == f"starts on 2 {G5} as soon as `stops` has stopped; 1 job ahead"
+
+
+def test_a_reserved_start_waits_until_a_shrunken_pool_is_whole_again() -> None:
+    running = (held("x", 2, count=2), held("ends", 2, count=2, ends_in_s=600))
+    plan = schedule(snapshot(*running, reserved("w", 3), job("w", 2, count=2), size=5))
+    assert told(plan) == [("w", ReasonCode.WAITS_FOR_CAPACITY, 600_000)]
+
+
+def test_a_reserved_start_counts_on_attempts_that_the_job_may_preempt() -> None:
+    aged = replace(held("x", count=2, since=NOW_MS - 240_000, entered=NOW_MS - 300_000), demand={P5: 2, G5: 1})
+    head = later(job("head", 2, limit_s=300), 1500)
+    policy = Policy(ageing=Ageing(interval_ms=60_000, cap=3))
+    both = WaitingJob(name="both", demand={P5: 1, G5: 1}, priority=1, entry_time_ms=0)
+    plan = schedule(snapshot(aged, head, both, pools={P5: 1, G5: 1}, policy=policy))
+    assert told(plan)[1] == ("both", ReasonCode.WAITS_FOR_CAPACITY, 301_500)
+
+
+def test_pools_in_another_order_are_the_same_pools() -> None:
+    one = WaitingJob(name="one", demand={P5: 1, G5: 1}, priority=1, entry_time_ms=0)
+    two = WaitingJob(name="two", demand={G5: 1, P5: 1}, priority=0, entry_time_ms=0)
+    plan = schedule(snapshot(held("x", 9), one, two, pools={P5: 1, G5: 1}))
+    assert [code for _, code, _ in told(plan)] == [ReasonCode.WAITS_FOR_CAPACITY, ReasonCode.WAITS_BEHIND]
+
+
+def test_a_job_that_owes_nothing_is_told_when_it_starts_though_its_own_pool_is_given_away() -> None:
+    mine = WaitingJob(name="mine", demand={P5: 1, G5: 1}, priority=1, entry_time_ms=0)
+    parts = (reserved("mine", 1, G5), later(job("head", 2, limit_s=300), 1000), mine)
+    plan = schedule(snapshot(*parts, pools={P5: 1, G5: 1}))
+    assert told(plan)[1] == ("mine", ReasonCode.WOULD_DELAY, 301_000)
+
+
+def test_nobody_counts_on_the_end_of_a_job_that_has_yet_to_wait_for_its_instances() -> None:
+    running = (held("x", 3), held("stops", count=4, stopping=True))
+    line = (later(job("head", 3), 60_000), job("short", 1, count=2, limit_s=60), job("next", 1, count=2, entered=1))
+    assert [code for _, code, _ in told(schedule(snapshot(*running, *line, size=5)))] == [
+        ReasonCode.BACKS_OFF,
+        ReasonCode.WAITS_FOR_FREED,
+        ReasonCode.WOULD_DELAY,
+    ]
+
+
+def test_a_pool_that_a_blocked_job_has_enough_of_is_not_kept_for_it() -> None:
+    running = (held("x", count=2), replace(held("y", 2, count=2, preemptible=False), demand={P5: 2, G5: 2}))
+    both = WaitingJob(name="both", demand={P5: 1, G5: 1}, priority=3, entry_time_ms=0)
+    line = (reserved("both", 1), both, job("first", 2), job("second", 2, entered=1))
+    plan = schedule(snapshot(*running, *line, pools={P5: 5, G5: 1}))
+    assert [code for _, code, _ in told(plan)] == [
+        ReasonCode.WAITS_FOR_CAPACITY,
+        ReasonCode.WAITS_FOR_FREED,
+        ReasonCode.WAITS_FOR_FREED,
     ]

@@ -15,6 +15,7 @@ from headway_service import transitions
 from headway_service.measures import Measure
 from headway_service.ports import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, Put, Sighting, Write
 from headway_service.records import (
+    MAX_HISTORY,
     NOBODY,
     AttemptRecord,
     GivenUpRecord,
@@ -24,6 +25,7 @@ from headway_service.records import (
     ReasonRecord,
     ReservationRecord,
     RogueRecord,
+    Step,
     StopCause,
     TeamRecord,
     request_item,
@@ -32,6 +34,7 @@ from tests.service.world import P5
 
 WAS, NOW_MS = 7, 5_000_000
 REASON = Reason(code=ReasonCode.STARTED, message="so it is")
+NOTED = ReasonRecord.of(REASON)
 SEEN = Sighting(attempt="a", status="InProgress", secondary_status="Training", modified_ms=1)
 TELLS = Measure(reason=REASON, watch="idle")
 STOPS = Measure(reason=REASON, cause=StopCause.REQUEUE, ends="x")
@@ -90,21 +93,30 @@ CHANGES: dict[str, Callable[[], Sequence[Write]]] = {
 """By what happens."""
 
 
-def end(*, preemptor: JobRecord | None = None, reserved: int = 0, vanished: bool = False) -> list[Write]:
+def end(
+    *,
+    preemptor: JobRecord | None = None,
+    reserved: int = 0,
+    vanished: bool = False,
+    sighting: Sighting | None = SEEN,
+    since_ms: int = 0,
+    now_ms: int = NOW_MS,
+) -> list[Write]:
     """An attempt ends that was stopped for the preemptor, if there is one."""
     cause: dict[str, Any] = (
         {"stop_cause": StopCause.PREEMPTION, "freed_for": "b", "freed": {P5: 1}} if preemptor else {}
     )
     return transitions.end(
         job(),
-        attempt(**cause),
+        attempt(since_ms=since_ms, **cause),
         JobTrigger.COMPLETE,
         REASON,
-        sighting=SEEN,
+        sighting=sighting,
         preemptor=preemptor,
         reservation=ReservationRecord(job_name="b", demand={P5: reserved}, version=WAS) if reserved else None,
-        now_ms=NOW_MS,
+        now_ms=now_ms,
         expires_at=1,
+        retry=None,
         vanished=vanished,
     )
 
@@ -280,6 +292,8 @@ def test_a_job_counts_the_interruptions_of_its_ended_attempts(seen: int | None, 
         reservation=None,
         now_ms=NOW_MS,
         expires_at=1,
+        retry=None,
+        vanished=False,
     )
     (ended,) = (JobRecord.parse(each.item) for each in records(writes))
     assert (ended.interruptions, ended.ended_ms, ended.expires_at) == (count, NOW_MS, 1)
@@ -296,6 +310,8 @@ def test_a_job_that_goes_back_into_its_line_has_not_ended() -> None:
         reservation=None,
         now_ms=NOW_MS,
         expires_at=1,
+        retry=None,
+        vanished=False,
     )
     (back,) = (JobRecord.parse(each.item) for each in records(writes))
     assert (back.ended_ms, back.expires_at, back.preemption_count) == (None, None, 1)
@@ -336,3 +352,78 @@ def test_a_training_job_that_is_adopted_is_charged_once() -> None:
         *(Delete(key=key) for key in before.line_keys()),
         Change(key=TeamRecord.key("red"), adds={"starts": 1}, requires=Equals("starts", 4)),
     ]
+
+
+def test_a_sighting_is_noted_whole() -> None:
+    seen = replace(SEEN, interruptions=4, training_since_ms=2)
+    before = attempt(interruptions=3, missing_since_ms=3)
+    (put,) = records(transitions.sighted(before, seen, NOW_MS, ruled=True, measure=None, job=None))
+    assert AttemptRecord.parse(put.item) == before.model_copy(
+        update={
+            "training_job_status": "InProgress",
+            "secondary_status": "Training",
+            "training_since_ms": 2,
+            "interruptions": 4,
+            "modified_ms": 1,
+            "seen_ms": NOW_MS,
+            "missing_since_ms": None,
+            "ruled": True,
+            "version": WAS + 1,
+        }
+    )
+
+
+def test_an_older_sighting_takes_no_interruption_back() -> None:
+    (put,) = records(transitions.sighted(attempt(interruptions=5), SEEN, NOW_MS, ruled=False, measure=None, job=None))
+    assert AttemptRecord.parse(put.item).interruptions == 5
+
+
+@pytest.mark.parametrize(
+    ("sighting", "statuses"), [(SEEN, ("InProgress", "Training")), (None, (None, None))], ids=["launched", "never"]
+)
+def test_an_ended_attempt_keeps_its_last_status(sighting: Sighting | None, statuses: tuple[str | None, ...]) -> None:
+    (ended,) = (JobRecord.parse(each.item) for each in records(end(sighting=sighting)))
+    (kept,) = ended.attempts
+    assert (kept.training_job_status, kept.secondary_status) == statuses
+
+
+def test_an_attempt_that_was_never_launched_counts_no_interruption() -> None:
+    (ended,) = (JobRecord.parse(each.item) for each in records(end(sighting=None)))
+    assert ended.interruptions == 0
+
+
+def test_an_attempt_that_ended_where_everybody_saw_it_is_no_launch_that_was_given_up() -> None:
+    assert not [each for each in end() if isinstance(each, Put) and each.item["sk"] == "given up"]
+
+
+@pytest.mark.parametrize(("ended_ms", "ran_ms"), [(NOW_MS, 0), (NOW_MS - 1, 0), (NOW_MS + 2, 2)])
+def test_an_attempt_has_held_its_instances_since_it_started(ended_ms: int, ran_ms: int) -> None:
+    writes = end(since_ms=NOW_MS, now_ms=ended_ms)
+    (ended,) = (JobRecord.parse(each.item) for each in records(writes))
+    assert ended.usage.instance_ms == {P5: ran_ms}
+
+
+def test_a_pool_gets_back_only_what_the_ledger_knows() -> None:
+    assert Change(key=PoolRecord.key(P5), adds={"free": 1}, requires=Equals("pool", P5)) in end()
+
+
+def test_a_pool_appears_once() -> None:
+    new = PoolRecord(pool=P5, size=4, free=4).put().item
+    assert transitions.add_pool(P5, 4) == [Put(item=new, requires=Absent())]
+
+
+def test_a_started_job_is_held_back_by_nothing() -> None:
+    before = job(WAITS, not_before_ms=9, held_by="its last attempt failed (service)")
+    writes = transitions.start(before, attempt(LAUNCHING, version=1), None, REASON, NOW_MS)
+    started = JobRecord.parse(records(writes)[0].item)
+    assert (started.not_before_ms, started.held_by, started.live_attempt, started.attempt_count) == (0, "", "a", 1)
+    assert started.history[-1].attempt_name == "a"
+
+
+@pytest.mark.parametrize("steps", [MAX_HISTORY - 2, MAX_HISTORY - 1, MAX_HISTORY, MAX_HISTORY + 1])
+def test_a_history_keeps_its_first_and_its_last_steps(steps: int) -> None:
+    before = job(history=tuple(Step(time_ms=time_ms, job_state=WAITS, reason=NOTED) for time_ms in range(steps)))
+    moved = JobRecord.parse(records(transitions.stop_holding(before, attempt(), REASON, NOW_MS))[0].item)
+    times_ms = [*range(steps), NOW_MS]
+    kept_ms = times_ms if len(times_ms) <= MAX_HISTORY else [0, *times_ms[-(MAX_HISTORY - 1) :]]
+    assert [step.time_ms for step in moved.history] == kept_ms

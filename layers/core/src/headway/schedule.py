@@ -222,12 +222,10 @@ class _Pass:
                 return None
             self.stuck.add(kind)
         takes = charge(job.demand, job.team, self.policy)
-        for pool, count in takes.items():
-            if count > self.sizes.get(pool, 0):
-                return None
-        for pool, count in job.demand.items():
-            if count > self.spare[pool] + self.unclaimed.get(pool, 0):
-                return partial(self._behind, pools)
+        if any(count > self.sizes[pool] for pool, count in takes.items()):
+            return None
+        if any(count > self.spare[pool] + self.unclaimed.get(pool, 0) for pool, count in job.demand.items()):
+            return partial(self._behind, pools)
         if job.not_before_ms > self.now_ms or any(self.unclaimed.values()):
             return None
         if takes is not job.demand and shortfall(takes, self.spare):

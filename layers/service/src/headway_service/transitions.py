@@ -343,8 +343,8 @@ def end(
     reservation: ReservationRecord | None,
     now_ms: int,
     expires_at: int,
-    retry: Retrial | None = None,
-    vanished: bool = False,
+    retry: Retrial | None,
+    vanished: bool,
 ) -> list[Write]:
     """The attempt has ended (or was never launched), and its instances are free, or reserved for the preemptor.
 
