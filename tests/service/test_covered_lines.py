@@ -10,7 +10,7 @@ from headway.lifecycle import AttemptState
 from headway.policy import Ageing, Policy, Team
 from headway_service.ledger import MAX_LINE_READS, read_ledger, read_snapshot
 from headway_service.records import AttemptRecord
-from tests.service.test_ledger import Counting, table_of, waits
+from tests.service.test_ledger import G5, Counting, table_of, waits
 from tests.service.world import P5
 
 RED_2 = Policy(backfill_window=0, teams={"red": Team(guaranteed={P5: 2})})
@@ -78,3 +78,33 @@ def test_the_search_for_covered_jobs_ends_at_the_limit_of_a_line() -> None:
     table = red_line(MAX_LINE_READS + 50, "a")
     assert "a" not in read(table, RED_2)
     assert table.entries == MAX_LINE_READS
+
+
+def test_what_other_teams_hold_takes_nothing_off_a_guarantee() -> None:
+    table = red_line(500, "a", "b", "c", "d")
+    blue = of_red(1).model_copy(update={"team": "blue"})
+    assert [name for name in read(table, RED_2, blue) if not name.startswith("large")] == ["a", "b", "c"]
+
+
+def test_of_two_guarantees_each_is_used_up_by_itself() -> None:
+    policy = Policy(backfill_window=0, teams={"red": Team(guaranteed={P5: 2, G5: 1})})
+    table = table_of("red", sizes={P5: 4, G5: 4})
+    for number in range(50):
+        waits(table, f"large{number:02d}", 1, team="red", entered=number, p5=3)
+    waits(table, "a", team="red", entered=1, p5=1)
+    waits(table, "b", team="red", entered=2, p5=1, g5=1)
+    waits(table, "two", team="red", entered=3, p5=2)
+    waits(table, "more", team="red", entered=4, p5=1)
+    assert [name for name in read(table, policy) if not name.startswith("large")] == ["a", "b", "two"]
+
+
+def test_covered_jobs_are_read_until_nothing_of_the_guarantee_is_left() -> None:
+    table = red_line(500)
+    waits(table, "two", team="red", entered=-1, p5=2)
+    waits(table, "one", team="red", entered=0, p5=1)
+    waits(table, "more", team="red", entered=1, p5=1)
+    assert [name for name in read(table, RED_2) if not name.startswith("large")] == ["two", "one"]
+    odd = red_line(500)
+    for number, (name, count) in enumerate((("first", 1), ("two", 2), ("second", 1), ("third", 1))):
+        waits(odd, name, team="red", entered=number, p5=count)
+    assert [name for name in read(odd, RED_2) if not name.startswith("large")] == ["first", "two", "second"]

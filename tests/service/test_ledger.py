@@ -7,14 +7,24 @@ from typing import Any
 
 import pytest
 
-from headway.lifecycle import WAITING, JobState
+from headway.lifecycle import WAITING, AttemptState, JobState
 from headway.policy import Ageing, Policy, Team
 from headway.reasons import ReasonCode
 from headway_service import transitions
 from headway_service.ledger import MAX_LINE_READS, Ledger, look_at_ledger, read_ledger, read_snapshot
 from headway_service.memory import MemoryTable
-from headway_service.ports import Item
-from headway_service.records import LEDGER, AttemptRecord, JobRecord, LineEntry, PauseRecord, ReasonRecord, TeamRecord
+from headway_service.ports import Change, Item, Put
+from headway_service.records import (
+    LEDGER,
+    AttemptRecord,
+    JobRecord,
+    LineEntry,
+    PauseRecord,
+    ReasonRecord,
+    ReservationRecord,
+    StopCause,
+    TeamRecord,
+)
 from tests.service.world import P5
 
 G5 = "ml.g5.xlarge"
@@ -29,19 +39,22 @@ class Counting(MemoryTable):
         self.entries = 0
         self.queries = 0
         self.of_ledger: list[str] = []
+        #: Of the lines.
+        self.limits: list[int] = []
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         found = super().query(pk, prefix=prefix, after=after, limit=limit)
         if pk.startswith("line#"):
             self.entries += len(found)
             self.queries += 1
+            self.limits.append(limit)
         elif pk == LEDGER:
             self.of_ledger.append(prefix)
         return found
 
 
-def table_of(*teams: str, sizes: dict[str, int] | None = None) -> Counting:
-    table = Counting()
+def table_of(*teams: str, sizes: dict[str, int] | None = None, kind: type[Counting] = Counting) -> Counting:
+    table = kind()
     for pool, size in (sizes or {P5: 2}).items():
         table.write(transitions.add_pool(pool, size))
     for team in teams:
@@ -313,3 +326,180 @@ def test_a_job_is_to_the_scheduler_what_each_of_its_entries_says() -> None:
     kept = [LineEntry.parse(entry.put().item) for entry in job.line_entries()]
     assert [entry.waiting() for entry in kept] == [job.waiting()] * 2
     assert LineEntry.key_of(job.waiting()) == kept[0].key()
+
+
+def runs(name: str, priority: int = 9, *, team: str = "", stopping: bool = False, **demand: int) -> AttemptRecord:
+    return AttemptRecord(
+        attempt_name=name,
+        job_name=name,
+        number=1,
+        attempt_state=AttemptState.STOPPING if stopping else AttemptState.LIVE,
+        stop_cause=StopCause.PREEMPTION if stopping else None,
+        mark="",
+        demand={{"p5": P5, "g5": G5}[pool]: count for pool, count in demand.items()},
+        priority=priority,
+        team=team,
+        since_ms=0,
+        lease_holder="",
+        lease_until_ms=0,
+        seen_ms=0,
+    )
+
+
+def number_read(
+    *running: AttemptRecord, policy: Policy = NO_WINDOW, heads: int = 0, demands: int = 1, team: str = ""
+) -> int:
+    """How many of the jobs of priority 5 that wait in a line of a pool of 4 are read."""
+    table = table_of(*filter(None, [team]), sizes={P5: 4, G5: 4})
+    for number in range(20):
+        waits(table, f"j{number:02d}", 5, entered=number, team=team, p5=demands)
+    ledger = replace(read_ledger(table), attempts=running)
+    return len(read_snapshot(table, ledger, 0, policy=policy, heads=heads).waiting)
+
+
+@pytest.mark.parametrize(
+    ("running", "policy", "number"),
+    [
+        ((), NO_WINDOW, 5),
+        ((runs("x", p5=1), runs("y", p5=2)), NO_WINDOW, 2),
+        ((runs("x", 5, p5=3),), NO_WINDOW, 2),
+        ((runs("x", 4, p5=3),), NO_WINDOW, 5),
+        ((runs("x", p5=3, stopping=True),), NO_WINDOW, 5),
+        ((runs("x", g5=3),), NO_WINDOW, 5),
+        ((runs("x", 0, p5=3),), replace(NO_WINDOW, preemption=False), 2),
+    ],
+    ids=[
+        "an empty pool",
+        "attempts of higher priority",
+        "one of equal priority",
+        "one that gives way",
+        "one that stops",
+        "one in another pool",
+        "one that gives way to nobody",
+    ],
+)
+def test_of_a_line_as_many_are_read_as_could_get_instances_and_one_more(
+    running: tuple[AttemptRecord, ...], policy: Policy, number: int
+) -> None:
+    assert number_read(*running, policy=policy) == number
+
+
+@pytest.mark.parametrize(("guaranteed", "number"), [({}, 1), ({P5: 1}, 2), ({P5: 2}, 3)])
+def test_what_a_team_is_guaranteed_is_within_its_reach(guaranteed: dict[str, int], number: int) -> None:
+    policy = replace(NO_WINDOW, teams={"red": Team(guaranteed=guaranteed)})
+    assert number_read(runs("x", p5=4), policy=policy, team="red") == number
+
+
+WINDOW = Policy(backfill_window=6, reserved_heads=3)
+"""Three jobs for each of the two lines of each pool."""
+
+
+@pytest.mark.parametrize(
+    ("running", "number"),
+    [
+        ((runs("x", p5=3),), 5),
+        ((runs("x", p5=4),), 3),
+        ((runs("x", p5=3), runs("y", g5=1), runs("z", g5=1)), 5),
+    ],
+    ids=["a pool that is not full", "a full pool", "attempts of another pool do not fill it"],
+)
+def test_behind_the_heads_the_window_is_read_or_in_a_full_pool_those_who_get_a_reserved_start(
+    running: tuple[AttemptRecord, ...], number: int
+) -> None:
+    assert number_read(*running, policy=WINDOW) == number
+
+
+def test_as_many_heads_are_read_as_the_caller_asks_for() -> None:
+    assert [number_read(runs("x", p5=4), heads=asked) for asked in (0, 1, 2, 7)] == [1, 1, 2, 7]
+
+
+def test_jobs_that_demand_a_whole_pool_count_as_fitting() -> None:
+    assert number_read(demands=4) == 2
+
+
+def test_jobs_that_demand_a_pool_that_is_gone_hide_nobody_behind_them() -> None:
+    table = table_of(sizes={P5: 2})
+    for number in range(20):
+        waits(table, f"gone{number:02d}", 9, entered=number, p5=1, g5=1)
+    waits(table, "small")
+    assert "small" in heads(table)
+
+
+@pytest.mark.parametrize(
+    ("running", "window", "asked", "ageing", "page"),
+    [
+        ((), 0, 0, False, 25),
+        ((runs("x", p5=80),), 0, 0, False, 8),
+        ((runs("x", 0, p5=60),), 0, 0, False, 10),
+        ((), 4, 0, False, 26),
+        ((), 12, 0, False, 28),
+        ((), 0, 50, False, 50),
+        ((), 0, 50, True, 10),
+        ((), 0, 0, True, 10),
+    ],
+)
+def test_mostly_one_query_of_a_line_is_enough(
+    running: tuple[AttemptRecord, ...], window: int, asked: int, ageing: bool, page: int
+) -> None:
+    table = table_of(sizes={P5: 102})
+    for number in range(120):
+        waits(table, f"j{number:03d}", 5, entered=number, p5=102)
+    policy = replace(AGEING if ageing else NO_WINDOW, backfill_window=window)
+    ledger = replace(read_ledger(table), attempts=running)
+    read_snapshot(table, ledger, 0, policy=policy, heads=asked)
+    assert table.limits[0] == page
+
+
+@pytest.mark.parametrize(
+    ("job_until_ms", "pool_until_ms", "until_ms", "cause"),
+    [(0, 6, 6, "pool"), (6, 6, 6, "job"), (7, 6, 7, "job"), (0, 5, 0, "job")],
+    ids=["the pool for longer", "both as long", "the job for longer", "the pool no more"],
+)
+def test_a_job_is_held_back_by_its_pool_only_for_longer_than_by_itself(
+    job_until_ms: int, pool_until_ms: int, until_ms: int, cause: str
+) -> None:
+    table = table_of()
+    waits(table, "a")
+    (known,) = table.query(LineEntry.partition(P5, ""), limit=1)
+    table.write([Put(item={**known, "notBeforeMs": job_until_ms, "heldBy": "job"})])
+    ledger = read_ledger(table)
+    pool = ledger.pools[0].model_copy(update={"backs_off_until_ms": pool_until_ms, "back_off_cause": "pool"})
+    (waiting,) = read_snapshot(table, replace(ledger, pools=(pool,)), 5).waiting
+    assert (waiting.not_before_ms, waiting.held_by) == (until_ms, cause)
+
+
+def test_jobs_that_are_owed_instances_are_seen_however_far_back_they_stand() -> None:
+    table = table_of()
+    for number in range(20):
+        waits(table, f"j{number:02d}", 9, entered=number)
+    for name in ("reserved", "freed", "ended"):
+        state = JobState.COMPLETED if name == "ended" else JobState.PENDING
+        reason = ReasonRecord(code=ReasonCode.ENTERED, message="entered")
+        known = JobRecord(
+            job_name=name,
+            job_state=state,
+            priority=0,
+            entry_time=0,
+            ended_ms=0,
+            demand={P5: 1},
+            request_digest="",
+            reason=reason,
+        )
+        table.write([known.put()])
+    freed = runs("x", p5=1, stopping=True).model_copy(update={"freed_for": "freed", "freed": {P5: 1}})
+    reservations = tuple(ReservationRecord(job_name=name, demand={P5: 1}) for name in ("reserved", "ended", "unknown"))
+    ledger = replace(read_ledger(table), attempts=(freed,), reservations=reservations)
+    found = {each.name for each in read_snapshot(table, ledger, 0, policy=NO_WINDOW).waiting}
+    assert {name for name in found if not name.startswith("j")} == {"reserved", "freed"}
+
+
+def test_a_start_between_the_two_reads_of_a_ledger_is_seen_as_a_conflict_later() -> None:
+    class Starting(Counting):
+        def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
+            if self.of_ledger == ["team#"]:
+                self.write([Change(key=TeamRecord.key("a"), adds={"starts": 1})])
+            return super().query(pk, prefix=prefix, after=after, limit=limit)
+
+    table = table_of("a", kind=Starting)
+    (team,) = read_ledger(table).teams
+    assert team.starts == 0

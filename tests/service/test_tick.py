@@ -111,6 +111,13 @@ def test_a_stop_that_gets_no_answer_is_sent_once_in_a_tick(world: World) -> None
     assert world.called("StopTrainingJob") == ["a", "b", "a", "b"]
 
 
+def test_a_launch_that_gets_no_answer_is_followed_by_another_decision(world: World) -> None:
+    world.submit("a")
+    fail(world, "CreateTrainingJob")
+    report = world.tick()
+    assert (report.started, report.unclear, report.rounds) == (["a"], 1, 2)
+
+
 def test_stops_and_launches_that_others_settle_meanwhile_are_counted_and_left_to_them(world: World) -> None:
     for name in ("a", "b"):
         world.submit(name)
