@@ -56,11 +56,11 @@ help: ## list these targets
 
 .PHONY: demo
 demo: .venv/.made .envs/sandbox/.made .envs/sam/.made ## play the queue's story on this machine: four jobs, two instances
-	$(VENV)/python -m headway_sandbox.demo
+	$(VENV)/python -m headway_sandbox.demo.preemption
 
 .PHONY: demo-guardrails
 demo-guardrails: .venv/.made .envs/sandbox/.made .envs/sam/.made ## play what the guardrails do: about four minutes
-	$(VENV)/python -m headway_sandbox.guardrails_demo
+	$(VENV)/python -m headway_sandbox.demo.guardrails
 
 .PHONY: setup
 setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made .envs/template/.made $(SDKS:%=.envs/%/.made) ## make all environments
@@ -110,15 +110,15 @@ fuzz: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made ## call t
 
 .PHONY: iam-proof
 iam-proof: .venv/.made .envs/sandbox/.made ## compare the functions' policies with what the runs in build/calls asked of AWS
-	$(VENV)/python -m headway_sandbox.iam_proof
+	$(VENV)/python -m headway_verification.least_privilege
 
 .PHONY: sim
 sim: .venv/.made ## play real traces through the decisions and check the figures; TRACES names the traces' folder
-	$(VENV)/python -m headway_sandbox.simulate.checks --traces "$(TRACES)" --out build/sim
+	$(VENV)/python -m headway_sandbox.simulator.checks --traces "$(TRACES)" --out build/sim
 
 .PHONY: soak
 soak: .venv/.made ## live SEEDS lives of a queue in which everything goes wrong
-	$(VENV)/python -m headway_sandbox.soak --seeds $(or $(SEEDS),200)
+	$(VENV)/python -m headway_verification.soak --seeds $(or $(SEEDS),200)
 
 .PHONY: snapshots
 snapshots: .venv/.made ## play COUNT random snapshots on until nothing happens any more; SEED draws them
@@ -126,26 +126,27 @@ snapshots: .venv/.made ## play COUNT random snapshots on until nothing happens a
 
 .PHONY: trials
 trials: .venv/.made ## crash beside each call of each function, and let others act between each two
-	$(VENV)/python -m headway_sandbox.soak --trials
+	$(VENV)/python -m headway_verification.soak --trials
 
 .PHONY: safeguards
 safeguards: .venv/.made ## remove one safeguard at a time, and report the trial or the life (of SEEDS) that notices; ONLY=text for some
-	$(VENV)/python -m headway_sandbox.soak --safeguards --seeds $(or $(SEEDS),300) $(if $(ONLY),--only "$(ONLY)")
+	$(VENV)/python -m headway_verification.soak --safeguards --seeds $(or $(SEEDS),300) $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: chaos
 chaos: .venv/.made .envs/sandbox/.made .envs/sam/.made ## kill, repeat, lose and restart while JOBS jobs run on a sandbox; SEED draws it all
-	$(VENV)/python -m headway_sandbox.chaos --jobs $(or $(JOBS),200) $(if $(SEED),--seed $(SEED))
+	$(VENV)/python -m headway_verification.chaos --jobs $(or $(JOBS),200) $(if $(SEED),--seed $(SEED))
 
 .PHONY: mutants
 mutants: .envs/mutants/.made ## change the code that keeps the promises, and see which changes no test notices; MODULE=tick, MUTANTS=--report
 	.envs/mutants/bin/python -m tests.mutants.run $(MODULE) $(MUTANTS)
 
 .PHONY: check
-check: check-code check-template ## lint, formatting, types, and the template
+check: check-code check-template ## lint, import rules, formatting, types, and the template
 
 .PHONY: check-code
-check-code: .venv/.made ## lint, formatting and types
+check-code: .venv/.made ## lint, import rules, formatting and types
 	$(VENV)/ruff check .
+	$(VENV)/lint-imports --no-cache
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy
 
@@ -240,7 +241,7 @@ deploy: build ## deploy to AWS; ENV=dev or prod, GUIDED=1 asks for the account's
 
 .PHONY: deploy-sandbox
 deploy-sandbox: .venv/.made .envs/sandbox/.made .envs/sam/.made ## play a release on this machine: deploy, update under load, roll back, delete; OLD=a commit to update from
-	$(VENV)/python -m headway_sandbox.release $(if $(OLD),--old $(OLD))
+	$(VENV)/python -m headway_verification.upgrade $(if $(OLD),--old $(OLD))
 
 ##@ Keep
 
@@ -262,7 +263,7 @@ lock: .envs/uv/.made ## pin anew what the .in files name; UPGRADE=1 takes the ne
 
 .PHONY: openapi
 openapi: .venv/.made ## write docs/openapi.json anew from the API's handlers
-	$(VENV)/python -m headway_service.openapi docs/openapi.json
+	$(VENV)/python -m headway_service.api.openapi docs/openapi.json
 
 .PHONY: clean
 clean: ## remove what builds and tests have written

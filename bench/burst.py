@@ -19,8 +19,8 @@ from typing import Any
 
 from bench.headway_side import shared
 from bench.long_sandbox import SandboxQueue
-from headway_client.api import HeadwayApi
 from headway_client.errors import BusyError, ClientError, ConflictError
+from headway_client.http.api import HeadwayApi
 
 ROOM = 0.95
 """Of the submissions so many find room in the line, about: those at the same moment do not see each other."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from deploy import bytecode
 from deploy.pins import LAYER_PINS, read_pins
-from headway_sandbox.soak.functions import ENVIRONMENT, TIMEOUT_S
+from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT, TIMEOUT_S
 
 ROOT = Path(__file__).resolve().parents[1]
 FUNCTIONS = tuple(TIMEOUT_S)

@@ -14,16 +14,16 @@ from random import Random
 from typing import Any, cast
 
 from bench.units import Count, MeteredTable
-from headway_sandbox.fleet import Fleet
-from headway_sandbox.handlers import event, http_event
-from headway_sandbox.memory_cloudwatch import MemoryCloudWatch
-from headway_sandbox.soak.functions import Functions, SoakServices
-from headway_sandbox.stream import StreamedTable
-from headway_sandbox.stub_client import stub_client
-from headway_service.alarms import CloudWatchAlarms
-from headway_service.log import logger
+from headway_sandbox.cloudwatch.memory_cloudwatch import MemoryCloudWatch
+from headway_sandbox.inprocess.lambda_functions import Functions, SoakServices
+from headway_sandbox.inprocess.lambda_loader import event, http_event
+from headway_sandbox.inprocess.streamed_table import StreamedTable
+from headway_sandbox.inprocess.stub_client import stub_client
+from headway_sandbox.sagemaker.service import Fleet
+from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
+from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
+from headway_service.observability.logging import logger
 from headway_service.ports import ConfigurationText
-from headway_service.sagemaker import SageMakerTrainingJobs
 
 POOL = "ml.p5.48xlarge"
 EVERY_MINUTE = ("reconcile", "patrol", "watch")

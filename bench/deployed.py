@@ -12,11 +12,11 @@ from typing import Any, Self
 
 from botocore.credentials import Credentials
 
-from headway_client.api import HeadwayApi
-from headway_client.transport import Limits
-from headway_sandbox.sandbox import Sandbox
-from headway_sandbox.training_job import Durations
-from headway_sandbox.training_request import P5
+from headway_client.http.api import HeadwayApi
+from headway_client.http.transport import Limits
+from headway_sandbox.local.sandbox import Sandbox
+from headway_sandbox.sagemaker.request_builder import P5
+from headway_sandbox.sagemaker.training_job import Durations
 
 AT_ONCE = Durations(provisioning_s=0, download_s=0, upload_s=0, release_s=0)
 """Instances are there as soon as they are asked for, and free as soon as a job has ended."""

@@ -6,7 +6,7 @@ import io
 import json
 import zipfile
 
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.sandbox import Sandbox
 
 NAME, STAGE = "empty", "v1"
 SOURCE = """\

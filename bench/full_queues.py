@@ -17,13 +17,13 @@ from bench.article_scheduler import ArticleScheduler, entry
 from bench.cost_world import START_S, CostWorld, usual_request
 from bench.scans import ScannedTable
 from bench.units import Count, MeteredTable
-from headway_sandbox.fleet import Fleet
-from headway_sandbox.stream import StreamedTable
-from headway_sandbox.stub_client import stub_client
-from headway_service import transitions
-from headway_service.memory import MemoryTable
+from headway_sandbox.inprocess.streamed_table import StreamedTable
+from headway_sandbox.inprocess.stub_client import stub_client
+from headway_sandbox.sagemaker.service import Fleet
 from headway_service.ports import Put
-from headway_service.records import JobRecord, request_key
+from headway_service.store import transitions
+from headway_service.store.records import JobRecord, request_key
+from headway_service.testing.memory_table import MemoryTable
 
 INSTANCES = 8
 TEAMS = tuple(f"team{number:02}" for number in range(11))

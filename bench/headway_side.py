@@ -15,12 +15,12 @@ from botocore.exceptions import ClientError
 from bench.deployed import ENDLESS_S, NO_THROTTLE, DeployedQueue
 from bench.raw_table import RawTable
 from bench.sides import PREEMPTION_LOOK_S, seconds, until
-from headway_client.api import HeadwayApi
-from headway_client.documents import Job
-from headway_client.transport import Transport
-from headway_sandbox.script import STOP_SECONDS
-from headway_sandbox.training_request import P5, training_request
-from headway_service.configuration import MAX_WAITING
+from headway_client.http.api import HeadwayApi
+from headway_client.http.transport import Transport
+from headway_client.models import Job
+from headway_sandbox.sagemaker.request_builder import P5, training_request
+from headway_sandbox.sagemaker.run_script import STOP_SECONDS
+from headway_service.config.document import MAX_WAITING
 
 LOW, HIGH = 1, 9
 _HOLDING = ("running", "stopping")

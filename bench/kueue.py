@@ -27,7 +27,7 @@ from bench.kueue_replay import Replay
 from bench.kueue_report import figures_of, table_of
 from bench.machine import describe_machine
 from bench.timed_training_jobs import BrokenPromiseError
-from headway_service.log import logger
+from headway_service.observability.logging import logger
 
 GOAL_S = 90.0
 _TOLD = 10

@@ -15,17 +15,17 @@ from bench.kueue_jobs import POOLS, Submission
 from bench.timed_training_jobs import BrokenPromiseError, TimedTrainingJobs
 from headway.lifecycle import JobState
 from headway.reasons import Reason, ReasonCode
-from headway_sandbox.memory_configuration import MemoryConfiguration
-from headway_service import transitions
-from headway_service.configuration import Configuration
-from headway_service.launching import Launcher
-from headway_service.marks import Marks
-from headway_service.memory import MemoryTable
-from headway_service.observation import Observer
-from headway_service.pools import in_force
+from headway_service.config.document import Configuration
+from headway_service.pools.apply_config import in_force
 from headway_service.ports import Sighting
-from headway_service.records import LEDGER, JobRecord
-from headway_service.tick import Ticker
+from headway_service.scheduling.launcher import Launcher
+from headway_service.scheduling.tick import Ticker
+from headway_service.store import transitions
+from headway_service.store.marks import Marks
+from headway_service.store.records import LEDGER, JobRecord
+from headway_service.testing.memory_config import MemoryConfiguration
+from headway_service.testing.memory_table import MemoryTable
+from headway_service.tracking.observer import Observer
 
 _INVOCATION_MS = 60_000
 

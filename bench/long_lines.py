@@ -23,13 +23,13 @@ from bench.cost_world import POOL, CostWorld, usual_request
 from bench.full_queues import ENDLESS_S, TEAMS
 from bench.sides import seconds
 from bench.units import EVENTUALLY, READ_BYTES, MeteredTable, item_bytes
-from headway_sandbox.handlers import event, http_event
-from headway_service import transitions
-from headway_service.configuration import MAX_WAITING
-from headway_service.log import logger
-from headway_service.memory import MemoryTable
+from headway_sandbox.inprocess.lambda_loader import event, http_event
+from headway_service.config.document import MAX_WAITING
+from headway_service.observability.logging import logger
 from headway_service.ports import Equals, Item, Key, Put, Tally
-from headway_service.records import JobRecord
+from headway_service.store import transitions
+from headway_service.store.records import JobRecord
+from headway_service.testing.memory_table import MemoryTable
 
 POOLS = (
     *(POOL, "ml.p4d.24xlarge", "ml.p4de.24xlarge", "ml.p3.2xlarge", "ml.p3.8xlarge", "ml.p3.16xlarge"),

@@ -18,12 +18,12 @@ from bench.full_queues import TEAMS
 from bench.long_lines import OPERATIONS, PRIORITIES, RUNNING_PRIORITY, request_of, waiting_jobs
 from bench.raw_table import TABLE, RawTable
 from bench.sides import seconds, until
-from headway_client.api import HeadwayApi
-from headway_client.transport import Limits
-from headway_sandbox.training_request import P5
-from headway_service.configuration import MAX_WAITING
-from headway_service.dynamodb import DynamoDBTable
-from headway_service.records import JobRecord
+from headway_client.http.api import HeadwayApi
+from headway_client.http.transport import Limits
+from headway_sandbox.sagemaker.request_builder import P5
+from headway_service.aws.dynamodb_table import DynamoDBTable
+from headway_service.config.document import MAX_WAITING
+from headway_service.store.records import JobRecord
 
 INSTANCES = 4
 _PATIENCE_S = 600.0

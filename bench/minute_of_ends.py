@@ -17,9 +17,9 @@ from bench.cost_world import CostWorld, usual_request
 from bench.full_queues import ENDLESS_S
 from bench.partitions import READ, WRITTEN, PartitionMeter
 from bench.warm import percentile
-from headway_sandbox.handlers import event
-from headway_sandbox.soak.invariants import Invariants
-from headway_service.configuration import MAX_WAITING
+from headway_sandbox.inprocess.lambda_loader import event
+from headway_service.config.document import MAX_WAITING
+from headway_verification.soak.invariants import Invariants
 
 WITHIN_S, MINUTE_S = 60.0, 60.0
 WAKES_A_PASS = 10
@@ -101,7 +101,7 @@ class TimedQueue(CostWorld):
         return [at_s - moment for moment, at_s in zip(moments, self.launched_s, strict=True)]
 
     def check(self) -> None:
-        """Raises :class:`headway_sandbox.soak.invariants.Violated` if a promise is broken."""
+        """Raises :class:`headway_verification.soak.invariants.Violated` if a promise is broken."""
         self._invariants.check(self.accepted, self.now_s)
 
     def send_message(self, **_: Any) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 from bench.cost_world import usual_request
 from bench.warm import WarmWorld
-from headway_sandbox.handlers import http_event
-from headway_service.batches import MAX_BATCH
-from headway_service.listing import MAX_LISTED
+from headway_sandbox.inprocess.lambda_loader import http_event
+from headway_service.jobs.submit_batch import MAX_BATCH
+from headway_service.store.job_listing import MAX_LISTED
 
 _STEP_S = 60
 _MOST_STEPS = 10_000

@@ -11,11 +11,11 @@ from typing import Any
 
 from boto3.dynamodb.types import TypeSerializer
 
-from headway_service import transitions
-from headway_service.dynamodb import DynamoDBTable
-from headway_service.memory import MemoryTable
+from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.ports import Item
-from headway_service.records import JobRecord
+from headway_service.store import transitions
+from headway_service.store.records import JobRecord
+from headway_service.testing.memory_table import MemoryTable
 
 TABLE = "sagemaker-queue"
 """The default of TableName (template.yaml)."""

@@ -25,8 +25,8 @@ from bench.long_lines import CALLS, OPERATIONS, READS, measured_apart, ratios
 from bench.machine import describe_machine
 from bench.part_process import end_by_signals
 from bench.partitions import bounds, units_of_steps
-from headway_sandbox.emulator import VERSION
-from headway_service.log import logger
+from headway_sandbox.emulator.patches import VERSION
+from headway_service.observability.logging import logger
 
 RESULT = Path(__file__).parent / "results" / "scale.json"
 BASE = 100

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from bench.machine import describe_machine
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.policy import Policy, Team
-from headway.schedule import schedule
+from headway.scheduling.scheduler import schedule
 
 RUNNING = 1000
 WAITING = (100, 1_000, 10_000, 100_000)

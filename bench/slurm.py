@@ -31,7 +31,7 @@ from bench.sides import FIRST, Figures, Sizes, advantage, behind, measure
 from bench.slurm_side import Slurm, SlurmMissing
 from bench.submission_share import submission_share
 from bench.warm import Took
-from headway_sandbox.emulator import VERSION
+from headway_sandbox.emulator.patches import VERSION
 
 RESULT = Path(__file__).parent / "results" / "slurm.json"
 FULL = Sizes(nodes=16, jobs=100, drained=1_000, lengths=(1_000, 10_000), churn_s=15)

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from headway_service.admission import JOB_TAG
+from headway_service.admission.admit import JOB_TAG
 from headway_service.errors import TrainingJobEnded
 from headway_service.ports import Sighting
 

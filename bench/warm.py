@@ -11,11 +11,11 @@ from typing import Any
 
 from bench.cost_world import POOL, CostWorld, usual_request
 from bench.wire import Wire, WiredTable
-from headway_sandbox.handlers import event, http_event
-from headway_service import transitions
-from headway_service.parameter import ParameterStore
-from headway_service.records import JobRecord
-from headway_service.sagemaker import SageMakerTrainingJobs
+from headway_sandbox.inprocess.lambda_loader import event, http_event
+from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
+from headway_service.aws.ssm_config_store import ParameterStore
+from headway_service.store import transitions
+from headway_service.store.records import JobRecord
 
 INSTANCES = 8
 LASTS_S = 10_000_000

@@ -12,10 +12,10 @@ from boto3.dynamodb.types import TypeSerializer
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 
-from headway_sandbox.stub_client import offline_session
-from headway_service.dynamodb import DynamoDBTable
+from headway_sandbox.inprocess.stub_client import offline_session
+from headway_service.aws.dynamodb_table import DynamoDBTable
+from headway_service.bootstrap import CALL_LIMITS, OWN_REQUESTS
 from headway_service.ports import Condition, Equals, Item, Key, ListingPage, Table, Tally, Write
-from headway_service.wiring import CALL_LIMITS, OWN_REQUESTS
 
 Answer = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """Takes an operation and its request, and gives the answer: documents, as AWS's JSON protocols have them."""

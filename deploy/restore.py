@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.config import Config
 
-from headway_service import marks
-from headway_service.admission import ATTEMPT_TAG, JOB_TAG
-from headway_service.naming import attempt_name
-from headway_service.records import JobRecord, PauseRecord
+from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
+from headway_service.sagemaker_api.names import attempt_name
+from headway_service.store import marks
+from headway_service.store.records import JobRecord, PauseRecord
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table

@@ -1,8 +1,8 @@
-"""The private HTTP API: ``docs/api.md`` describes it, ``headway_service.routes`` has its calls."""
+"""The private HTTP API: ``docs/api.md`` describes it, ``headway_service.api.routes`` has its calls."""
 
 from __future__ import annotations
 
-from headway_service import starting
+from headway_service import cold_start
 
 # isort: split
 import json
@@ -17,15 +17,15 @@ from aws_lambda_powertools.logging import correlation_paths
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from headway_service import __version__
-from headway_service.body import document_in
-from headway_service.documents import error_document
+from headway_service.api.openapi import ROUTERS
+from headway_service.api.request_body import document_in
+from headway_service.api.request_context import SUBMITTED
+from headway_service.api.router import VERSION_HEADER
+from headway_service.api.serializers import error_document
+from headway_service.bootstrap import Services
 from headway_service.errors import Busy, FieldError, InvalidRequest, JobNotFound, RequestError
-from headway_service.log import logger
-from headway_service.refusals import job_in, log_refusal
-from headway_service.routes.calls import VERSION_HEADER
-from headway_service.routes.everything import ROUTERS
-from headway_service.routes.given import SUBMITTED
-from headway_service.wiring import Services
+from headway_service.observability.logging import logger
+from headway_service.observability.request_log import job_in, log_refusal
 
 
 class _Validation(OpenAPIRequestValidationMiddleware):
@@ -42,7 +42,7 @@ app._request_validation_middleware = _Validation()  # type: ignore[no-untyped-ca
 for router in ROUTERS:
     app.include_router(router)
 services = Services.from_environment()
-starting.over()
+cold_start.over()
 
 
 def _answer(error: RequestError) -> Response[str]:

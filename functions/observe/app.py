@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from headway_service import starting
+from headway_service import cold_start
 
 # isort: split
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from headway_service.log import logger
-from headway_service.sightings import sighting_of
-from headway_service.wiring import Services
+from headway_service.bootstrap import Services
+from headway_service.observability.logging import logger
+from headway_service.sagemaker_api.status import sighting_of
 
 services = Services.from_environment()
-starting.over()
+cold_start.over()
 
 
 @logger.inject_lambda_context(clear_state=True)

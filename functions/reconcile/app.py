@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from headway_service import starting
+from headway_service import cold_start
 
 # isort: split
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from headway_service import figures
-from headway_service.gauges import RESERVED_MS, gauges
-from headway_service.log import logger
-from headway_service.meter import record
-from headway_service.reconcile import reconcile
-from headway_service.wiring import Services
+from headway_service.bootstrap import Services
+from headway_service.monitoring.gauges import RESERVED_MS, gauges
+from headway_service.observability import metrics
+from headway_service.observability.emf import record
+from headway_service.observability.logging import logger
+from headway_service.tracking.reconciler import reconcile
 
 services = Services.from_environment()
-starting.over()
+cold_start.over()
 
 
 @logger.inject_lambda_context(clear_state=True)
@@ -32,6 +32,6 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
         wake=services.wake,
         after_s=services.settings.reconcile_after_s,
     )
-    record([figures.UNHEARD.of(found.ended)])
+    record([metrics.UNHEARD.of(found.ended)])
     if context.get_remaining_time_in_millis() > RESERVED_MS:
         record(gauges(services.table, found.ledger, services.clock(), services.settings.reconcile_after_s))

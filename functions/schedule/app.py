@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from headway_service import starting
+from headway_service import cold_start
 
 # isort: split
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from headway_service import figures
-from headway_service.log import logger
-from headway_service.meter import record
-from headway_service.wiring import Services
+from headway_service.bootstrap import Services
+from headway_service.observability import metrics
+from headway_service.observability.emf import record
+from headway_service.observability.logging import logger
 
 services = Services.from_environment()
-starting.over()
+cold_start.over()
 
 
 @logger.inject_lambda_context(clear_state=True)
@@ -30,12 +30,12 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
         report = services.tick(context.get_remaining_time_in_millis())
     except Exception:  # noqa: BLE001 - whatever went wrong, the queue must not stall on it
         logger.exception("the tick failed", extra={"wakeups": len(event.get("Records", []))})
-        record([figures.TICK_FAILED.of(1)])
+        record([metrics.TICK_FAILED.of(1)])
         return
     record(
         [
-            figures.TICK_FAILED.of(0),
-            figures.STARTED.of(len(report.started)),
-            figures.PREEMPTED.of(len(report.preempted)),
+            metrics.TICK_FAILED.of(0),
+            metrics.STARTED.of(len(report.started)),
+            metrics.PREEMPTED.of(len(report.preempted)),
         ]
     )

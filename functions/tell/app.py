@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from headway_service import starting
+from headway_service import cold_start
 
 # isort: split
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from headway_service import figures
-from headway_service.log import logger
-from headway_service.meter import record
-from headway_service.wiring import Services
+from headway_service.bootstrap import Services
+from headway_service.observability import metrics
+from headway_service.observability.emf import record
+from headway_service.observability.logging import logger
 
 services = Services.from_environment()
-starting.over()
+cold_start.over()
 
 
 @logger.inject_lambda_context(clear_state=True)
@@ -26,6 +26,6 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     (source: its developer guide, "Configuring partial batch response with DynamoDB and Lambda").
     """
     told = services.teller.tell(event["Records"])
-    record([figures.UNTOLD.of(told.untold)])
+    record([metrics.UNTOLD.of(told.untold)])
     failures = [] if told.failed_from is None else [{"itemIdentifier": told.failed_from}]
     return {"batchItemFailures": failures}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from headway_service.log import logger
+from headway_service.observability.logging import logger
 
 
 @pytest.fixture(autouse=True)

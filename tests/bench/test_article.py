@@ -16,10 +16,10 @@ from bench.article_scheduler import ArticleScheduler
 from bench.cost_world import START_S, usual_request
 from bench.full_queues import ArticleQueue, FullQueue, HeadwayQueue
 from bench.scans import PAGE_BYTES, ScannedTable
-from headway_sandbox.fleet import Fleet
-from headway_sandbox.stub_client import stub_client
-from headway_service.memory import MemoryTable
+from headway_sandbox.inprocess.stub_client import stub_client
+from headway_sandbox.sagemaker.service import Fleet
 from headway_service.ports import Key, Put
+from headway_service.testing.memory_table import MemoryTable
 
 
 class Story:

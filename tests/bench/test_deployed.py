@@ -8,7 +8,7 @@ import pytest
 
 from bench import deployed
 from bench.deployed import DeployedQueue
-from headway_sandbox.training_request import P5
+from headway_sandbox.sagemaker.request_builder import P5
 
 
 class FakeSandbox:

@@ -30,8 +30,8 @@ from bench.cost_world import CostWorld
 from bench.full_queues import ArticleQueue, FullQueue, HeadwayQueue
 from bench.scans import ScannedTable
 from bench.units import MeteredTable
-from headway_service import reconcile
 from headway_service.ports import Item
+from headway_service.tracking import reconciler
 
 WINDOW = 20
 """Where an instance is free, a pass reads the window of backfill too. It is 1,000 jobs unless changed, and flat is a
@@ -153,7 +153,7 @@ def test_a_job_of_ten_hours_takes_no_more_calls_of_its_own_than_a_short_one() ->
 
 
 def test_the_gate_fails_when_each_job_is_asked_about_by_itself_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reconcile, "unchanged", lambda *_, **__: [])
+    monkeypatch.setattr(reconciler, "unchanged", lambda *_, **__: [])
     assert in_all(calls_of_a_job(3_600)) > MOST_CALLS
 
 

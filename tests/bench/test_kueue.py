@@ -11,7 +11,7 @@ from bench.kueue_jobs import KINDS, POOL_SIZE, POOLS, TEAMS, Submission, submiss
 from bench.kueue_replay import Replay
 from bench.kueue_report import figures_of, table_of
 from bench.timed_training_jobs import BrokenPromiseError, TimedTrainingJobs
-from headway_service.admission import JOB_TAG
+from headway_service.admission.admit import JOB_TAG
 from headway_service.errors import TrainingJobEnded
 
 SMALL, POOL = KINDS[0], POOLS[0]

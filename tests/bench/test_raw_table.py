@@ -14,10 +14,10 @@ from bench.headway_side import HIGH, job_request
 from bench.raw_table import TABLE, RawTable
 from headway.lifecycle import JobState
 from headway.reasons import ReasonCode
-from headway_sandbox.training_request import P5
-from headway_service.memory import MemoryTable
-from headway_service.records import JobRecord
-from headway_service.transitions import accept
+from headway_sandbox.sagemaker.request_builder import P5
+from headway_service.store.records import JobRecord
+from headway_service.store.transitions import accept
+from headway_service.testing.memory_table import MemoryTable
 
 Item = dict[str, Any]
 

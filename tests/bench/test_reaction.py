@@ -13,8 +13,8 @@ from bench.wire import Wire, WiredTable
 from deploy.contents import OWN_LAYERS
 from headway.lifecycle import JobState
 from headway_service.errors import Conflict
-from headway_service.memory import MemoryTable
 from headway_service.ports import Absent, Change, Delete, Equals, Key, Put, Tally
+from headway_service.testing.memory_table import MemoryTable
 
 ITEM = {"pk": "p", "sk": "b", "name": "x", "numbers": [1, {"two": 2}], "none": None, "yes": True}
 FAST: dict[str, Any] = {"p50Ms": {"all": 1.0}, "p99Ms": {"all": 149.0, "runs": [1.0, 149.0]}, "boto3P50Ms": 0.5}
@@ -117,7 +117,7 @@ def test_bytecode_does_not_make_a_build_one_of_other_sources(tmp_path: Path) -> 
     (tmp_path / "CoreLayer/python/headway/__pycache__").mkdir()
     (tmp_path / "CoreLayer/python/headway/__pycache__/line.cpython-313.pyc").touch()
     assert sizes.measure(tmp_path)["ofTheseSources"]
-    (tmp_path / "CoreLayer/python/headway/line.py").write_text("another")
+    (tmp_path / "CoreLayer/python/headway/scheduling/queue_order.py").write_text("another")
     assert not sizes.measure(tmp_path)["ofTheseSources"]
 
 

@@ -19,8 +19,8 @@ from bench.processor_time import _of_process_ms
 from bench.sides import Figures, Sizes, advantage, behind, measure, until
 from bench.slurm_side import SETUP, mean_cycle_ms
 from bench.warm import Took
-from headway_sandbox.training_request import P5
-from headway_service.configuration import parse
+from headway_sandbox.sagemaker.request_builder import P5
+from headway_service.config.document import parse
 
 TINY = Sizes(nodes=2, jobs=3, drained=4, lengths=(5, 120), drains=2, runs=2, listings=3, churn_s=1)
 

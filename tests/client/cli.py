@@ -23,7 +23,7 @@ def headway(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]
     """Run the command line in a process of its own, which sees the client and the core only."""
     environment = os.environ | {"PYTHONPATH": SOURCES}
     return subprocess.run(
-        [sys.executable, "-m", "headway_client.cli", *arguments],
+        [sys.executable, "-m", "headway_client.cli.main", *arguments],
         env=environment, capture_output=True, text=True, timeout=30, check=False, **options,
     )  # fmt: skip
 

@@ -12,10 +12,10 @@ import boto3
 import pytest
 from botocore.credentials import Credentials
 
-from headway_client.api import HeadwayApi
-from headway_client.cli import main
-from headway_client.intercept import attach
-from headway_client.transport import Limits
+from headway_client.botocore_hooks.handlers import attach
+from headway_client.cli.main import main
+from headway_client.http.api import HeadwayApi
+from headway_client.http.transport import Limits
 from tests.client.aws_stub import BUCKET, AwsStub
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 
@@ -110,7 +110,7 @@ def run(
 ) -> Callable[..., Outcome]:
     """Run the command line and return exit code, output and errors."""
     # The pauses between tries are tested where they are computed.
-    monkeypatch.setattr("headway_client.transport.Limits", lambda: FAST)
+    monkeypatch.setattr("headway_client.http.transport.Limits", lambda: FAST)
 
     def run(*arguments: str) -> Outcome:
         code = main(arguments)

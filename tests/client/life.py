@@ -88,8 +88,8 @@ def clock(monkeypatch: pytest.MonkeyPatch, module: str, each_pause: Callable[[],
         each_pause()
 
     monkeypatch.setattr(f"{module}.time", SimpleNamespace(sleep=sleep, time=lambda: now[0]))
-    monkeypatch.setattr("headway_client.own_jobs.RECENT_S", 0.0)
-    monkeypatch.setattr("headway_client.log_streams.FRESH_S", 0.0)
+    monkeypatch.setattr("headway_client.botocore_hooks.job_cache.RECENT_S", 0.0)
+    monkeypatch.setattr("headway_client.logs.streams.FRESH_S", 0.0)
 
 
 def step(life: Iterator[None]) -> Callable[[], None]:

@@ -17,7 +17,7 @@ class Terminal:
     def __init__(self, *arguments: str, **environment: str) -> None:
         self._end, end = pty.openpty()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "headway_client.cli", *arguments],
+            [sys.executable, "-m", "headway_client.cli.main", *arguments],
             stdin=subprocess.DEVNULL, stdout=end, stderr=end,
             env=os.environ | {"PYTHONPATH": SOURCES, "TERM": "xterm", "COLUMNS": "200"} | environment,
         )  # fmt: skip

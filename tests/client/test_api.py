@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from headway_client.api import HeadwayApi
 from headway_client.errors import (
     ClientError,
     ConfigurationChangedError,
@@ -21,6 +20,7 @@ from headway_client.errors import (
     ServerTooOldError,
     UsageError,
 )
+from headway_client.http.api import HeadwayApi
 from tests.client.contract import request
 from tests.client.server import ContractServer, Fault
 

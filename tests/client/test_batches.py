@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from headway_client import batches
-from headway_client.api import HeadwayApi
-from headway_client.documents import BatchResult
 from headway_client.errors import BusyError, ConflictError, NotReachableError, RefusedError, ServerFaultError
+from headway_client.http import batch_submit
+from headway_client.http.api import HeadwayApi
+from headway_client.models import BatchResult
 from tests.client.contract import request
 from tests.client.server import ContractServer, Fault
 
@@ -73,14 +73,14 @@ def test_a_server_that_never_has_time_is_not_asked_for_ever(api: HeadwayApi, ser
     (result,) = api.submit_many([request()])
 
     assert isinstance(result.error, BusyError)
-    assert len(server.received) == batches.MAX_FRUITLESS_SENDS
+    assert len(server.received) == batch_submit.MAX_FRUITLESS_SENDS
 
 
 def test_what_is_too_large_is_refused_here_and_the_rest_is_cut_by_size(
     api: HeadwayApi, server: ContractServer, monkeypatch: pytest.MonkeyPatch
 ):
     length = len(json.dumps(request("job0"), separators=(",", ":")))
-    monkeypatch.setattr(batches, "MAX_BATCH_BYTES", 2 * length)
+    monkeypatch.setattr(batch_submit, "MAX_BATCH_BYTES", 2 * length)
     large = request("large", Environment={"A": "x" * 2 * length})
 
     results = api.submit_many([request("job0"), large, request("job1"), request("job2")])

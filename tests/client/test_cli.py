@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import headway_client
-from headway_client import parser
+from headway_client.cli import parser
 from headway_client.errors import UsageError
 from tests.client.cli import ROOT, SOURCES, Run, answers, headway
 from tests.client.conftest import FAST
@@ -194,8 +194,8 @@ def test_an_unexpected_error_is_exit_code_1_with_a_sentence(run: Run, monkeypatc
     def break_down(*_: Any) -> None:
         raise ZeroDivisionError("oh\x1b[2J")
 
-    monkeypatch.setattr("headway_client.render.job_rows", break_down)
-    monkeypatch.setattr("headway_client.commands.queue.open_api", break_down)
+    monkeypatch.setattr("headway_client.cli.output.job_rows", break_down)
+    monkeypatch.setattr("headway_client.cli.commands.queue.open_api", break_down)
 
     code, _, err = run("queue")
     assert code == 1
@@ -209,7 +209,7 @@ def test_an_interrupt_is_exit_code_130(run: Run, monkeypatch: pytest.MonkeyPatch
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("headway_client.commands.queue.open_api", interrupt)
+    monkeypatch.setattr("headway_client.cli.commands.queue.open_api", interrupt)
 
     code, _, err = run("queue")
     assert code == 130
@@ -224,7 +224,7 @@ def test_a_reader_that_goes_away_is_exit_code_141_without_a_word(endpoint_set: s
     os.close(read_end)
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "headway_client.cli", "queue", "-o", "json"],
+            [sys.executable, "-m", "headway_client.cli.main", "queue", "-o", "json"],
             env=os.environ | {"PYTHONPATH": SOURCES}, stdout=write_end, stderr=subprocess.PIPE, timeout=30, check=False,
         )  # fmt: skip
     finally:
@@ -247,7 +247,8 @@ def test_output_never_fails_on_an_encoding(endpoint_set: str, server: ContractSe
 
 HEAVY = (
     "boto3", "botocore", "requests", "urllib3", "tabulate", "sagemaker", "pydantic", "csv", "ssl", "socket",
-    "headway_service", "headway_sandbox", "headway_client.api", "headway_client.documents", "headway_client.render",
+    "headway_service", "headway_sandbox", "headway_client.http.api", "headway_client.models",
+    "headway_client.cli.output",
 )  # fmt: skip
 
 
@@ -258,7 +259,7 @@ HEAVY = (
 def test_help_needs_neither_an_http_library_nor_an_sdk(arguments: list[str]):
     script = (
         "import sys\n"
-        "from headway_client.cli import main\n"
+        "from headway_client.cli.main import main\n"
         f"code = main({arguments!r})\n"
         f"print(code, *[name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
     )

@@ -14,9 +14,10 @@ import pytest
 from botocore.credentials import RefreshableCredentials
 from botocore.exceptions import BotoCoreError
 
-from headway_client import __version__, profile
-from headway_client.api import HeadwayApi
+from headway_client import __version__
+from headway_client.config import profile
 from headway_client.errors import ClientError
+from headway_client.http.api import HeadwayApi
 from tests.client.cli import Run
 from tests.client.server import ContractServer, Fault
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from headway_client import log_streams
-from headway_client.commands import logs
-from headway_client.profile import Connection
+from headway_client.cli.commands import logs
+from headway_client.config.profile import Connection
+from headway_client.logs import streams
 from tests.client.cli import Run, answers
 from tests.client.conftest import FAST
 from tests.client.log_store import LogStore
@@ -113,7 +113,7 @@ def test_following_goes_on_over_attempts_until_the_end(
     at_each_pause: Callable[..., list[float]],
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(log_streams, "FRESH_S", 0.0)
+    monkeypatch.setattr(streams, "FRESH_S", 0.0)
     job = server.queue.add("job1")
 
     def start() -> None:

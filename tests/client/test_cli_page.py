@@ -9,8 +9,9 @@ import shlex
 
 import pytest
 
-from headway_client import errors, parser, shell_completion
-from headway_client.commands.grammar import common_options
+from headway_client import errors
+from headway_client.cli import parser, shell_completion
+from headway_client.cli.grammar import common_options
 from tests.client.cli import ROOT
 
 PAGE = (ROOT / "docs/clients/cli.md").read_text()
@@ -84,10 +85,10 @@ def test_a_limit_is_that_of_the_code(row: list[str]):
 def test_every_limit_of_the_command_line_is_on_the_page():
     documented = {row[2].strip("`") for row in rows("Limits")}
     for path in [
-        *(FOLDER / "commands").glob("*.py"),
-        FOLDER / "files.py",
-        FOLDER / "batches.py",
-        FOLDER / "transport.py",
+        *(FOLDER / "cli/commands").glob("*.py"),
+        FOLDER / "cli/input_files.py",
+        FOLDER / "http/batch_submit.py",
+        FOLDER / "http/transport.py",
     ]:
         module = ".".join(path.relative_to(FOLDER).with_suffix("").parts)
         for name in re.findall(r"^(MAX_\w+) = ", path.read_text(), re.MULTILINE):

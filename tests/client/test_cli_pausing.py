@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from headway_client.commands import pausing
-from headway_client.documents import PoolUse
-from headway_client.render import pool_sentence
+from headway_client.cli.commands import pool_operations
+from headway_client.cli.output import pool_sentence
+from headway_client.models import PoolUse
 from tests.client.cli import Run
 from tests.client.server import ContractServer
 
@@ -22,7 +22,7 @@ def sent(server: ContractServer) -> list[tuple[str, str, bytes]]:
     ("arguments", "path", "says"),
     [
         (["pause", P5, "--reason", "so it is"], f"/pools/{P5}/pause", f"{P5} is paused {SINCE}: so it is; 1 of 2"),
-        (["pause", P5], f"/pools/{P5}/pause", f"{P5} is paused {SINCE}: {pausing.NO_REASON}; 1 of 2"),
+        (["pause", P5], f"/pools/{P5}/pause", f"{P5} is paused {SINCE}: {pool_operations.NO_REASON}; 1 of 2"),
         (["pause"], "/pause", f"{P5} is paused with everything {SINCE}"),
         (["resume", P5], f"/pools/{P5}/resume", f"{P5} is open; 1 of 2 instances in use, 1 of them stopping; waiting"),
         (["resume"], "/resume", f"{P5} is open"),
@@ -55,7 +55,7 @@ def test_a_drain_waits_until_the_pool_is_empty_and_tells_what_still_runs(
 ):
     left = [{"allocated": 1, "stopping": 1}, {"allocated": 1, "stopping": 1}, {"allocated": 0, "stopping": 0}]
     server.queue.uses[P5] = {"allocated": 2, "stopping": 1}
-    monkeypatch.setattr(pausing, "_pause", lambda _: server.queue.uses.update({P5: left.pop(0)}))
+    monkeypatch.setattr(pool_operations, "_pause", lambda _: server.queue.uses.update({P5: left.pop(0)}))
 
     code, out, err = run("drain", P5, "--wait")
 
@@ -69,15 +69,15 @@ def test_a_drain_waits_until_the_pool_is_empty_and_tells_what_still_runs(
 
 def test_a_drain_gives_up_waiting_when_time_is_up(run: Run, monkeypatch: pytest.MonkeyPatch):
     clock = iter(range(0, 100, 5))
-    monkeypatch.setattr(pausing, "_clock", lambda: next(clock))
-    monkeypatch.setattr(pausing, "_pause", lambda _: None)
+    monkeypatch.setattr(pool_operations, "_clock", lambda: next(clock))
+    monkeypatch.setattr(pool_operations, "_pause", lambda _: None)
 
     assert run("drain", P5, "--wait", "--timeout", "20")[0] == 9
     assert run("drain", P5, "--timeout", "20")[0] == 2
 
 
 def test_a_pool_that_has_gone_is_empty(run: Run, server: ContractServer, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(pausing, "_pause", lambda _: server.queue.settings.update(pools={}))
+    monkeypatch.setattr(pool_operations, "_pause", lambda _: server.queue.settings.update(pools={}))
 
     assert run("drain", P5, "--wait")[0] == 0
 

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from headway_client.commands import queue
+from headway_client.cli.commands import queue
 from tests.client.cli import Run, answers
 from tests.client.conftest import FAST
 from tests.client.server import ContractServer

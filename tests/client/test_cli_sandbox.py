@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headway_client.commands import sandbox
+from headway_client.cli.commands import sandbox
 from tests.client.cli import Run
 
 
@@ -67,7 +67,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeSandbox:
 
 
 def sandbox_info() -> Any:
-    from headway_sandbox.manager import SandboxInfo
+    from headway_sandbox.local.manager import SandboxInfo
 
     return SandboxInfo(
         endpoint="http://127.0.0.1:4566/v1", aws_endpoint="http://127.0.0.1:4566", port=4566, pid=42,
@@ -122,4 +122,4 @@ def test_the_sandboxs_own_errors_are_told_as_sentences(run: Run, fake: FakeSandb
 def test_the_real_sandbox_package_has_what_the_commands_need():
     assert issubclass(sandbox._load("errors").SetupMissing, sandbox._load("errors").SandboxError)
     for name in ("up", "down", "status"):
-        assert callable(getattr(sandbox._load("manager"), name))
+        assert callable(getattr(sandbox._load("local.manager"), name))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headway_client.commands import submit, wait
+from headway_client.cli.commands import submit, wait
 from tests.client.cli import SOURCES, Run, Write
 from tests.client.contract import request
 from tests.client.server import ContractServer
@@ -53,7 +53,7 @@ def test_two_processes_that_submit_one_file_at_once_give_one_job(
     endpoint_set: str, request_file: Write, server: ContractServer
 ):
     path = request_file(request("job1"))
-    command = [sys.executable, "-m", "headway_client.cli", "submit", "-o", "json", path]
+    command = [sys.executable, "-m", "headway_client.cli.main", "submit", "-o", "json", path]
     running = [
         subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"PYTHONPATH": SOURCES}, text=True)
         for _ in range(2)

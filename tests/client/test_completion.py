@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from headway_client import parser, shell_completion
+from headway_client.cli import parser, shell_completion
 from tests.client.cli import Run
 
 # The Makefile's own shell, so it is wherever these tests run.

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from headway_client import files
+from headway_client.cli import input_files
+from headway_client.cli.input_files import read_object, read_objects
 from headway_client.errors import RequestFileError, UsageError
-from headway_client.files import read_object, read_objects
 from headway_client.priority_tag import has_priority, with_priority
 
 
@@ -81,7 +81,7 @@ def test_a_file_that_is_missing_or_too_large_is_told(tmp_path: Path, monkeypatch
         read_object(str(tmp_path / "none"))
     with pytest.raises(RequestFileError, match="Is a directory"):
         read_object(str(tmp_path))
-    monkeypatch.setattr(files, "MAX_FILE_BYTES", 10)
+    monkeypatch.setattr(input_files, "MAX_FILE_BYTES", 10)
     (tmp_path / "large").write_bytes(b" " * 11)
     with pytest.raises(RequestFileError, match="larger than 10 bytes"):
         read_object(str(tmp_path / "large"))

@@ -12,9 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway_client import failures, render, shell_completion
-from headway_client.commands import logs
-from headway_client.documents import (
+from headway_client.botocore_hooks.progress import sentence
+from headway_client.cli import output as render
+from headway_client.cli import shell_completion
+from headway_client.cli.commands import logs
+from headway_client.cli.output.table import Table
+from headway_client.cli.parser import build
+from headway_client.http import error_mapping
+from headway_client.logs.reader import LogEvent
+from headway_client.models import (
     DeadLetters,
     DryRun,
     Explanation,
@@ -25,11 +31,7 @@ from headway_client.documents import (
     RogueJobs,
     WhatIf,
 )
-from headway_client.documents.pools import Capacity
-from headway_client.job_logs import LogEvent
-from headway_client.parser import build
-from headway_client.progress import sentence
-from headway_client.tables import Table
+from headway_client.models.pools import Capacity
 from headway_client.text import to_stderr
 
 _REASON = {"code": "x", "message": "x", "jobs": ["x"]}
@@ -177,7 +179,7 @@ def test_no_cell_of_a_csv_controls_anything_or_begins_a_formula(document: Any) -
 def test_no_error_that_a_program_shows_holds_a_control_character(message: str, field: str, status: int) -> None:
     fields = [{"field": field, "message": message}]
     for document in ({"error": {"code": field, "message": message, "fields": fields}}, {"message": message}):
-        error = failures.told("https://queue.example/v1", status, document, request_id=field)
+        error = error_mapping.told("https://queue.example/v1", status, document, request_id=field)
         assert live_characters(str(error)) == set()
 
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import HeadwayError
-from headway_client.api import HeadwayApi
+from headway_client.botocore_hooks.describe_response import after
+from headway_client.botocore_hooks.handlers import attach
 from headway_client.errors import BusyError, NotReachableError, ServerFaultError
-from headway_client.intercept import attach
-from headway_client.remembered import Remembered
-from headway_client.training_job import after
+from headway_client.http.api import HeadwayApi
+from headway_client.ttl_cache import Remembered
 from tests.client.aws_stub import AwsStub, training_job
 from tests.client.contract import request
 from tests.client.server import REGION, ContractServer, Fault

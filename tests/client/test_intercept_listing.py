@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ParamValidationError
 
-from headway_client.api import HeadwayApi
-from headway_client.intercept import attach
+from headway_client.botocore_hooks.handlers import attach
+from headway_client.http.api import HeadwayApi
 from tests.client.aws_stub import AwsStub, training_job
 from tests.client.server import ContractServer
 
@@ -95,7 +95,7 @@ def test_pages_hold_each_job_once_and_no_more_than_was_asked_for(
 def test_jobs_that_come_and_go_between_two_pages_hide_no_other(
     client: Any, jobs: None, server: ContractServer, monkeypatch: pytest.MonkeyPatch, api: HeadwayApi
 ):
-    monkeypatch.setattr("headway_client.own_jobs.LISTED_S", 0.0)
+    monkeypatch.setattr("headway_client.botocore_hooks.job_cache.LISTED_S", 0.0)
     attach(client, api)
     first = client.list_training_jobs(MaxResults=1)
     del server.queue.jobs["again"]
@@ -117,7 +117,7 @@ def test_turning_pages_asks_the_queue_once(client: Any, jobs: None, server: Cont
 def test_the_queue_is_asked_for_a_thousand_jobs_and_no_more(
     client: Any, server: ContractServer, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("headway_client.own_jobs.MAX_LISTED_JOBS", 3)
+    monkeypatch.setattr("headway_client.botocore_hooks.job_cache.MAX_LISTED_JOBS", 3)
     for number in range(5):
         server.queue.add(f"job{number}")
 

@@ -9,11 +9,11 @@ from botocore.exceptions import ClientError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway_client import own_jobs
-from headway_client.api import HeadwayApi
+from headway_client.botocore_hooks import job_cache
+from headway_client.botocore_hooks.handlers import attach
+from headway_client.botocore_hooks.logs_proxy import OwnLogs
 from headway_client.errors import UsageError
-from headway_client.intercept import attach
-from headway_client.own_logs import OwnLogs
+from headway_client.http.api import HeadwayApi
 from tests.client.aws_stub import AwsStub
 from tests.client.log_store import LOG_GROUP, LogStore
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
@@ -22,8 +22,8 @@ from tests.client.test_job_logs import ENDED, SECOND, attempt, details
 
 @pytest.fixture(autouse=True)
 def _always_current(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_jobs, "RECENT_S", 0.0)
-    monkeypatch.setattr("headway_client.log_streams.FRESH_S", 0.0)
+    monkeypatch.setattr(job_cache, "RECENT_S", 0.0)
+    monkeypatch.setattr("headway_client.logs.streams.FRESH_S", 0.0)
 
 
 @pytest.fixture(params=["client", "session"])

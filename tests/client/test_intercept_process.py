@@ -17,10 +17,10 @@ import pytest
 
 import headway_client
 from headway_client.__main__ import main
-from headway_client.api import HeadwayApi
+from headway_client.botocore_hooks.interrupt import MAX_TOLD_JOBS, say_farewell
+from headway_client.botocore_hooks.job_cache import OwnJobs
 from headway_client.errors import EXIT_INTERRUPTED, EXIT_USAGE, UsageError
-from headway_client.farewell import MAX_TOLD_JOBS, say_farewell
-from headway_client.own_jobs import OwnJobs
+from headway_client.http.api import HeadwayApi
 from tests.client.aws_stub import AwsStub, training_job
 from tests.client.contract import request
 from tests.client.server import REGION, ContractServer, Fault

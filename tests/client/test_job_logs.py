@@ -6,10 +6,10 @@ import pytest
 from botocore.exceptions import ClientError as AwsError
 from botocore.exceptions import EndpointConnectionError, NoCredentialsError
 
-from headway_client import job_logs
-from headway_client.documents import JobDetails
 from headway_client.errors import BusyError, NotAllowedError, NotReachableError, ServerFaultError
-from headway_client.job_logs import JobLogs, LogEvent
+from headway_client.logs import reader
+from headway_client.logs.reader import JobLogs, LogEvent
+from headway_client.models import JobDetails
 from tests.client.contract import Queue
 from tests.client.log_store import LogStore
 
@@ -93,7 +93,7 @@ def test_what_ended_long_ago_is_read_once():
 
 
 def test_a_call_reads_so_many_pages_and_the_next_one_goes_on(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(job_logs, "MAX_PAGES_PER_READ", 4)
+    monkeypatch.setattr(reader, "MAX_PAGES_PER_READ", 4)
     store = LogStore(page_size=1)
     for number in range(6):
         store.write(f"job1/algo-{1 + number % 2}-170", number, f"line {number}")

@@ -177,7 +177,7 @@ def test_where_the_service_is_not_installed_it_says_what_to_install(write: Write
     path = os.pathsep.join(str(ROOT / folder) for folder in ("client/src", "layers/core/src"))
     # -S leaves out the environment's packages, among them the checkout.
     done = subprocess.run(
-        [sys.executable, "-S", "-m", "headway_client.cli", "policy", "lint", write("p.json", POLICY)],
+        [sys.executable, "-S", "-m", "headway_client.cli.main", "policy", "lint", write("p.json", POLICY)],
         env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=30, check=False,
     )  # fmt: skip
 

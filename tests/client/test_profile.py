@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from headway_client import sandbox_state
+from headway_client.config import sandbox_state
+from headway_client.config.profile import Connection, is_loopback, resolve_connection
 from headway_client.errors import NotAllowedError, ProfileError, UsageError
-from headway_client.profile import Connection, is_loopback, resolve_connection
 
 FILE = """
 default = "prod"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from headway_client.documents import Job
-from headway_client.progress import Progress
+from headway_client.botocore_hooks.progress import Progress
+from headway_client.models import Job
 from tests.client.contract import Queue
 
 

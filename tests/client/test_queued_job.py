@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from headway_client.api import HeadwayApi
 from headway_client.errors import (
     ClientError,
     ConflictError,
@@ -20,7 +19,8 @@ from headway_client.errors import (
     UsageError,
     WaitTimeoutError,
 )
-from headway_client.queued_job import MAX_OUTAGE_S, POLL_S, QueuedJob
+from headway_client.http.api import HeadwayApi
+from headway_client.sagemaker_sdk.queued_job import MAX_OUTAGE_S, POLL_S, QueuedJob
 from tests.client.server import ContractServer, Fault
 
 # What is said where no SDK is installed can only be seen there, as in the environment of all quick tests.

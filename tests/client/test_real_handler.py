@@ -12,8 +12,7 @@ from botocore.credentials import Credentials
 
 from headway.reasons import outside
 from headway_client import __version__
-from headway_client.api import HeadwayApi
-from headway_client.cli import main
+from headway_client.cli.main import main
 from headway_client.errors import (
     BatchRefusedError,
     ClientError,
@@ -23,11 +22,12 @@ from headway_client.errors import (
     JobStoppedError,
     RefusedError,
 )
-from headway_client.training_queue import TrainingQueue
-from headway_sandbox.memory_configuration import MemoryConfiguration
-from headway_service import transitions
-from headway_service.memory import MemoryTable
-from headway_service.records import ReasonRecord, RogueRecord
+from headway_client.http.api import HeadwayApi
+from headway_client.sagemaker_sdk.training_queue import TrainingQueue
+from headway_service.store import transitions
+from headway_service.store.records import ReasonRecord, RogueRecord
+from headway_service.testing.memory_config import MemoryConfiguration
+from headway_service.testing.memory_table import MemoryTable
 from tests.client.conftest import FAST
 from tests.client.contract import request
 from tests.client.handler_server import serving

@@ -4,17 +4,8 @@ from typing import Any
 
 import pytest
 
-from headway_client import render
-from headway_client.documents import (
-    Capacity,
-    DryRun,
-    Explanation,
-    Forecast,
-    Job,
-    JobDetails,
-    RogueJob,
-    WhatIf,
-)
+from headway_client.cli import output
+from headway_client.models import Capacity, DryRun, Explanation, Forecast, Job, JobDetails, RogueJob, WhatIf
 from tests.client.contract import Queue
 
 
@@ -32,7 +23,7 @@ def details_document(name: str = "job1", **changes: Any) -> dict[str, Any]:
 def test_the_queue_is_a_table_of_name_state_priority_and_why():
     jobs = [make_job("job2", jobState="running", priority=12, reason={"code": "c", "message": "Runs."}), make_job()]
 
-    assert render.jobs_table(jobs).splitlines() == [
+    assert output.jobs_table(jobs).splitlines() == [
         "Job Name    State    Priority    Why",
         "----------  -------  ----------  ---------------------------",
         "job2        running  12          Runs.",
@@ -43,7 +34,7 @@ def test_the_queue_is_a_table_of_name_state_priority_and_why():
 def test_the_wide_table_adds_place_demand_entry_owner_and_attempt():
     job = make_job(demand={"ml.b": 2, "ml.a": 1}, owner=None, liveAttempt="job1-r2")
 
-    header, _, row = render.jobs_table([job], wide=True).splitlines()
+    header, _, row = output.jobs_table([job], wide=True).splitlines()
 
     assert header.split("  ")[0] == "Job Name"
     for words in ("1 ml.a, 2 ml.b", "2026-01-02 03:04:05Z", "job1-r2"):
@@ -54,14 +45,14 @@ def test_the_wide_table_adds_place_demand_entry_owner_and_attempt():
 def test_names_that_look_like_numbers_stay_as_they_are(name: str):
     job = Job.from_document({**details_document(), "jobName": name})
 
-    assert render.jobs_table([job]).splitlines()[2].split()[0] == name
+    assert output.jobs_table([job]).splitlines()[2].split()[0] == name
 
 
 @pytest.mark.parametrize(("width", "longest"), [(80, 80), (60, 60), (20, 60), (None, 237)])
 def test_only_the_last_column_is_cut_to_the_terminals_width(width: int | None, longest: int):
     job = make_job("name-of-a-job", reason={"code": "c", "message": "why " * 50 + "!"})
 
-    lines = render.jobs_table([job], width=width).splitlines()
+    lines = output.jobs_table([job], width=width).splitlines()
 
     assert "name-of-a-job" in lines[2]
     assert longest - 2 <= len(lines[2].rstrip()) <= longest
@@ -100,16 +91,16 @@ def test_nothing_that_others_wrote_reaches_the_terminal_raw():
     }  # fmt: skip
 
     for text in (
-        render.jobs_table([job], wide=True),
-        render.job_sheet(JobDetails.from_document(document)),
-        render.job_sentence(job),
-        render.jobs_table([], [RogueJob.from_document(rogue)], wide=True),
-        render.pool_rows(Capacity.from_document({"pools": [pool]}).pools).text(),
-        render.history_rows([job], wide=True).text(colour=False),
-        render.dry_run_sheet(DryRun.from_document({**foresight, "job": document, "expectedStart": evil})),
-        render.what_if_sheet(WhatIf.from_document(foresight)),
-        render.explanation_sheet(Explanation.from_document(explanation)),
-        render.forecast_rows(
+        output.jobs_table([job], wide=True),
+        output.job_sheet(JobDetails.from_document(document)),
+        output.job_sentence(job),
+        output.jobs_table([], [RogueJob.from_document(rogue)], wide=True),
+        output.pool_rows(Capacity.from_document({"pools": [pool]}).pools).text(),
+        output.history_rows([job], wide=True).text(colour=False),
+        output.dry_run_sheet(DryRun.from_document({**foresight, "job": document, "expectedStart": evil})),
+        output.what_if_sheet(WhatIf.from_document(foresight)),
+        output.explanation_sheet(Explanation.from_document(explanation)),
+        output.forecast_rows(
             Forecast.from_document({**foresight, "asOf": evil, "jobs": [{**ahead, "place": 1}]})
         ).text(),
     ):
@@ -119,9 +110,9 @@ def test_nothing_that_others_wrote_reaches_the_terminal_raw():
 
 def test_a_jobs_sheet_tells_what_is_withheld_and_nothing_if_nothing_is():
     withheld = JobDetails.from_document(details_document(withheld=["Environment", "HyperParameters"]))
-    assert "Withheld  Environment and HyperParameters of the request" in render.job_sheet(withheld).splitlines()
+    assert "Withheld  Environment and HyperParameters of the request" in output.job_sheet(withheld).splitlines()
     for document in (details_document(withheld=[]), details_document()):
-        assert "Withheld" not in render.job_sheet(JobDetails.from_document(document))
+        assert "Withheld" not in output.job_sheet(JobDetails.from_document(document))
 
 
 def test_a_jobs_sheet_tells_attempts_and_history_in_order():
@@ -150,7 +141,7 @@ def test_a_jobs_sheet_tells_attempts_and_history_in_order():
         watches=[{"watch": "idle", "hosts": 2, "note": None}, {"watch": "low", "hosts": 0, "note": "It has no GPU."}],
     )  # fmt: skip
 
-    assert render.job_sheet(JobDetails.from_document(document)).splitlines() == [
+    assert output.job_sheet(JobDetails.from_document(document)).splitlines() == [
         "Job Name  job1",
         "State     pending",
         "Why       Waits for 1 ml.p5.48xlarge.",
@@ -192,6 +183,6 @@ def test_a_jobs_sheet_tells_attempts_and_history_in_order():
 
 
 def test_the_width_is_that_of_the_terminal_or_of_columns(monkeypatch: pytest.MonkeyPatch):
-    assert render.output_width() is None
+    assert output.output_width() is None
     monkeypatch.setenv("COLUMNS", "77")
-    assert render.output_width() == 77
+    assert output.output_width() == 77

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway_client.tables import Table, as_csv_cell, wants_colour
+from headway_client.cli.output.table import Table, as_csv_cell, wants_colour
 
 
 class Terminal(io.StringIO):

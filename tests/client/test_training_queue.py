@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from packaging.requirements import Requirement
 
 from headway_client import TrainingQueue
-from headway_client.api import HeadwayApi
 from headway_client.errors import (
     MAX_TOLD_REFUSALS,
     BatchRefusedError,
@@ -25,7 +24,8 @@ from headway_client.errors import (
     RefusedError,
     UsageError,
 )
-from headway_client.queue_options import QueueOptions
+from headway_client.http.api import HeadwayApi
+from headway_client.sagemaker_sdk.submit_options import QueueOptions
 from tests.client.contract import request
 from tests.client.pages import example, headings
 from tests.client.server import ContractServer, Fault
@@ -385,9 +385,10 @@ def test_a_job_that_there_is_not_is_told(queue: TrainingQueue):
 # ------------------------------------------------------------------------------------------------- what it brings along
 
 
-@pytest.mark.parametrize("module", ["training_queue", "queued_job", "training_request"])
+@pytest.mark.parametrize("module", ["training_queue", "queued_job", "build_request"])
 def test_no_sdk_is_imported_before_it_is_used(module: str):
-    program = f"import headway_client.{module}, sys; print([name for name in sys.modules if 'sagemaker' in name])"
+    found = "[name for name in sys.modules if name.startswith('sagemaker')]"
+    program = f"import headway_client.sagemaker_sdk.{module}, sys; print({found})"
 
     path = os.pathsep.join(map(str, SOURCES))
     done = subprocess.run(

@@ -15,8 +15,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials, ReadOnlyCredentials
 from botocore.exceptions import TokenRetrievalError
 
-from headway_client import __version__, transport
-from headway_client.api import HeadwayApi
+from headway_client import __version__
 from headway_client.errors import (
     BusyError,
     ClientError,
@@ -26,7 +25,9 @@ from headway_client.errors import (
     RefusedError,
     ServerFaultError,
 )
-from headway_client.transport import Limits, Transport
+from headway_client.http import transport
+from headway_client.http.api import HeadwayApi
+from headway_client.http.transport import Limits, Transport
 from tests.client import sigv4
 from tests.client.conftest import FAST
 from tests.client.contract import request

@@ -28,8 +28,8 @@ from headway.errors import InvariantViolation
 from headway.model import Allocation, Reservation, Snapshot, WaitingJob
 from headway.plan import Preempt, Release
 from headway.policy import Ageing, Policy, Team
-from headway.schedule import schedule
-from headway.verify import verify
+from headway.scheduling.invariants import verify
+from headway.scheduling.scheduler import schedule
 from tests.core.strategies import World, fits
 
 NOW_MS = 10_000_000

@@ -8,11 +8,11 @@ from typing import Literal
 
 from hypothesis import strategies as st
 
-from headway.capacity import minus, overlap, plus, positive, total
 from headway.model import Allocation, Demand, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
 from headway.policy import Ageing, Policy, Team
-from headway.schedule import schedule
+from headway.scheduling.scheduler import schedule
+from headway.vectors import minus, overlap, plus, positive, total
 
 POOLS = ("ml.c5.large", "ml.g5.xlarge")
 TEAMS = ("red", "blue")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway.accelerators import gpus_of
+from headway.jobpolicy.accelerators import gpus_of
 
 
 @pytest.mark.parametrize(

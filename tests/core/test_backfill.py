@@ -6,8 +6,8 @@ import pytest
 
 from headway.model import Allocation, Reservation, WaitingJob
 from headway.policy import Policy
-from headway.schedule import schedule
-from headway.verify import verify
+from headway.scheduling.invariants import verify
+from headway.scheduling.scheduler import schedule
 from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, reserved, snapshot, starts
 
 Parts = tuple[WaitingJob | Allocation | Reservation, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.capacity import describe, free, minus, overlap, plus, positive, shortfall, total
+from headway.vectors import describe, free, minus, overlap, plus, positive, shortfall, total
 from tests.core.builders import G5, P5, held, job, reserved, snapshot
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headway.contradictions import contradictions, disjoint
-from headway.rules import INSTANCE_TYPE, Allowed, MaxInstances, Rule, Tagged, Untagged, When
+from headway.jobpolicy.rule_conflicts import contradictions, disjoint
+from headway.jobpolicy.rules import INSTANCE_TYPE, Allowed, MaxInstances, Rule, Tagged, Untagged, When
 
 G5, P5 = Allowed(INSTANCE_TYPE, ("ml.g5.*",)), Allowed(INSTANCE_TYPE, ("ml.p5.48xlarge",))
 DEV, PROD = Tagged("env", ("dev",)), Tagged("env", ("prod", "prod-eu"))

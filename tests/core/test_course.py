@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway import reasons
-from headway.capacity import free
-from headway.course import ENDS, Arrival, Course, Event, Happening
 from headway.errors import InvariantViolation
 from headway.model import Allocation, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
 from headway.policy import Policy
-from headway.schedule import schedule
+from headway.scheduling.scheduler import schedule
+from headway.scheduling.simulation import ENDS, Arrival, Course, Event, Happening
+from headway.vectors import free
 from tests.core.builders import NOW_MS, P5, held, job, reserved, snapshot
 
 NOTHING = Plan(actions=(), holds=())

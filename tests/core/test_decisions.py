@@ -10,7 +10,7 @@ from headway.model import Pause, WaitingJob
 from headway.plan import Plan
 from headway.policy import Ageing, Policy, Team
 from headway.reasons import ReasonCode
-from headway.schedule import schedule
+from headway.scheduling.scheduler import schedule
 from tests.core.builders import (
     G5,
     NOW_MS,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.failures import SIGNS, FailureKind, failure_kind
+from headway.jobpolicy.failure_kinds import SIGNS, FailureKind, failure_kind
 
 
 @pytest.mark.parametrize(

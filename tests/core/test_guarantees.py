@@ -9,8 +9,8 @@ import pytest
 from headway.model import Allocation, Reservation, Snapshot, WaitingJob
 from headway.plan import Preempt
 from headway.policy import Ageing, Policy, Team
-from headway.schedule import schedule
-from headway.verify import verify
+from headway.scheduling.invariants import verify
+from headway.scheduling.scheduler import schedule
 from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reserved, snapshot, starts
 from tests.core.strategies import World
 

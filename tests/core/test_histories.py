@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.policy import Policy, Team
-from headway.schedule import schedule
-from headway.verify import verify
+from headway.scheduling.invariants import verify
+from headway.scheduling.scheduler import schedule
 from tests.core import test_promises as promises
 from tests.core.strategies import POOLS, STEP_MS, TEAMS, World, crowded, demands, fits, limits, policies, snapshots
 

@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
-from headway import looks, schedule
-from headway.looks import MAX_LOOKS
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.plan import Release, Start
 from headway.policy import Ageing, Policy, Team
+from headway.scheduling import looks, scheduler
+from headway.scheduling.looks import MAX_LOOKS
 from tests.core.builders import NOW_MS, held, job, reserved, snapshot, starts
 
 HOUR_MS = 3_600_000
@@ -56,7 +56,7 @@ def large(waiting: int, teams: int) -> Snapshot:
 @pytest.mark.parametrize("teams", [0, 8])
 def test_a_decision_ends_within_its_looks_and_one_job(teams: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "MAX_LOOKS", 50_000)
-    decision = schedule._Pass(large(1000, teams), explain=False)
+    decision = scheduler._Pass(large(1000, teams), explain=False)
     plan = decision.run()
     assert plan.unseen > 0
     # The job that was looked at last may use more than was left, but not as much again.
@@ -64,7 +64,7 @@ def test_a_decision_ends_within_its_looks_and_one_job(teams: int, monkeypatch: p
 
 
 def test_an_ordinary_decision_uses_a_small_part_of_its_looks() -> None:
-    decision = schedule._Pass(large(100, 8), explain=False)
+    decision = scheduler._Pass(large(100, 8), explain=False)
     assert decision.run().unseen == 0
     assert decision.looks.taken < MAX_LOOKS // 20
 
@@ -72,15 +72,15 @@ def test_an_ordinary_decision_uses_a_small_part_of_its_looks() -> None:
 def test_jobs_that_something_is_reserved_for_are_looked_at_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "MAX_LOOKS", 1)
     wide = [job(f"w{i}", 5, count=2) for i in range(5)]
-    plan = schedule.schedule(snapshot(held("x", 9), *wide, job("last", 0), reserved("last"), size=2))
+    plan = scheduler.schedule(snapshot(held("x", 9), *wide, job("last", 0), reserved("last"), size=2))
     assert starts(plan) == ["last"]
     assert plan.unseen > 0
 
 
 def test_who_is_not_looked_at_passes_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = (held("x", 9, ends_in_s=600), job("wide", 5, count=2), job("short", 0, limit_s=60))
-    assert starts(schedule.schedule(snapshot(*parts, size=2))) == ["short"]
+    assert starts(scheduler.schedule(snapshot(*parts, size=2))) == ["short"]
     monkeypatch.setattr(looks, "MAX_LOOKS", 1)
-    plan = schedule.schedule(snapshot(*parts, size=2))
+    plan = scheduler.schedule(snapshot(*parts, size=2))
     assert not [action for action in plan.actions if isinstance(action, Start | Release)]
     assert plan.unseen == 1

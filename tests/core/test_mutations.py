@@ -12,11 +12,19 @@ from hypothesis import HealthCheck, Phase, find, settings
 from hypothesis.errors import NoSuchExample
 from hypothesis.strategies import SearchStrategy
 
-from headway import backfill, heads, holders, line, preemption, schedule, teams
 from headway.model import WaitingJob
-from headway.ordering import held_priority, victim_order
 from headway.plan import Preempt, Start
-from headway.preemption import protected_until_ms
+from headway.scheduling import (
+    allocation_index,
+    backfill,
+    fair_share,
+    preemption,
+    queue_order,
+    reserved_starts,
+    scheduler,
+)
+from headway.scheduling.ordering import held_priority, victim_order
+from headway.scheduling.preemption import protected_until_ms
 from tests.core import test_histories as histories
 from tests.core import test_promises as promises
 from tests.core import test_turns as turns
@@ -24,7 +32,7 @@ from tests.core.strategies import borrowed_from_red, borrowing_goes_on, crowded,
 
 MAX_EXAMPLES = 2000
 
-Pass = schedule._Pass
+Pass = scheduler._Pass
 
 ANY = snapshots()
 PLAIN = snapshots("none", ageing=False, backfill=True)
@@ -63,7 +71,7 @@ def _never_known(job: Any, need: Any, *_: Any) -> Any:
 
 MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrategy[Any]]] = {
     "backfill asks no reserved start": (
-        heads.Heads, "delayed_by", lambda *_: None, promises.reserved_starts_are_kept, SETTLED
+        reserved_starts.Heads, "delayed_by", lambda *_: None, promises.reserved_starts_are_kept, SETTLED
     ),
     "everybody who is started past a start takes the same slack": (
         backfill.ReservedStart, "share", lambda *_: None, promises.reserved_starts_are_kept, SETTLED
@@ -72,30 +80,31 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         backfill.ReservedStart, "_runs_into", lambda *_: False, promises.reserved_starts_are_kept, SETTLED
     ),
     "no start is ever known": (
-        heads, "reserve_start", _never_known, promises.starts_that_can_be_known_are_known, LIMITED
+        reserved_starts, "reserve_start", _never_known, promises.starts_that_can_be_known_are_known, LIMITED
     ),
     "without backfill pools stay open": (
-        heads.Heads, "delayed_by", lambda *_: None, promises.blocked_heads_close_their_pools,
+        reserved_starts.Heads, "delayed_by", lambda *_: None, promises.blocked_heads_close_their_pools,
         snapshots("none", backfill=False),
     ),
     "the limits of teams are not charged": (
-        schedule, "charge", lambda demand, *_: demand, promises.capacity_holds, ONE_TEAM
+        scheduler, "charge", lambda demand, *_: demand, promises.capacity_holds, ONE_TEAM
     ),
     "reservations are not charged": (
         Pass, "_reserved_for", lambda *_: {}, promises.capacity_holds, ANY
     ),
     "a job starts on a part of its demand": (
-        schedule, "Start", _lose_a_pool, promises.all_or_nothing, ANY
+        scheduler, "Start", _lose_a_pool, promises.all_or_nothing, ANY
     ),
     "the line is sorted by name": (
-        schedule, "in_rank_order", _by_name, promises.line_is_in_rank_order, snapshots("none")
+        scheduler, "in_rank_order", _by_name, promises.line_is_in_rank_order, snapshots("none")
     ),
     "limits never count among equals": (
         WaitingJob, "turn_ms", property(lambda job: job.entry_time_ms), promises.line_is_in_rank_order,
         snapshots("none"),
     ),
     "waiting adds no priority": (
-        line, "effective_priority", lambda job, *_: job.priority, promises.line_is_in_rank_order, snapshots("none")
+        queue_order, "effective_priority", lambda job, *_: job.priority, promises.line_is_in_rank_order,
+        snapshots("none"),
     ),
     "protected attempts are preempted": (
         preemption, "is_movable", lambda *_: True, promises.protected_attempts_run_on, ANY
@@ -115,7 +124,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         preemption, "_without_needless", lambda chosen, *_: tuple(chosen), promises.no_victim_is_needless, FULL
     ),
     "victims who lose most stop first": (
-        holders, "victim_order", _dearest_first, promises.no_cheaper_single_victim_would_have_done, FULL
+        allocation_index, "victim_order", _dearest_first, promises.no_cheaper_single_victim_would_have_done, FULL
     ),
     "teams may have any priority": (
         preemption, "given_priority", lambda priority, *_: priority, promises.only_who_may_be_preempted_is, FULL_TEAM
@@ -130,27 +139,27 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         preemption, "shortfall", lambda *_: {}, promises.preemptors_start_when_all_has_stopped, FULL
     ),
     "what victims free is earmarked for nobody": (
-        schedule, "Preempt", _lose_the_earmark, promises.what_is_freed_is_earmarked_whole, PLAIN
+        scheduler, "Preempt", _lose_the_earmark, promises.what_is_freed_is_earmarked_whole, PLAIN
     ),
     "reservations of who has left stay": (
         Pass, "_release_leftovers", lambda *_: None, promises.leftovers_are_released, ANY
     ),
     "victims alike are taken as they were read": (
-        holders, "victim_order", lambda *args: victim_order(*args)[:1], promises.the_order_of_reading_does_not_matter,
-        FULL,
+        allocation_index, "victim_order", lambda *args: victim_order(*args)[:1],
+        promises.the_order_of_reading_does_not_matter, FULL,
     ),
     "who fits is told to wait": (
         Pass, "_start", lambda self, job, *_: self._wait_or_preempt(job, dict(job.demand), [], None),
         promises.first_in_line_is_not_kept_from_what_is_free, PLAIN,
     ),
     "what was freed for one goes round among its equals": (
-        teams.Guarantees, "is_promised", lambda *_: False, turns.only_who_is_ahead_takes_over, TEAMS
+        fair_share.Guarantees, "is_promised", lambda *_: False, turns.only_who_is_ahead_takes_over, TEAMS
     ),
     "who borrows stands before who is owed": (
-        line._TeamLines, "_is_covered", lambda *_: False, turns.nobody_borrows_what_is_reclaimed, BORROWING
+        queue_order._TeamLines, "_is_covered", lambda *_: False, turns.nobody_borrows_what_is_reclaimed, BORROWING
     ),
     "a guarantee gives the right to reclaim, and no rank": (
-        line._TeamLines, "_is_covered", lambda *_: False, histories.preemption_comes_to_an_end, CROWDED
+        queue_order._TeamLines, "_is_covered", lambda *_: False, histories.preemption_comes_to_an_end, CROWDED
     ),
     "nobody takes over": (
         Pass, "_take_over", lambda *_: None, histories.every_job_is_served, ANY
@@ -161,7 +170,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         promises.protected_attempts_run_on, FULL
     ),
     "only one blocked job has a reserved start": (
-        heads.Heads, "are_full", lambda self, pools: self.first(pools) is not None,
+        reserved_starts.Heads, "are_full", lambda self, pools: self.first(pools) is not None,
         promises.starts_that_can_be_known_are_known, LIMITED
     ),
     "nobody is served": (

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.model import WaitingJob
-from headway.ordering import (
+from headway.policy import MAX_LIMIT_WEIGHT, Ageing, Policy
+from headway.scheduling.ordering import (
     LONGEST_LIMIT_MS,
     MAX_PRIORITY,
     effective_priority,
@@ -17,7 +18,6 @@ from headway.ordering import (
     rank_key,
     work_lost_ms,
 )
-from headway.policy import MAX_LIMIT_WEIGHT, Ageing, Policy
 from tests.core.builders import NOW_MS, held, job
 
 jobs = st.builds(

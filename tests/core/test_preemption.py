@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from headway.model import Allocation
+from headway.model import STOP_MS, Allocation
 from headway.policy import Ageing, Policy, Team
-from headway.preemption import STOP_MS, ends_as_soon, outranks, protected_until_ms
-from headway.schedule import _Pass, schedule
+from headway.scheduling.preemption import outranks, protected_until_ms
+from headway.scheduling.scheduler import _Pass, schedule
 from tests.core.builders import NOW_MS, P5, held, job, preemptions, snapshot
 
 
@@ -30,7 +30,7 @@ def test_an_attempt_whose_clock_is_ahead_is_preempted_where_there_is_no_minimum_
 )
 def test_an_attempt_ends_as_soon_as_a_stop_would_end_it_up_to_its_limit(left_ms: int, *, soon: bool) -> None:
     attempt = Allocation(job="x", attempt="x", demand={P5: 1}, priority=0, since_ms=NOW_MS, limit_ms=60_000)
-    assert ends_as_soon(attempt, NOW_MS + 60_000 - left_ms) is soon
+    assert attempt.ends_as_soon(NOW_MS + 60_000 - left_ms) is soon
 
 
 NO_TEAMS = Policy(ageing=Ageing(interval_ms=1000, cap=9))

@@ -14,11 +14,11 @@ from typing import TypeVar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.capacity import free, minus, plus, positive, shortfall, total
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Hold, Plan, Preempt, Release, Start
-from headway.schedule import schedule
-from headway.verify import verify
+from headway.scheduling.invariants import verify
+from headway.scheduling.scheduler import schedule
+from headway.vectors import free, minus, plus, positive, shortfall, total
 from tests.core.strategies import NOW_MS, POOLS, World, all_stopped, borrowed_from_red, fits, nothing_owed, snapshots
 
 T = TypeVar("T")

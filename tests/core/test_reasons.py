@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from headway.model import OUTSIDE, Allocation
-from headway.ordering import MAX_PRIORITY
 from headway.policy import Policy, Team
 from headway.reasons import MAX_MESSAGE_CHARS, Reason, ReasonCode, outside, waits_for_capacity
-from headway.schedule import schedule
+from headway.scheduling.ordering import MAX_PRIORITY
+from headway.scheduling.scheduler import schedule
 from tests.core.builders import NOW_MS, P5, held, job, snapshot
 
 

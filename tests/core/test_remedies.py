@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headway.reasons import ReasonCode
-from headway.remedies import HOLDS, REMEDIES, TOLD, remedy_for
+from headway.reasons.remedies import HOLDS, REMEDIES, TOLD, remedy_for
 
 
 @pytest.mark.parametrize("code", ReasonCode)

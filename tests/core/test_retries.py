@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import InvalidPolicy
-from headway.failures import FailureKind
-from headway.retries import MAX_BACKOFF_MS, Failure, Retry, judge
+from headway.jobpolicy.failure_kinds import FailureKind
+from headway.jobpolicy.retry import MAX_BACKOFF_MS, Failure, Retry, judge
 
 MINUTE = 60_000
 RULES = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.rules import (
+from headway.jobpolicy.rules import (
     INSTANCE_TYPE,
     Allowed,
     Given,

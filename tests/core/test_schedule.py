@@ -8,8 +8,8 @@ import pytest
 
 from headway.model import Allocation, Reservation, WaitingJob
 from headway.plan import Preempt
-from headway.schedule import schedule
-from headway.verify import verify
+from headway.scheduling.invariants import verify
+from headway.scheduling.scheduler import schedule
 from tests.core.builders import (
     G5,
     NOW_MS,

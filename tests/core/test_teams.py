@@ -7,8 +7,8 @@ import pytest
 from headway.errors import InvalidPolicy
 from headway.model import Allocation, Reservation, WaitingJob
 from headway.policy import Ageing, Policy, Team
-from headway.schedule import schedule
-from headway.verify import verify
+from headway.scheduling.invariants import verify
+from headway.scheduling.scheduler import schedule
 from tests.core.builders import NOW_MS, P5, code_of, held, job, preemptions, reason_of, reserved, snapshot, starts
 
 Parts = tuple[WaitingJob | Allocation | Reservation, ...]

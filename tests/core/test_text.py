@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.reasons import MAX_MESSAGE_CHARS, Reason, ReasonCode
-from headway.text import neutralise
+from headway.sanitize import neutralise
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from headway.capacity import minus
 from headway.model import Snapshot, WaitingJob
 from headway.plan import Preempt, Release, Start
 from headway.reasons import ReasonCode
-from headway.schedule import schedule
-from headway.teams import TeamUse
+from headway.scheduling.fair_share import TeamUse
+from headway.scheduling.scheduler import schedule
+from headway.vectors import minus
 from tests.core.strategies import World, borrowing_goes_on, snapshots
 from tests.core.test_promises import own, plain_rank
 

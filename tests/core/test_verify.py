@@ -8,7 +8,7 @@ from headway.errors import InvariantViolation
 from headway.model import Demand, Snapshot
 from headway.plan import Action, Plan, Preempt, Start
 from headway.reasons import Reason, ReasonCode
-from headway.verify import verify
+from headway.scheduling.invariants import verify
 from tests.core.builders import P5, held, job, reserved, snapshot
 
 WHY = Reason(code=ReasonCode.STARTED, message="a test")

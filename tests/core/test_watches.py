@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import InvalidPolicy
-from headway.rules import TrainingJob, When
-from headway.watches import MAX_HOSTS, Alarm, Coverage, Watch, Watched, coverage
+from headway.jobpolicy.rules import TrainingJob, When
+from headway.jobpolicy.utilization import MAX_HOSTS, Alarm, Coverage, Watch, Watched, coverage
 
 IDLE = Watch(name="idle")
 P5, G5, TRAINIUM = "ml.p5.48xlarge", "ml.g5.2xlarge", "ml.trn1.32xlarge"

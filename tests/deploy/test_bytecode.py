@@ -57,7 +57,7 @@ def test_bytecode_names_files_by_where_lambda_unpacks_them_and_asks_neither_thei
         assert content[4:8] == UNCHECKED_HASH
         assert str(tmp_path).encode() not in content
     for part, name in {
-        "CoreLayer/python/headway/__pycache__/line": "/opt/python/headway/line.py",
+        "CoreLayer/python/headway/scheduling/__pycache__/queue_order": "/opt/python/headway/scheduling/queue_order.py",
         "PatrolFunction/__pycache__/app": "/var/task/app.py",
     }.items():
         assert marshal.loads(found[f"{part}.{TAG}.pyc"][HEADER:]).co_filename == name

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from deploy import guard
-from headway_sandbox import stack_policy
+from headway_sandbox.emulator import stack_policy
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,13 +12,13 @@ import pytest
 from moto import mock_aws
 
 from deploy import restore
-from headway_sandbox.fleet import Fleet
-from headway_sandbox.stub_client import stub_client
-from headway_service.admission import ATTEMPT_TAG, JOB_TAG
-from headway_service.memory import MemoryTable
-from headway_service.naming import attempt_name
+from headway_sandbox.inprocess.stub_client import stub_client
+from headway_sandbox.sagemaker.service import Fleet
+from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.ports import Absent
-from headway_service.records import PauseRecord
+from headway_service.sagemaker_api.names import attempt_name
+from headway_service.store.records import PauseRecord
+from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ROOT, World, request
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.checkout import Checkout
-from headway_sandbox.expansion import expanded
-from headway_service import access_notation
-from headway_service.access import Caller, Details
-from headway_service.admission import admit
-from headway_service.configuration import Configuration, validate
+from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.local.template import expanded
+from headway_service.admission.admit import admit
+from headway_service.config import access
+from headway_service.config.authorization import Caller, Details
+from headway_service.config.document import Configuration, validate
 from headway_service.errors import InvalidRequest, NotAllowed
 from tests.docs.test_docs import ROOT, blocks
 from tests.service.world import ACCOUNT, ADA, BOB, on, request
@@ -114,6 +114,6 @@ def test_the_table_of_calls_is_what_the_managed_policies_say() -> None:
 
 
 def test_the_page_names_every_field() -> None:
-    for kind in (access_notation.Access, access_notation.TrainingRoles):
+    for kind in (access.Access, access.TrainingRoles):
         for name, field in kind.model_fields.items():
             assert re.search(rf"`(access\.)?{field.alias or name}`", PAGE), name

@@ -13,10 +13,11 @@ from pydantic import TypeAdapter
 
 from headway.lifecycle import ATTEMPT_TRANSITIONS, JOB_TRANSITIONS, TERMINAL, JobState
 from headway.reasons import outside
-from headway_service import admission, answers, configuration, errors
-from headway_service.dead_letters import ReadLetter, Redrive
-from headway_service.desk import PoolUse
-from headway_service.documents import (
+from headway_service import errors
+from headway_service.admission import admit
+from headway_service.api import schemas
+from headway_service.api.routes.forecast import Changes
+from headway_service.api.serializers import (
     error_document,
     job_document,
     letter_document,
@@ -24,10 +25,12 @@ from headway_service.documents import (
     redrive_document,
     rogue_document,
 )
-from headway_service.letters import LetterQueue, content_of
+from headway_service.config import document as configuration
+from headway_service.dead_letters.parser import LetterQueue, content_of
+from headway_service.dead_letters.redrive import ReadLetter, Redrive
+from headway_service.jobs.desk import PoolUse
 from headway_service.ports import DeadLetter
-from headway_service.records import ReasonRecord, RogueRecord
-from headway_service.routes.foresight import Changes
+from headway_service.store.records import ReasonRecord, RogueRecord
 from tests.service.world import ROOT as CALLER
 from tests.service.world import World, on, request
 
@@ -75,7 +78,7 @@ def test_every_public_limit_of_the_code_is_in_the_docs() -> None:
     for folder, package in (("core", "headway"), ("service", "headway_service")):
         source = ROOT / "layers" / folder / "src"
         for path in sorted((source / package).rglob("*.py")):
-            module = ".".join(path.relative_to(source).with_suffix("").parts)
+            module = ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__")
             for constant in re.findall(r"^(MAX_\w+) = ", path.read_text(), re.MULTILINE):
                 found.add(f"{module}.{constant}")
     assert found - elsewhere <= documented
@@ -117,19 +120,19 @@ def test_the_documents_of_the_api_page_have_the_fields_that_are_answered() -> No
     assert keys(letter) == keys(letter_document(read))
     wrong = request("a", RoleArn=None, ResourceConfig=on(0))
     with pytest.raises(errors.InvalidRequest) as raised:
-        admission.admit(wrong, configuration.validate(document), CALLER)
+        admit.admit(wrong, configuration.validate(document), CALLER)
     assert refusal == error_document(raised.value, refusal["requestId"])
 
 
 EXAMPLES = [
-    answers.Job,
-    answers.Pool,
-    answers.BatchResults,
-    answers.DryRun,
-    answers.Explanation,
-    answers.Forecast,
+    schemas.Job,
+    schemas.Pool,
+    schemas.BatchResults,
+    schemas.DryRun,
+    schemas.Explanation,
+    schemas.Forecast,
     Changes,
-    answers.Consequences,
+    schemas.Consequences,
 ]
 
 
@@ -155,7 +158,7 @@ def test_the_page_names_every_field_of_a_pool_and_of_a_redrive_and_every_error_c
 def test_the_job_of_the_quickstart_is_one_that_the_queue_takes() -> None:
     (text,) = blocks("docs/quickstart.md", "json")
     pools = configuration.validate({"pools": {"ml.p5.48xlarge": {"size": 2}}})
-    admitted = admission.admit(json.loads(text), pools, CALLER)
+    admitted = admit.admit(json.loads(text), pools, CALLER)
     assert admitted.name == "first"
 
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from headway.remedies import REMEDIES
-from headway_service.changes import CHANGES, Change, JobChange, schema
-from headway_service.configuration import validate
-from headway_service.messages import message_of
+from headway.reasons.remedies import REMEDIES
+from headway_service.config.document import validate
+from headway_service.events.job_events import CHANGES, Change, JobChange, schema
+from headway_service.events.notifications import message_of
 from tests.docs.test_docs import blocks
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "events.md").read_text()
 
-REGENERATE = """from headway_service.changes import schema
+REGENERATE = """from headway_service.events.job_events import schema
 import json, pathlib
 pathlib.Path("docs/events.schema.json").write_text(json.dumps(schema(), indent=2) + "\\n")"""
 

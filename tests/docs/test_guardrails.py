@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from headway_client.cli import main
-from headway_service import rule_notation
+from headway_client.cli.main import main
+from headway_service.config import rules
 from tests.docs.test_docs import ROOT
 
 PAGE = (ROOT / "docs/guardrails.md").read_text()
@@ -38,6 +38,6 @@ def test_a_command_of_the_page_prints_what_the_page_shows(block: str, capsys: py
 
 
 def test_the_page_names_every_field_of_a_rule() -> None:
-    for part in (rule_notation.Rule, rule_notation.When, rule_notation.Require):
+    for part in (rules.Rule, rules.When, rules.Require):
         for field in part.model_fields.values():
             assert f"`{field.alias}`" in RULES

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from headway_service import backlog, figures, gauges
-from headway_service.figures import Metric
+from headway_service.monitoring import gauges, queue_depth
+from headway_service.observability import metrics as figures
+from headway_service.observability.metrics import Metric
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/operations.md").read_text()
@@ -73,5 +74,5 @@ def test_the_bounds_in_a_section_are_those_of_the_code(name: str, bound: str) ->
 
 
 def test_the_limits_in_the_table_of_metrics_are_those_of_the_code() -> None:
-    assert f"{backlog.MAX_COUNTED} are counted at most" in TEXT
-    assert f"of the {backlog.MAX_PRIORITIES} highest priorities" in TEXT
+    assert f"{queue_depth.MAX_COUNTED} are counted at most" in TEXT
+    assert f"of the {queue_depth.MAX_PRIORITIES} highest priorities" in TEXT

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.sandbox import Sandbox
 
 pytestmark = pytest.mark.e2e
 

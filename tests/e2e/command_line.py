@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.sandbox import Sandbox
 
 HEADWAY = Path(sys.executable).with_name("headway")
 TIMEOUT_S = 60.0

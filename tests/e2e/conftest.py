@@ -11,9 +11,9 @@ import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
 from headway.errors import HeadwayError
-from headway_client.render import jobs_table
-from headway_sandbox.sandbox import Sandbox
-from headway_sandbox.training_job import Durations
+from headway_client.cli.output import jobs_table
+from headway_sandbox.local.sandbox import Sandbox
+from headway_sandbox.sagemaker.training_job import Durations
 from tests.e2e.command_line import CommandLine
 from tests.e2e.queue_view import QueueView
 

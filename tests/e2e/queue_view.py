@@ -8,12 +8,12 @@ from typing import Any
 
 from botocore.credentials import Credentials
 
-from headway_client.api import HeadwayApi
-from headway_client.documents import JOB_STATES, Job, JobDetails
 from headway_client.errors import ConflictError
-from headway_sandbox.chaos.invariants import most_at_once
+from headway_client.http.api import HeadwayApi
+from headway_client.models import JOB_STATES, Job, JobDetails
 from headway_sandbox.errors import SandboxError
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.sandbox import Sandbox
+from headway_verification.chaos.invariants import most_at_once
 from tests.e2e.command_line import CommandLine
 from tests.e2e.waiting import USUAL_S, eventually, nothing
 from tests.service.world import P5, request

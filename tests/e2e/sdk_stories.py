@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headway_client.api import HeadwayApi
-from headway_sandbox.sandbox import Sandbox
+from headway_client.http.api import HeadwayApi
+from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.queue_view import ENDLESS
 from tests.e2e.sdk_users import Desk, Script, User
 from tests.service.world import request

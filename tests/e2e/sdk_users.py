@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from headway_sandbox.checkout import Checkout
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.command_line import CommandLine
 
 ROOT = Checkout.here().root

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.command_line import CommandLine
 from tests.e2e.conftest import DOCUMENT
 from tests.e2e.queue_view import QueueView

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.chaos.__main__ import main
-from headway_sandbox.chaos.invariants import Accepted, Invariants
-from headway_sandbox.chaos.look import Look
+from headway_verification.chaos.__main__ import main
+from headway_verification.chaos.invariants import Accepted, Invariants
+from headway_verification.chaos.raw_state import Look
 
 SIZES = {"p5": 2}
 REQUEST = {"Environment": {"SANDBOX_RUN_SECONDS": "60"}}

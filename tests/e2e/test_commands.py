@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.conftest import DOCUMENT
 from tests.e2e.queue_view import QueueView
 from tests.e2e.waiting import eventually

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.handlers import event
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.inprocess.lambda_loader import event
+from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.queue_view import QueueView
 from tests.e2e.waiting import eventually
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox import demo, stage
-from headway_sandbox.sandbox import Sandbox
-from headway_sandbox.training_request import P5
+from headway_sandbox.demo import preemption, stage
+from headway_sandbox.local.sandbox import Sandbox
+from headway_sandbox.sagemaker.request_builder import P5
 from tests.e2e.processes import processes_of
 from tests.e2e.queue_view import QueueView
 from tests.e2e.waiting import eventually
@@ -29,7 +29,7 @@ TIMEOUT_S = 300
 def running_demo(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """The demo in a process of its own, with its files under a folder, once its sandbox's server runs."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "headway_sandbox.demo"], env={**os.environ, "TMPDIR": str(folder)}, text=True,
+        [sys.executable, "-m", "headway_sandbox.demo.preemption"], env={**os.environ, "TMPDIR": str(folder)}, text=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     try:
@@ -74,7 +74,7 @@ def test_the_demo_fails_when_the_queue_does_something_else(
         return nullcontext(sb)
 
     monkeypatch.setattr(stage, "Sandbox", other_sandbox)
-    assert demo.main([]) == 1
+    assert preemption.main([]) == 1
     captured = capsys.readouterr()
     assert f"✗ SageMaker runs 3 {P5}, and there are 2" in captured.err
     assert "the story is told" not in captured.out

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.sandbox import Sandbox
-from headway_service.figures import NAMESPACE
+from headway_sandbox.local.sandbox import Sandbox
+from headway_service.observability.metrics import NAMESPACE
 from tests.e2e.queue_view import QueueView
 from tests.e2e.waiting import eventually
 

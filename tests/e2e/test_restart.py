@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.queue_view import QueueView
 
 pytestmark = pytest.mark.e2e

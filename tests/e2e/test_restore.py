@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from headway_client.errors import ConflictError, JobNotFoundError
-from headway_sandbox.sandbox import Sandbox
-from headway_service.visibility import VISIBLE_AFTER_S
+from headway_sandbox.local.sandbox import Sandbox
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from tests.e2e.queue_view import QueueView
 from tests.e2e.waiting import USUAL_S
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from headway_client.documents import RogueJob
-from headway_sandbox.sandbox import Sandbox
-from headway_service.visibility import VISIBLE_AFTER_S
+from headway_client.models import RogueJob
+from headway_sandbox.local.sandbox import Sandbox
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from tests.e2e.conftest import DOCUMENT
 from tests.e2e.queue_view import QueueView
 from tests.e2e.waiting import USUAL_S, eventually

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.command_line import CommandLine
 from tests.e2e.conftest import DOCUMENT
 from tests.e2e.queue_view import QueueView

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e import story
 from tests.e2e.queue_view import QueueView
 from tests.e2e.waiting import eventually

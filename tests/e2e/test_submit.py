@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headway_client.documents import JOB_STATES
-from headway_sandbox.sandbox import Sandbox
+from headway_client.models import JOB_STATES
+from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.queue_view import QueueView
 from tests.service.world import on
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.waiting import eventually
 
 pytestmark = pytest.mark.e2e

@@ -12,10 +12,10 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from headway_sandbox.fleet import Fleet
-from headway_sandbox.handlers import Context, http_event, load_handler
-from headway_sandbox.stub_client import stub_client
-from headway_service.sagemaker import SageMakerTrainingJobs
+from headway_sandbox.inprocess.lambda_loader import Context, http_event, load_handler
+from headway_sandbox.inprocess.stub_client import stub_client
+from headway_sandbox.sagemaker.service import Fleet
+from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from tests.functions import published
 from tests.service.schema import SCHEMA
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from headway_service import answers, openapi
+from headway_service.api import openapi, schemas
 
 
 def check(method: str, path: str, status: int, body: str) -> None:
@@ -46,4 +46,4 @@ def _problem(name: str, body: str) -> str:
 
 @cache
 def _adapter(name: str) -> TypeAdapter[Any]:
-    return TypeAdapter(getattr(answers, name))
+    return TypeAdapter(getattr(schemas, name))

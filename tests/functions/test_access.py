@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.handlers import event
-from headway_service.log import logger
+from headway_sandbox.inprocess.lambda_loader import event
+from headway_service.observability.logging import logger
 from tests.functions.conftest import ANY_VERSION, Functions
 from tests.service.world import request
 

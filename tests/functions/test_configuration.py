@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.handlers import event, http_event
+from headway_sandbox.inprocess.lambda_loader import event, http_event
 from tests.functions.conftest import ANY_VERSION, Functions
 from tests.service.world import P5
 

@@ -15,9 +15,10 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from headway_sandbox.handlers import event
-from headway_service import dead_letters, delivery
-from headway_service.log import logger
+from headway_sandbox.inprocess.lambda_loader import event
+from headway_service.aws import dead_letter_queues
+from headway_service.dead_letters import redrive as dead_letters
+from headway_service.observability.logging import logger
 from tests.functions.conftest import Functions
 from tests.service.world import request
 
@@ -111,7 +112,7 @@ def record(payload: object, error: Exception) -> dict[str, Any]:
 @pytest.fixture
 def morgue(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> Iterator[Morgue]:
     """Two empty dead-letter queues."""
-    monkeypatch.setattr(delivery, "_WAIT_S", 0)
+    monkeypatch.setattr(dead_letter_queues, "_WAIT_S", 0)
     morgue = Morgue(functions)
     services = functions.module("api").services
     told = {

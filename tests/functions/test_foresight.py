@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.handlers import event, http_event
+from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_service import __version__
 from tests.functions.conftest import Functions
 from tests.service.world import on, request

@@ -11,7 +11,7 @@ import boto3
 import pytest
 
 from headway.errors import HeadwayError
-from headway_sandbox.handlers import event
+from headway_sandbox.inprocess.lambda_loader import event
 from headway_service.errors import Busy
 from headway_service.settings import Settings
 from tests.functions.conftest import ANY_VERSION, CONTEXT, Functions

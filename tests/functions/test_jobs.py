@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from headway_sandbox.handlers import event
+from headway_sandbox.inprocess.lambda_loader import event
 from tests.functions.conftest import ANY_VERSION, CONTEXT, Functions
 from tests.service.world import request
 

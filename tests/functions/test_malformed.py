@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.handlers import http_event
+from headway_sandbox.inprocess.lambda_loader import http_event
 from tests.functions.conftest import Functions
 from tests.service.world import request
 

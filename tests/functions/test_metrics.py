@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.embedded_metrics import points
-from headway_sandbox.handlers import Context, event
-from headway_service import figures, meter
-from headway_service.figures import NAMESPACE, Metric
-from headway_service.gauges import RESERVED_MS
-from headway_service.log import logger
+from headway_sandbox.cloudwatch.embedded_metrics import points
+from headway_sandbox.inprocess.lambda_loader import Context, event
+from headway_service.monitoring.gauges import RESERVED_MS
+from headway_service.observability import emf, metrics
+from headway_service.observability.logging import logger
+from headway_service.observability.metrics import NAMESPACE, Metric
 from tests.functions.conftest import Functions
 from tests.functions.test_tell import Bus
 from tests.service.world import P5, request
 
-CATALOGUE = {(each.name, each.unit.value, each.by) for each in vars(figures).values() if isinstance(each, Metric)}
+CATALOGUE = {(each.name, each.unit.value, each.by) for each in vars(metrics).values() if isinstance(each, Metric)}
 
 
 def tagged(name: str, priority: int) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def test_the_functions_publish_all_metrics_of_the_catalogue_and_no_others(
     functions: Functions, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Noughts, too: that nothing is amiss is not published otherwise.
-    monkeypatch.setattr(meter, "is_published", lambda _: True)
+    monkeypatch.setattr(emf, "is_published", lambda _: True)
     document = {"pools": {P5: {"size": 1}}, "teams": {"vision": {}}}
     functions.ssm.put_parameter(Name="/headway/config", Value=json.dumps(document), Type="String", Overwrite=True)
     functions.http("POST", "/jobs", tagged("low", 1))
@@ -67,7 +67,7 @@ def test_the_queue_is_not_measured_by_a_run_that_has_too_little_time_left(
     handler = functions.module("reconcile").handler
     handler(event("reconcile"), Context(get_remaining_time_in_millis=lambda: left_ms))
     found = [each for line in capsys.readouterr().out.splitlines() for each in points(line)]
-    assert any(each.name == figures.ALLOCATED.name for each in found) is measured
+    assert any(each.name == metrics.ALLOCATED.name for each in found) is measured
 
 
 def test_the_log_of_a_call_bears_the_request_id_that_its_caller_got(functions: Functions) -> None:

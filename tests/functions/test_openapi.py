@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aws_lambda_powertools.event_handler.openapi.models import OpenAPI
 
-from headway_service import openapi
+from headway_service.api import openapi
 from tests.functions import published
 from tests.functions.conftest import Functions
 

@@ -14,8 +14,8 @@ import pytest
 from aws_lambda_powertools.logging.filters import SuppressFilter
 from botocore.exceptions import ClientError, ParamValidationError
 
-from headway_sandbox.handlers import event, http_event
-from headway_service.log import logger
+from headway_sandbox.inprocess.lambda_loader import event, http_event
+from headway_service.observability.logging import logger
 from tests.functions.conftest import ANY_VERSION, Functions
 from tests.functions.test_dead_letters import Morgue, morgue, record
 from tests.functions.test_tell import Ears, ears
@@ -242,7 +242,7 @@ def test_a_fault_is_logged_with_its_kind_and_its_place(functions: Functions, out
         "botocore.exceptions.ClientError: AccessDeniedException: not authorized to perform: dynamodb:GetItem"
         in line["exception"]
     )
-    assert "lookup.py" in line["exception"]
+    assert "repository.py" in line["exception"]
 
 
 def test_what_callers_write_begins_no_line_of_the_log(functions: Functions, output: Output) -> None:

@@ -10,8 +10,8 @@ from functools import cache
 
 import pytest
 
-from headway_sandbox.checkout import Checkout
-from headway_sandbox.soak.functions import ENVIRONMENT, TIMEOUT_S
+from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT, TIMEOUT_S
+from headway_sandbox.local.checkout import Checkout
 
 ROOT = Checkout.here().root
 LAYERS = ("layers/core/src", "layers/service/src")
@@ -22,8 +22,8 @@ gc.callbacks.append(lambda when, about: print("whole") if when == "start" and ab
 import app
 print("loaded")
 """
-ONLY_THE_API = {"asyncio", "aws_lambda_powertools.event_handler", "headway_service.routes.everything"}
-NOBODY = {"headway_client", "headway_sandbox", "moto", "sqlite3", "unittest", "headway_service.openapi"}
+ONLY_THE_API = {"asyncio", "aws_lambda_powertools.event_handler", "headway_service.api.routes.routers"}
+NOBODY = {"headway_client", "headway_sandbox", "moto", "sqlite3", "unittest"}
 
 
 @cache
@@ -56,4 +56,4 @@ def test_a_function_loads_nothing_heavy_that_its_calls_do_not_need(function: str
 def test_a_function_begins_with_that(function: str) -> None:
     source = (ROOT / "functions" / function / "app.py").read_text(encoding="utf-8")
     assert re.findall(r"^(?:from|import) \S+", source, re.MULTILINE)[:2] == ["from __future__", "from headway_service"]
-    assert "\nfrom headway_service import starting\n" in source
+    assert "\nfrom headway_service import cold_start\n" in source

@@ -10,7 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
-from headway_sandbox.handlers import event
+from headway_sandbox.inprocess.lambda_loader import event
 from tests.functions.conftest import ANY_VERSION, Functions
 
 

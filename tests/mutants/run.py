@@ -30,12 +30,14 @@ class Target:
     """A module that is mutated, and the tests that may notice.
 
     Attributes:
-        package: the package of the module.
+        package: the folder of the distribution's package.
+        module: the module's file in it.
         tests: folders and files of tests.
         without: of these, files that are left out.
     """
 
     package: str
+    module: str
     tests: tuple[str, ...]
     without: tuple[str, ...] = ()
 
@@ -51,29 +53,35 @@ _SLOW = ("restored", "unproven_launches")
 """Stories that take as long as all others together."""
 
 
-def _service(*more: str, without: Iterable[str] = ()) -> Target:
+def _service(module: str, *more: str, without: Iterable[str] = ()) -> Target:
     """A module of the service. Slow tests may be left out: a mutant that only they notice is then a survivor."""
     return Target(
         package="layers/service/src/headway_service",
+        module=module,
         tests=tuple(f"tests/service/test_{name}.py" for name in (*_STORIES, *more) if name not in without),
     )
 
 
-_CORE = Target(
-    package="layers/core/src/headway",
-    tests=("tests/core",),
-    # It replaces parts of the module by parts of its own.
-    without=("tests/core/test_mutations.py",),
-)
+def _core(module: str) -> Target:
+    return Target(
+        package="layers/core/src/headway",
+        module=module,
+        tests=("tests/core",),
+        # It replaces parts of the module by parts of its own.
+        without=("tests/core/test_mutations.py",),
+    )
+
 
 MODULES: Mapping[str, Target] = {
-    "transitions": _service("changes", "rogue_stops", "rogues", "transitions", "watching", without=_SLOW),
-    "launching": _service(),
-    "ledger": _service("covered_lines", "deciding", "foresight", "gauges", "ledger", without=_SLOW),
-    "observation": _service("observing", "unchanged", "watching", without=(*_SLOW, "teams")),
-    "tick": _service(without=_SLOW),
-    "schedule": _CORE,
-    "preemption": _CORE,
+    "transitions": _service(
+        "store/transitions.py", "changes", "rogue_stops", "rogues", "transitions", "watching", without=_SLOW
+    ),
+    "launcher": _service("scheduling/launcher.py"),
+    "ledger": _service("store/ledger.py", "covered_lines", "deciding", "foresight", "gauges", "ledger", without=_SLOW),
+    "observer": _service("tracking/observer.py", "observing", "unchanged", "watching", without=(*_SLOW, "teams")),
+    "tick": _service("scheduling/tick.py", without=_SLOW),
+    "scheduler": _core("scheduling/scheduler.py"),
+    "preemption": _core("scheduling/preemption.py"),
 }
 """By name."""
 
@@ -143,16 +151,20 @@ def prepare(name: str) -> None:
     """
     target, work = MODULES[name], WORK / name
     package = Path(target.package)
-    source = work / "src" / package.name / f"{name}.py"
-    for folder in (source.parent, work / "mutants/src" / package.name):
-        folder.mkdir(parents=True, exist_ok=True)
-    _link(source, ROOT / package / source.name)
+    source = work / "src" / package.name / target.module
+    source.parent.mkdir(parents=True, exist_ok=True)
+    _link(source, ROOT / package / target.module)
     for path in (Path(each) for each in PACKAGES):
         if path != package:
             _link(work / "mutants/src" / path.name, ROOT / path)
-    for path in (ROOT / package).iterdir():
-        if path.name not in {source.name, "__pycache__"}:
-            _link(work / "mutants/src" / package.name / path.name, path)
+    # Of each folder down to the module's own, all but the way to the module.
+    way = Path(target.module).parts
+    for depth, step in enumerate(way):
+        folder = Path(*way[:depth])
+        (work / "mutants/src" / package.name / folder).mkdir(parents=True, exist_ok=True)
+        for path in (ROOT / package / folder).iterdir():
+            if path.name not in {step, "__pycache__"}:
+                _link(work / "mutants/src" / package.name / folder / path.name, path)
     for path in ROOT.iterdir():
         if not path.name.startswith(".") and path.name not in {"build", "pyproject.toml"}:
             _link(work / "mutants" / path.name, path)
@@ -197,7 +209,7 @@ def results(name: str) -> list[Mutant]:
     from mutmut.utils.format_utils import orig_function_and_class_names_from_key
 
     codes: dict[str, int | None] = json.loads(meta.read_text("utf-8"))["exit_code_by_key"]
-    path = Path("src") / Path(MODULES[name].package).name / f"{name}.py"
+    path = Path("src") / Path(MODULES[name].package).name / MODULES[name].module
     found = []
     with chdir(WORK / name):
         reset_config()
@@ -226,7 +238,7 @@ def read_reasons() -> list[Reason]:
 
 
 def _meta(name: str) -> Path:
-    return WORK / name / "mutants/src" / Path(MODULES[name].package).name / f"{name}.py.meta"
+    return WORK / name / "mutants/src" / Path(MODULES[name].package).name / f"{MODULES[name].module}.meta"
 
 
 def _forget_survivors(meta: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 from tests.mutants.report import Mutant, Reason, Status, changed, problems, table
 from tests.mutants.run import MODULES, ROOT, main, read_reasons, status_of
 
-DIFF = """--- src/headway_service/tick.py
-+++ src/headway_service/tick.py
+DIFF = """--- src/headway_service/scheduling/tick.py
++++ src/headway_service/scheduling/tick.py
 @@ -1,4 +1,4 @@
  def run(self):
 -        if a < b:
@@ -103,8 +103,8 @@ def test_what_mutmuts_exit_codes_mean(code: int | None, status: Status) -> None:
 
 
 def test_every_module_and_every_file_of_tests_that_is_named_is_there() -> None:
-    for name, target in MODULES.items():
-        paths = [f"{target.package}/{name}.py", *target.tests, *target.without]
+    for target in MODULES.values():
+        paths = [f"{target.package}/{target.module}", *target.tests, *target.without]
         assert [path for path in paths if not (ROOT / path).exists()] == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway_sandbox.fleet import Fleet
+from headway_sandbox.sagemaker.service import Fleet
 
 ROLE = "arn:aws:iam::123456789012:role/HeadwayTrainingRole"
 

@@ -10,13 +10,14 @@ import json
 import sys
 from typing import Any
 
-from headway_sandbox import emulated_queries, emulator
+from headway_sandbox.emulator import dynamodb as emulated_queries
+from headway_sandbox.emulator import patches
 
 TABLE = "table"
 
 
 def main() -> None:
-    dynamodb = emulator.module("services.dynamodb")
+    dynamodb = patches.module("services.dynamodb")
     alone = dynamodb._query
     emulated_queries.prepare()
     for line in sys.stdin:

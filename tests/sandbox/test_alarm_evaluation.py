@@ -4,8 +4,16 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.alarm_evaluation import ALARM, INSUFFICIENT_DATA, OK, AlarmSettings, Sample, evaluate, sample
-from headway_sandbox.alarm_rounds import Rounds
+from headway_sandbox.cloudwatch.alarm_evaluation import (
+    ALARM,
+    INSUFFICIENT_DATA,
+    OK,
+    AlarmSettings,
+    Sample,
+    evaluate,
+    sample,
+)
+from headway_sandbox.cloudwatch.evaluation_schedule import Rounds
 
 NOON_S = 1_800_000_000.0 - 1_800_000_000.0 % 86_400 + 12 * 3600
 RETAINED = "PREVIOUS"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.sandbox import Sandbox
 from tests.sandbox.fleets import on, request
 from tests.sandbox.functions import make_function
 from tests.sandbox.waiting import until

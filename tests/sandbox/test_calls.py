@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway_sandbox import calls
-from headway_sandbox.calls import Call, Calls, Decision, Record, Run, common
+from headway_sandbox import call_recorder
+from headway_sandbox.call_recorder import Call, Calls, Decision, Record, Run, common
 from headway_sandbox.errors import SandboxError
 
 JOBS = "arn:aws:sagemaker:eu-west-1:123456789012:training-job/"
@@ -62,7 +62,7 @@ def test_calls_that_are_alike_are_one_record_without_the_names_of_jobs():
 
 
 def test_a_record_has_an_end_and_says_how_much_it_leaves_out(monkeypatch):
-    monkeypatch.setattr(calls, "MAX_CALLS", 2)
+    monkeypatch.setattr(call_recorder, "MAX_CALLS", 2)
     noted = Calls()
     for number in range(5):
         noted.note(call(f"s3:Action{number}"))
@@ -75,31 +75,31 @@ def test_a_record_has_an_end_and_says_how_much_it_leaves_out(monkeypatch):
 
 def test_a_run_is_read_as_it_was_written(tmp_path):
     run = Run(name="sandbox", sources="abc", calls=(call(), call("s3:GetObject")), dropped=2)
-    calls.write(tmp_path / "new" / "sandbox-1.jsonl", run)
-    assert list(calls.read(tmp_path / "new")) == [run]
-    assert list(calls.read(tmp_path / "nowhere")) == []
+    call_recorder.write(tmp_path / "new" / "sandbox-1.jsonl", run)
+    assert list(call_recorder.read(tmp_path / "new")) == [run]
+    assert list(call_recorder.read(tmp_path / "nowhere")) == []
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["sandbox-1.jsonl"]
 
 
 def test_the_oldest_runs_make_room(tmp_path, monkeypatch):
-    monkeypatch.setattr(calls, "MAX_RUNS", 2)
+    monkeypatch.setattr(call_recorder, "MAX_RUNS", 2)
     for number in range(4):
         path = tmp_path / f"run-{number}.jsonl"
-        calls.write(path, Run(name=str(number), sources="", calls=()))
+        call_recorder.write(path, Run(name=str(number), sources="", calls=()))
         os.utime(path, (number, number))
-    assert [run.name for run in calls.read(tmp_path)] == ["2", "3"]
+    assert [run.name for run in call_recorder.read(tmp_path)] == ["2", "3"]
 
 
 def test_a_record_is_written_when_there_is_something_of_a_new_kind_and_at_the_end(tmp_path):
     record = Record(tmp_path, name="sandbox", sources="abc")
     record.keep()
-    assert list(calls.read(tmp_path)) == []
+    assert list(call_recorder.read(tmp_path)) == []
     for count in (1, 2):
         record.calls.note(call())
         record.keep()
-        assert [run.calls[0].count for run in calls.read(tmp_path)] == [1], count
+        assert [run.calls[0].count for run in call_recorder.read(tmp_path)] == [1], count
     record.finish()
-    assert [run.calls[0].count for run in calls.read(tmp_path)] == [2]
+    assert [run.calls[0].count for run in call_recorder.read(tmp_path)] == [2]
 
 
 def test_without_a_folder_nothing_is_written_and_one_that_can_t_be_written_to_ends_nobodys_run(tmp_path, caplog):
@@ -115,8 +115,8 @@ def test_without_a_folder_nothing_is_written_and_one_that_can_t_be_written_to_en
 def test_a_file_that_is_no_record_is_named(tmp_path, text):
     (tmp_path / "odd.jsonl").write_text(text)
     with pytest.raises(SandboxError, match=r"odd\.jsonl is no record of calls"):
-        list(calls.read(tmp_path))
+        list(call_recorder.read(tmp_path))
 
 
 def test_a_call_goes_over_the_wire_and_back():
-    assert calls.of_document(asdict(call(position=1, count=7))) == call(position=1, count=7)
+    assert call_recorder.of_document(asdict(call(position=1, count=7))) == call(position=1, count=7)

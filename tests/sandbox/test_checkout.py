@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from headway_sandbox import deployment, manager
-from headway_sandbox.checkout import Checkout
 from headway_sandbox.errors import SetupMissing
+from headway_sandbox.local import deployment, manager
+from headway_sandbox.local.checkout import Checkout
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from headway_sandbox import manager
 from headway_sandbox.errors import SandboxError
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local import manager
+from headway_sandbox.local.sandbox import Sandbox
 from tests.sandbox.fleets import request
 from tests.sandbox.functions import make_function
 from tests.sandbox.waiting import until
@@ -29,7 +29,7 @@ from tests.sandbox.waiting import until
 pytestmark = pytest.mark.e2e
 
 TRIES = 3
-"""How often a client of the sandbox's sends a request that fails (`headway_sandbox.account`)."""
+"""How often a client of the sandbox's sends a request that fails (`headway_sandbox.local.aws_account`)."""
 
 OBSERVER = """
 import json, os, time

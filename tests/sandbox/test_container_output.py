@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox import container_output
-from headway_sandbox.clock import Clock
-from headway_sandbox.container_output import STEPS_MAX, checkpointed_step
-from headway_sandbox.fleet import Fleet, FleetSettings
-from headway_sandbox.training_job import TrainingJob
+from headway_sandbox.sagemaker import container_logs
+from headway_sandbox.sagemaker.clock import Clock
+from headway_sandbox.sagemaker.container_logs import STEPS_MAX, checkpointed_step
+from headway_sandbox.sagemaker.service import Fleet, FleetSettings
+from headway_sandbox.sagemaker.training_job import TrainingJob
 from tests.sandbox.fleets import on, request, spot
 
 TRAINS_S = 210.0  # from when on a job trains: 180 s until it has instances, 30 s for the image
@@ -28,7 +28,7 @@ def found(fleet: Fleet, name: str = "train-1", *, now: float) -> TrainingJob:
 def printed(job: TrainingJob, *, until_s: float, found_step: int = 0) -> dict[str, list[tuple[float, str]]]:
     """What each stream holds."""
     streams: dict[str, list[tuple[float, str]]] = {}
-    for line in container_output.lines(job, Clock(), after_s=0.0, until_s=until_s, found_step=found_step):
+    for line in container_logs.lines(job, Clock(), after_s=0.0, until_s=until_s, found_step=found_step):
         streams.setdefault(line.stream, []).append((line.time_s, line.text))
     return streams
 
@@ -185,7 +185,7 @@ def test_a_step_is_printed_once_a_minute_and_at_most_once_a_second(speed: float,
     fleet.create(request(Environment=LONG, StoppingCondition={"MaxRuntimeInSeconds": 86_400}), now=0.0)
     began_s = TRAINS_S / speed
     until_s = began_s + 10.5 * interval_s
-    found_lines = container_output.lines(found(fleet, now=until_s), clock, after_s=0.0, until_s=until_s)
+    found_lines = container_logs.lines(found(fleet, now=until_s), clock, after_s=0.0, until_s=until_s)
     times = [line.time_s for line in found_lines if line.text.startswith("step ")]
     assert [round(time_s - began_s, 6) for time_s in times] == [number * interval_s for number in range(1, 11)]
 
@@ -206,11 +206,11 @@ def test_each_line_comes_once_however_the_time_is_cut(width_s: float):
     fleet.create(spot(Environment={"SANDBOX_RUN_SECONDS": "300"}, **CHECKPOINTS), now=0.0)
     fleet.interrupt("train-1", now=TRAINS_S + 100)
     job = found(fleet, now=3000.0)
-    whole = list(container_output.lines(job, Clock(), after_s=0.0, until_s=3000.0))
+    whole = list(container_logs.lines(job, Clock(), after_s=0.0, until_s=3000.0))
     cuts = [number * width_s for number in range(int(3000.0 / width_s) + 2)]
     parts = [
         line
         for after_s, until_s in itertools.pairwise(cuts)
-        for line in container_output.lines(job, Clock(), after_s=after_s, until_s=until_s)
+        for line in container_logs.lines(job, Clock(), after_s=after_s, until_s=until_s)
     ]
     assert parts == whole

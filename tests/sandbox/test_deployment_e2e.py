@@ -15,10 +15,10 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
-from headway_client.api import HeadwayApi
-from headway_sandbox import manager
-from headway_sandbox.checkout import Checkout
-from headway_sandbox.sandbox import Sandbox
+from headway_client.http.api import HeadwayApi
+from headway_sandbox.local import manager
+from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.local.sandbox import Sandbox
 from tests.sandbox.fleets import request
 
 pytestmark = pytest.mark.e2e

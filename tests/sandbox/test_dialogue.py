@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headway_sandbox.errors import DeployFailed
-from headway_sandbox.release import dialogue
+from headway_verification.upgrade import prompt_driver
 
 ASKS = """
 print("Reading [all of it]: done")
@@ -21,7 +21,7 @@ raise SystemExit(3)
 
 
 def test_questions_are_answered_by_how_they_begin_and_else_with_enter(tmp_path: Path):
-    said = dialogue.hold(
+    said = prompt_driver.hold(
         [sys.executable, "-c", ASKS], environment=dict(os.environ), folder=tmp_path, answers={"Sure?": "y"}
     )
     assert said.asked == [("Parameter Name [none]", ""), ("Sure? [y/N]", "y")]
@@ -30,6 +30,6 @@ def test_questions_are_answered_by_how_they_begin_and_else_with_enter(tmp_path: 
 
 
 def test_a_command_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(dialogue, "TIMEOUT_S", 0.5)
+    monkeypatch.setattr(prompt_driver, "TIMEOUT_S", 0.5)
     with pytest.raises(DeployFailed, match=r"took more than 0\.5 s"):
-        dialogue.hold(["sleep", "60"], environment=dict(os.environ), folder=tmp_path, answers={})
+        prompt_driver.hold(["sleep", "60"], environment=dict(os.environ), folder=tmp_path, answers={})

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.embedded_metrics import Point, points
+from headway_sandbox.cloudwatch.embedded_metrics import Point, points
 
 
 def line(**changes: Any) -> str:

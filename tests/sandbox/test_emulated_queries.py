@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headway_sandbox.checkout import Checkout
+from headway_sandbox.local.checkout import Checkout
 
 Steps = list[tuple[str, dict[str, Any]]]
 Play = Callable[[Steps], list[Any]]

@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.faults import Faults
-from headway_sandbox.fleet import Fleet
-from headway_sandbox.raw_answers import BODIES
+from headway_sandbox.sagemaker.faults import Faults
+from headway_sandbox.sagemaker.raw_answers import BODIES
+from headway_sandbox.sagemaker.service import Fleet
 from tests.sandbox.fleets import play, request, statuses
 
 LIFE = ["Starting", "Pending", "Downloading", "Training", "Uploading", "Completed"]

@@ -5,10 +5,10 @@ import random
 
 import pytest
 
-from headway_sandbox.clock import Clock
 from headway_sandbox.errors import AwsError
-from headway_sandbox.faults import Faults
-from headway_sandbox.fleet import Fleet, FleetSettings
+from headway_sandbox.sagemaker.clock import Clock
+from headway_sandbox.sagemaker.faults import Faults
+from headway_sandbox.sagemaker.service import Fleet, FleetSettings
 from tests.sandbox.fleets import on, play, request, spot, statuses
 
 P5 = "ml.p5.48xlarge"

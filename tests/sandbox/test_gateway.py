@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headway_sandbox.gateway import ACCOUNT, MAX_BODY_BYTES, TOO_LONG, TOO_MANY, Gateway, Refused
-from headway_sandbox.throttling import Rate
+from headway_sandbox.sagemaker.token_bucket import Rate
+from headway_sandbox.server.gateway import ACCOUNT, MAX_BODY_BYTES, TOO_LONG, TOO_MANY, Gateway, Refused
 
 CALL = "/_aws/execute-api/abc/v1/jobs"
 OTHER = "/_aws/execute-api/def/v1/jobs"

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from headway_sandbox.calls import Call, Decision, Run
-from headway_sandbox.checkout import Checkout
+from headway_sandbox.call_recorder import Call, Decision, Run
 from headway_sandbox.errors import SandboxError
-from headway_sandbox.expansion import expanded
-from headway_sandbox.iam_proof import __main__ as command
-from headway_sandbox.iam_proof.grants import Grant, granted
-from headway_sandbox.iam_proof.proof import Fault, narrower, prove, role_of
-from headway_sandbox.iam_proof.reasons import GRANTED_WITHOUT_A_RUN, Reason
+from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.local.template import expanded
+from headway_verification.least_privilege import __main__ as command
+from headway_verification.least_privilege.compare import Fault, narrower, prove, role_of
+from headway_verification.least_privilege.exceptions import GRANTED_WITHOUT_A_RUN, Reason
+from headway_verification.least_privilege.grants import Grant, granted
 
 ROLE = "ApiFunctionRole"
 TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/sagemaker-queue"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.fleet import Fleet, FleetSettings
+from headway_sandbox.sagemaker.service import Fleet, FleetSettings
 from tests.sandbox.fleets import request
 
 

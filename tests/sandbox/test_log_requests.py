@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox import log_requests
+from headway_sandbox.cloudwatch import log_requests
 from headway_sandbox.errors import AwsError
 
 GROUP = "/aws/sagemaker/TrainingJobs"

@@ -12,8 +12,8 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from headway_sandbox import account
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local import aws_account
+from headway_sandbox.local.sandbox import Sandbox
 from tests.sandbox.fleets import request
 from tests.sandbox.waiting import until
 
@@ -174,7 +174,7 @@ def test_what_is_not_there_or_not_allowed_is_refused_in_aws_words(sb: Sandbox):
 
 
 def test_who_calls_too_often_is_told_so(sb: Sandbox):
-    client: Any = account.session(sb.info)
+    client: Any = aws_account.session(sb.info)
     impatient = client.client(
         "logs", endpoint_url=sb.info.aws_endpoint, config=Config(retries={"total_max_attempts": 1})
     )

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from headway_sandbox import alarm_requests
+from headway_sandbox.cloudwatch import alarm_requests
+from headway_sandbox.cloudwatch.memory_cloudwatch import Change, MemoryCloudWatch
 from headway_sandbox.errors import AwsError
-from headway_sandbox.fleet import Fleet
-from headway_sandbox.memory_cloudwatch import Change, MemoryCloudWatch
-from headway_sandbox.stub_client import stub_client
+from headway_sandbox.inprocess.stub_client import stub_client
+from headway_sandbox.sagemaker.service import Fleet
 from tests.sandbox.fleets import on, request
 
 START_S = 1_800_000_000.0

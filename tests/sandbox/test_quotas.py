@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.clock import Clock
 from headway_sandbox.errors import AwsError
-from headway_sandbox.faults import Faults
-from headway_sandbox.fleet import Fleet, FleetSettings
-from headway_sandbox.training_request import P5
+from headway_sandbox.sagemaker.clock import Clock
+from headway_sandbox.sagemaker.faults import Faults
+from headway_sandbox.sagemaker.request_builder import P5
+from headway_sandbox.sagemaker.service import Fleet, FleetSettings
 from tests.sandbox.fleets import request, spot
 
 

@@ -8,12 +8,12 @@ from typing import Any, cast
 import pytest
 import yaml
 
-from headway_sandbox.checkout import Checkout
 from headway_sandbox.errors import DeployFailed
-from headway_sandbox.release import versions
-from headway_sandbox.release.overlap import Overlap
-from headway_sandbox.release.workplace import Workplace
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.local.sandbox import Sandbox
+from headway_verification.upgrade import builds
+from headway_verification.upgrade.version_overlap import Overlap
+from headway_verification.upgrade.workspace import Workplace
 
 TEMPLATE = """\
 Parameters: {}
@@ -47,31 +47,31 @@ def resources(version: Path) -> dict[str, Any]:
 
 
 def test_a_changed_version_has_other_code_and_leaves_the_build_alone(built: Path, tmp_path: Path):
-    version = versions.changed(built, tmp_path / "new")
+    version = builds.changed(built, tmp_path / "new")
     assert code(version) != code(built) == "FIRST = 1\n"
     assert resources(version) == resources(built)
 
 
 def test_a_broken_version_can_not_be_imported(built: Path, tmp_path: Path):
     with pytest.raises(ImportError, match="never tried"):
-        exec(code(versions.broken(built, tmp_path / "new")), {})
+        exec(code(builds.broken(built, tmp_path / "new")), {})
 
 
 def test_a_refused_version_makes_a_table_that_is_taken_after_the_functions(built: Path, tmp_path: Path):
-    found = resources(versions.refused(built, tmp_path / "new"))
+    found = resources(builds.refused(built, tmp_path / "new"))
     assert found.keys() == {"StrayTable", "JobsTable"}
-    assert found["StrayTable"]["Properties"]["TableName"] == versions.STRAY_TABLE
+    assert found["StrayTable"]["Properties"]["TableName"] == builds.STRAY_TABLE
     assert "ApiFunction" in found["StrayTable"]["DependsOn"]
 
 
 def test_a_rekeyed_version_finds_items_by_another_key(built: Path, tmp_path: Path):
-    found = resources(versions.rekeyed(built, tmp_path / "new"))
+    found = resources(builds.rekeyed(built, tmp_path / "new"))
     assert found["JobsTable"]["Properties"]["KeySchema"] == [{"AttributeName": "pk"}, {"AttributeName": "sortKey"}]
 
 
 def test_a_commit_that_git_does_not_know_is_told(tmp_path: Path):
     with pytest.raises(DeployFailed, match="can't read the commit no-such-commit"):
-        versions.of_commit(Checkout.here(), "no-such-commit", folder=tmp_path, region="eu-west-1")
+        builds.of_commit(Checkout.here(), "no-such-commit", folder=tmp_path, region="eu-west-1")
 
 
 @pytest.mark.parametrize(

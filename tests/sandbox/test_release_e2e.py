@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headway_sandbox.release.__main__ import play
+from headway_verification.upgrade.__main__ import play
 
 PAGE = (Path(__file__).parents[2] / "docs/release.md").read_text(encoding="utf-8")
 

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.soak import __main__ as soak
-from headway_sandbox.soak.conditions import Place, recorded, unreached, without
-from headway_sandbox.soak.duels import DUELS
-from headway_sandbox.soak.removing import TRIALS, Removal, Survey, Trialled, removed, stale_reasons, survey
-from headway_sandbox.soak.safeguards import PATCHES
-from headway_sandbox.soak.situations import SITUATIONS
-from headway_service import transitions
 from headway_service.errors import Conflict
-from headway_service.log import logger
-from headway_service.memory import MemoryTable
+from headway_service.observability.logging import logger
 from headway_service.ports import Check, Delete, Equals, Key, Put
-from headway_service.records import PauseRecord, PoolRecord
+from headway_service.store import transitions
+from headway_service.store.records import PauseRecord, PoolRecord
+from headway_service.testing.memory_table import MemoryTable
+from headway_verification.soak import __main__ as soak
+from headway_verification.soak.conditions import Place, recorded, unreached, without
+from headway_verification.soak.interleavings import DUELS
+from headway_verification.soak.mutations import PATCHES
+from headway_verification.soak.removing import TRIALS, Removal, Survey, Trialled, removed, stale_reasons, survey
+from headway_verification.soak.scenarios import SITUATIONS
 
 SUBMISSIONS = Trialled(name="two submissions of one name", is_duel=True)
 LISTED = Trialled(name="jobs are listed", is_duel=False)
@@ -48,7 +48,7 @@ def silence() -> Iterator[None]:
 @pytest.fixture
 def no_patches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only conditions of writes are removed."""
-    monkeypatch.setattr("headway_sandbox.soak.removing.PATCHES", {})
+    monkeypatch.setattr("headway_verification.soak.removing.PATCHES", {})
 
 
 def removal(said: list[str], **more: Any) -> Removal:
@@ -59,7 +59,7 @@ def test_a_condition_that_a_trial_notices_is_told_at_once(no_patches: None) -> N
     said: list[str] = []
     assert removal(said, only="accept: ").run([SUBMISSIONS], [], 1)
     assert len(said) == 1
-    assert "noticed accept: the job does not exist (transitions.py:" in said[0]
+    assert "noticed accept: the job does not exist (store/transitions.py:" in said[0]
     assert "duel `two submissions of one name`, meanwhile after 0 calls: no end: ['j']" in said[0]
 
 
@@ -101,7 +101,7 @@ def test_a_life_is_asked_where_no_trial_notices() -> None:
 def test_a_trial_that_fails_with_all_safeguards_makes_it_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     broken = Survey(broken=["a duel: it is broken"])
-    monkeypatch.setattr("headway_sandbox.soak.removing.survey_trial", lambda trial: broken)
+    monkeypatch.setattr("headway_verification.soak.removing.survey_trial", lambda trial: broken)
     assert not removal(said, only="nothing").run([LISTED], [], 1)
     assert said == ["BROKEN as it is: a duel: it is broken"]
 
@@ -151,7 +151,7 @@ def test_each_condition_of_a_write_has_a_row_and_each_reason_a_condition() -> No
 
 
 def test_a_condition_that_nothing_sets_is_found() -> None:
-    lines = {each for each in unreached(set()) if each.startswith("transitions.py")}
+    lines = {each for each in unreached(set()) if each.startswith("store/transitions.py")}
     assert len(lines) > 40
 
 

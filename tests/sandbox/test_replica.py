@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.soak.accidents import Accidents
-from headway_sandbox.soak.edges import Edge, EdgeTable
-from headway_sandbox.soak.replica import MAX_LAG, Replica
-from headway_service.memory import MemoryTable
 from headway_service.ports import Equals, Key, Put, Table
+from headway_service.testing.memory_table import MemoryTable
+from headway_verification.soak.fault_injection import Edge, EdgeTable
+from headway_verification.soak.faults import Accidents
+from headway_verification.soak.replica import MAX_LAG, Replica
 
 WRITES = 60
 

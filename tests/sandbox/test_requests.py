@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from headway_sandbox import facts
 from headway_sandbox.errors import AwsError
-from headway_sandbox.fleet import Fleet
+from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.service import Fleet
 from tests.sandbox.fleets import on, request, spot
 
 P5 = "ml.p5.48xlarge"
@@ -118,4 +118,4 @@ def test_an_operation_that_it_lacks_is_named():
     ],
 )
 def test_instances_are_counted_in_every_form_of_a_resource_config(config, instances):
-    assert facts.instances({} if config is None else {"ResourceConfig": config}) == instances
+    assert service_facts.instances({} if config is None else {"ResourceConfig": config}) == instances

@@ -9,8 +9,8 @@ import botocore.model
 import botocore.parsers
 import pytest
 
-from headway_sandbox.fleet import Fleet
-from headway_sandbox.validation import service_model
+from headway_sandbox.sagemaker.request_validation import service_model
+from headway_sandbox.sagemaker.service import Fleet
 from tests.sandbox.fleets import play, request, spot
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway_sandbox.signatures import MISMATCH, fault
+from headway_sandbox.server.signatures import MISMATCH, fault
 
 HERE = "AWS4-HMAC-SHA256 Credential=AKIA/20260101/{}/{}/aws4_request, SignedHeaders=host, Signature=0"
 REGION = "Credential should be scoped to a valid region. "

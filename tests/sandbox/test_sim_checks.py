@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from headway_sandbox.simulate import checks
-from headway_sandbox.simulate.measures import Result
+from headway_sandbox.simulator import checks
+from headway_sandbox.simulator.metrics import Result
 from tests.sandbox.test_simulate import BLOCKED, play, trace
 
 

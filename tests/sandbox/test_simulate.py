@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from headway_client import cli
-from headway_sandbox.simulate.errors import InvalidCapacity, InvalidInput, InvalidTrace, UnknownPolicy
-from headway_sandbox.simulate.measures import Result, Spread, Timeline, jain
-from headway_sandbox.simulate.policies import contender
-from headway_sandbox.simulate.run import Scenario, scenarios, simulate, simulate_all
-from headway_sandbox.simulate.trace import Trace, parse_capacity, read_trace
+from headway_client.cli import main
+from headway_sandbox.simulator.errors import InvalidCapacity, InvalidInput, InvalidTrace, UnknownPolicy
+from headway_sandbox.simulator.metrics import Result, Spread, Timeline, jain
+from headway_sandbox.simulator.policies import contender
+from headway_sandbox.simulator.run import Scenario, scenarios, simulate, simulate_all
+from headway_sandbox.simulator.trace import Trace, parse_capacity, read_trace
 
 HEADER = "submit_s,duration_s,gpus,nodes,user,vc,status,priority"
 
@@ -213,7 +213,7 @@ def test_the_command_shows_a_table_and_writes_figures_and_a_picture(
 ) -> None:
     path, figures, picture = write(tmp_path, *BLOCKED), tmp_path / "s.json", tmp_path / "s.svg"
     options = ["--trace", str(path), "--capacity", "p=4", "--policy", "headway,fifo", "--limits", "1,2"]
-    assert cli.main(["simulate", *options, "--json", str(figures), "--picture", str(picture)]) == 0
+    assert main.main(["simulate", *options, "--json", str(figures), "--picture", str(picture)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[2:]] == ["headway", "headway", "fifo"]
     document = json.loads(figures.read_text())
@@ -229,5 +229,5 @@ def test_the_command_refuses_what_makes_no_sense_as_wrong_usage(
     tmp_path: Path, wrong: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(tmp_path, *BLOCKED)
-    assert cli.main(["simulate", "--trace", str(path), "--capacity", "p=4", *wrong]) == 2
+    assert main.main(["simulate", "--trace", str(path), "--capacity", "p=4", *wrong]) == 2
     assert capsys.readouterr().err.startswith("headway: ")

@@ -11,18 +11,18 @@ from random import Random
 
 import pytest
 
-from headway_sandbox.soak import __main__ as soak
-from headway_sandbox.soak.accidents import Accident
-from headway_sandbox.soak.duels import DUELS
-from headway_sandbox.soak.life import Outcome, live
-from headway_sandbox.soak.processes import Process, Processes
-from headway_sandbox.soak.record import keep
-from headway_sandbox.soak.removing import removed
-from headway_sandbox.soak.shrinking import MAX_LIVES, shrink
-from headway_sandbox.soak.situations import SITUATIONS
-from headway_sandbox.soak.tempers import UNKIND
-from headway_sandbox.soak.trials import AFTER_EFFECT, BESIDE_EACH, crash, duel
-from headway_service.log import logger
+from headway_service.observability.logging import logger
+from headway_verification.soak import __main__ as soak
+from headway_verification.soak.call_log import keep
+from headway_verification.soak.cooperative_scheduler import Process, Processes
+from headway_verification.soak.crash_points import AFTER_EFFECT, BESIDE_EACH, crash, duel
+from headway_verification.soak.ddmin import MAX_LIVES, shrink
+from headway_verification.soak.faults import Accident
+from headway_verification.soak.interleavings import DUELS
+from headway_verification.soak.random_run import Outcome, live
+from headway_verification.soak.removing import removed
+from headway_verification.soak.scenarios import SITUATIONS
+from headway_verification.soak.tempers import UNKIND
 
 SEEDS = 30
 PROCESSES = 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.stack_policy import refusal
+from headway_sandbox.emulator.stack_policy import refusal
 
 ALL = {"Effect": "Allow", "Principal": "*", "Action": "Update:*", "Resource": "*"}
 NOT_THE_TABLE = {

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.faults import Faults
-from headway_sandbox.fleet import Fleet, FleetSettings
-from headway_sandbox.throttling import Rate, Throttle
+from headway_sandbox.sagemaker.faults import Faults
+from headway_sandbox.sagemaker.service import Fleet, FleetSettings
+from headway_sandbox.sagemaker.token_bucket import Rate, Throttle
 from tests.sandbox.fleets import request
 
 

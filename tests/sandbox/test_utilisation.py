@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.clock import Clock
 from headway_sandbox.errors import AwsError
-from headway_sandbox.fleet import Fleet, FleetSettings
-from headway_sandbox.training_job import TrainingJob
-from headway_sandbox.utilisation import figures, figures_of
+from headway_sandbox.sagemaker.clock import Clock
+from headway_sandbox.sagemaker.service import Fleet, FleetSettings
+from headway_sandbox.sagemaker.training_job import TrainingJob
+from headway_sandbox.sagemaker.utilization import figures, figures_of
 from tests.sandbox.fleets import on, request, spot
 
 TRAINS_S = 210.0  # from when on a job trains: 180 s until it has instances, 30 s for the image

@@ -13,8 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from headway_sandbox.checkout import Checkout
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.local.sandbox import Sandbox
 from tests.security.stage_limits import limits, settings
 
 ROOT = Checkout.here().root

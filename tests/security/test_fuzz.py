@@ -6,7 +6,7 @@ import secrets
 
 import pytest
 
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.sandbox import Sandbox
 from tests.security.fuzzing import fuzz
 
 pytestmark = pytest.mark.e2e

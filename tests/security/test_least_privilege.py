@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.calls import Call, Run
-from headway_sandbox.checkout import Checkout
-from headway_sandbox.expansion import expanded
-from headway_sandbox.handlers import event
-from headway_sandbox.iam_proof.grants import Grant, granted
-from headway_sandbox.iam_proof.proof import Fault, Finding, prove
-from headway_sandbox.iam_proof.reasons import GRANTED_WITHOUT_A_RUN
-from headway_sandbox.sandbox import Sandbox
-from headway_service.admission import ATTEMPT_TAG, JOB_TAG
-from headway_service.dead_letters import MAX_REDRIVEN
-from headway_service.visibility import VISIBLE_AFTER_S
+from headway_sandbox.call_recorder import Call, Run
+from headway_sandbox.inprocess.lambda_loader import event
+from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.local.sandbox import Sandbox
+from headway_sandbox.local.template import expanded
+from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
+from headway_service.dead_letters.redrive import MAX_REDRIVEN
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_verification.least_privilege.compare import Fault, Finding, prove
+from headway_verification.least_privilege.exceptions import GRANTED_WITHOUT_A_RUN
+from headway_verification.least_privilege.grants import Grant, granted
 from tests.e2e.queue_view import ENDLESS, QueueView
 from tests.e2e.waiting import USUAL_S, eventually
 from tests.service.world import P5

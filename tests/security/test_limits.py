@@ -12,7 +12,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.queue_view import QueueView
 from tests.security.stage_limits import limits, settings
 

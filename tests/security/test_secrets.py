@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.sandbox import Sandbox
+from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.command_line import CommandLine
 from tests.e2e.queue_view import QueueView
 from tests.e2e.test_events import Ears

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway_sandbox.memory_configuration import MemoryConfiguration
-from headway_service.access import Action, Caller, Details, known_caller, matches, name_of
-from headway_service.configuration import Configuration, validate
-from headway_service.desk import Desk
+from headway_service.config.authorization import Action, Caller, Details, known_caller, matches, name_of
+from headway_service.config.document import Configuration, validate
 from headway_service.errors import InvalidRequest, NameInUse, NotAllowed
-from headway_service.foresight import Foresight, SubmitRequest
-from headway_service.lookup import job_named
-from headway_service.memory import MemoryTable
-from headway_service.pools import InForce, apply_configuration, in_force
-from headway_service.records import JobRecord
+from headway_service.forecast.service import Foresight, SubmitRequest
+from headway_service.jobs.desk import Desk
+from headway_service.pools.apply_config import InForce, apply_configuration, in_force
+from headway_service.store.records import JobRecord
+from headway_service.store.repository import job_named
+from headway_service.testing.memory_config import MemoryConfiguration
+from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ACCOUNT, ADA, BOB, DAY_S, P5, ROOT, World, request
 
 ROLE = "arn:aws:iam::123456789012:role/HeadwayTrainingRole"

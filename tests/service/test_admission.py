@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from headway.rules import tags_in, violations
-from headway_service import shapes
-from headway_service.admission import MAX_REQUEST_BYTES, admit, as_ruled, review
-from headway_service.configuration import Configuration, validate
+from headway.jobpolicy.rules import tags_in, violations
+from headway_service.admission.admit import MAX_REQUEST_BYTES, admit, as_ruled, review
+from headway_service.config.document import Configuration, validate
 from headway_service.errors import ImpossibleDemand, InvalidRequest, RequestError, RequestTooLarge, RuleViolation
+from headway_service.sagemaker_api import request_schema
 from tests.service.world import P5, ROOT, on, request
 
 CONFIGURATION = validate(
@@ -430,8 +430,8 @@ def test_a_tag_holds_what_sagemaker_takes_in_one(key: str, taken: bool) -> None:
 @pytest.mark.parametrize(
     ("condition", "taken"),
     [
-        ({"MaxRuntimeInSeconds": shapes.MAX_TIME_S}, True),
-        ({"MaxRuntimeInSeconds": shapes.MAX_TIME_S + 1}, False),
+        ({"MaxRuntimeInSeconds": request_schema.MAX_TIME_S}, True),
+        ({"MaxRuntimeInSeconds": request_schema.MAX_TIME_S + 1}, False),
         ({"MaxRuntimeInSeconds": 60, "MaxPendingTimeInSeconds": 2**53}, False),
     ],
 )

@@ -12,8 +12,8 @@ from botocore.stub import Stubber
 from moto import mock_aws
 from mypy_boto3_cloudwatch import CloudWatchClient
 
-from headway.watches import Alarm
-from headway_service.alarms import CloudWatchAlarms
+from headway.jobpolicy.utilization import Alarm
+from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.errors import Busy
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:headway-watch"

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from headway.watches import Alarm
-from headway_service.alarms import CloudWatchAlarms
-from headway_service.answer_check import check_answers, member
-from headway_service.aws_errors import FAILED_CALLS, Verdict, judge
-from headway_service.delivery import AwsRecipients, SqsDeadLetterQueue
-from headway_service.dynamodb import DynamoDBTable
+from headway.jobpolicy.utilization import Alarm
+from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
+from headway_service.aws.dead_letter_queues import AwsRecipients, SqsDeadLetterQueue
+from headway_service.aws.dynamodb_table import DynamoDBTable
+from headway_service.aws.error_codes import FAILED_CALLS, Verdict, judge
+from headway_service.aws.event_sinks import EventBus, Topic
+from headway_service.aws.ssm_config_store import ParameterStore
 from headway_service.errors import Busy, NotHandedOver, UnreadableAnswer
-from headway_service.messages import message_of
-from headway_service.outlets import EventBus, Topic
-from headway_service.parameter import ParameterStore
+from headway_service.events.notifications import message_of
 from headway_service.ports import Change as ChangeItem
 from headway_service.ports import Check, DeadLetter, Delete, Equals, Key, Put
+from headway_service.response_check import check_answers, member
 from tests.service.raw_http import BODIES, HTML, STATUSES, STRANGE, TRUNCATED, RawServer
 from tests.service.test_messages import FAILED
 

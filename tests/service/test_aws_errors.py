@@ -17,8 +17,8 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 from botocore.retries.standard import ThrottledRetryableChecker, TransientRetryableChecker
 
-from headway_sandbox.stub_client import offline_session
-from headway_service.aws_errors import (
+from headway_sandbox.inprocess.stub_client import offline_session
+from headway_service.aws.error_codes import (
     CREDENTIALS,
     DENIALS,
     FAILED_CALLS,

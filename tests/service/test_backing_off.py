@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway_sandbox.errors import AwsError
-from headway_service.backing_off import (
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.scheduling.backoff import (
     FIRST_BACK_OFF_S,
     MAX_BACK_OFF_S,
     MAX_CAUSE_CHARS,
     BackOffs,
     next_back_off,
 )
-from headway_service.records import PoolRecord
-from headway_service.visibility import VISIBLE_AFTER_S
+from headway_service.store.records import PoolRecord
 from tests.service.world import P5, ROOT, World, on
 
 G5 = "ml.g5.xlarge"

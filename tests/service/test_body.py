@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway_service.body import MAX_DEPTH, MAX_NUMBER, document_in
+from headway_service.api.request_body import MAX_DEPTH, MAX_NUMBER, document_in
 from headway_service.errors import InvalidRequest, UnsupportedMediaType
 
 

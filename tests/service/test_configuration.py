@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from headway import rules
+from headway.jobpolicy import rules
 from headway.policy import Ageing, Policy, Team
-from headway.remedies import TOLD
-from headway_service.configuration import parse, text_of, text_to_keep, validate
+from headway.reasons.remedies import TOLD
+from headway_service.config.document import parse, text_of, text_to_keep, validate
+from headway_service.config.rules import MAX_RULES
 from headway_service.errors import InvalidConfiguration
-from headway_service.rule_notation import MAX_RULES
 from tests.service.world import P5
 
 GOOD: dict[str, Any] = {"pools": {"ml.p5.48xlarge": {"size": 2}}}

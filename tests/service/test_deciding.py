@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from headway.plan import Plan, Start
 from headway.policy import Policy, Team
-from headway.schedule import schedule
-from headway_service import deciding
-from headway_service.deciding import decide
-from headway_service.ledger import read_ledger, read_snapshot
+from headway.scheduling.scheduler import schedule
+from headway_service.scheduling import decide as deciding
+from headway_service.scheduling.decide import decide
+from headway_service.store.ledger import read_ledger, read_snapshot
 from tests.service.test_ledger import G5, table_of, waits
 from tests.service.world import P5
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headway_service.differences import MAX_VALUE_CHARS, differences
+from headway_service.config.differences import MAX_VALUE_CHARS, differences
 from tests.service.world import P5
 
 POOLS = {"pools": {P5: {"size": 2}}}

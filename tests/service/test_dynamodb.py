@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, NoCredentialsError, ParamValidationError
 
-from headway_service.dynamodb import MAX_CONTENTION_RETRIES, DynamoDBTable
+from headway_service.aws.dynamodb_table import MAX_CONTENTION_RETRIES, DynamoDBTable
 from headway_service.errors import Busy, Conflict
 from headway_service.ports import Absent, Delete, Key, Put, Write
 from tests.service.raw_http import RawServer
@@ -26,7 +26,7 @@ def server() -> Iterator[RawServer]:
 
 @pytest.fixture
 def table(server: RawServer, monkeypatch: pytest.MonkeyPatch) -> DynamoDBTable:
-    monkeypatch.setattr("headway_service.dynamodb.time.sleep", lambda _: None)
+    monkeypatch.setattr("headway_service.aws.dynamodb_table.time.sleep", lambda _: None)
     server.requests = 0
     return DynamoDBTable(server.client("dynamodb"), "queue")
 

@@ -9,11 +9,11 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from headway_sandbox.stub_client import stub_client
-from headway_service.dynamodb import DynamoDBTable
-from headway_service.ledger import read_ledger
+from headway_sandbox.inprocess.stub_client import stub_client
+from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.ports import Equals, Key, Put, Table, Tally
-from headway_service.records import AttemptRecord
+from headway_service.store.ledger import read_ledger
+from headway_service.store.records import AttemptRecord
 from tests.service.schema import SCHEMA
 from tests.service.world import P5, World
 

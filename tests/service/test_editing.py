@@ -12,17 +12,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from headway_sandbox.memory_configuration import MemoryConfiguration
-from headway_sandbox.soak.accidents import Accident
-from headway_sandbox.soak.processes import Process
-from headway_sandbox.soak.queue import Queue
-from headway_sandbox.training_request import G5
-from headway_service import edits
-from headway_service.editing import MAX_TOLD_CHANGES, Editor
+from headway_sandbox.sagemaker.request_builder import G5
 from headway_service.errors import Busy, ConfigurationChanged
-from headway_service.memory import MemoryTable
-from headway_service.pools import CLOCK_MARGIN_MS, applied, apply_configuration, current
+from headway_service.pools import config_writes
+from headway_service.pools.apply_config import CLOCK_MARGIN_MS, applied, apply_configuration, current
+from headway_service.pools.edit_config import MAX_TOLD_CHANGES, Editor
 from headway_service.ports import ConfigurationText, Key
+from headway_service.testing.memory_config import MemoryConfiguration
+from headway_service.testing.memory_table import MemoryTable
+from headway_verification.soak.cooperative_scheduler import Process
+from headway_verification.soak.deployment import Queue
+from headway_verification.soak.faults import Accident
 from tests.service.world import INVOCATION_S, P5, World
 
 POOLS: dict[str, Any] = {"pools": {P5: {"size": 2}}}
@@ -86,7 +86,7 @@ def stored(world: World) -> Any:
 
 
 def notes(world: World) -> int:
-    return len(edits.read_edits(world.table))
+    return len(config_writes.read_edits(world.table))
 
 
 def known(world: World) -> Any:
@@ -242,7 +242,7 @@ def test_an_edit_of_the_parameter_that_says_the_same_as_an_earlier_write_counts_
     with pytest.raises(Broken):
         editor(world).replace(OTHER, made_from=1)
     editor(world, "other").resize(P5, 3)
-    world.now_s += INVOCATION_S + edits.LATE_MS / 1000 + 1
+    world.now_s += INVOCATION_S + config_writes.LATE_MS / 1000 + 1
     by_hand(world, json.dumps(OTHER, sort_keys=True, separators=(",", ":")))
     real = world.configuration.read
     monkeypatch.setattr(world.configuration, "read", lambda: replace(real(), modified_ms=world.clock()))
@@ -269,7 +269,7 @@ def test_what_was_replaced_and_is_never_to_be_read_does_not_stop_the_queue_for_e
     with pytest.raises(Broken):
         editor(world).replace(OTHER, made_from=1)
     world.configuration.read_version = nothing  # type: ignore[method-assign]
-    world.now_s += INVOCATION_S + edits.LATE_MS / 1000 + 1
+    world.now_s += INVOCATION_S + config_writes.LATE_MS / 1000 + 1
     world.tick()
     assert known(world) == OTHER
 

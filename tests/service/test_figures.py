@@ -7,10 +7,10 @@ import json
 import pytest
 
 from headway.lifecycle import JOB_TRANSITIONS, TERMINAL, WAITING, JobTrigger
-from headway_sandbox.embedded_metrics import Point, points
-from headway_service import figures
-from headway_service.figures import Figure, time_to_start
-from headway_service.meter import record
+from headway_sandbox.cloudwatch.embedded_metrics import Point, points
+from headway_service.observability import metrics
+from headway_service.observability.emf import record
+from headway_service.observability.metrics import Figure, time_to_start
 from tests.service.world import P5, ROOT, World
 
 LONG = {"SANDBOX_RUN_SECONDS": "90000"}
@@ -33,7 +33,7 @@ def test_figures_with_the_same_dimensions_are_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "headway")
-    record([figures.FREE.of(1, P5), figures.STUCK.of(4), figures.ALLOCATED.of(3, P5), figures.FREE.of(2, "other")])
+    record([metrics.FREE.of(1, P5), metrics.STUCK.of(4), metrics.ALLOCATED.of(3, P5), metrics.FREE.of(2, "other")])
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     stack = {"service": "headway"}
@@ -50,18 +50,18 @@ def test_figures_with_the_same_dimensions_are_one_line(
 
 def test_no_figures_are_no_line_and_neither_is_it_where_nothing_is_amiss(capsys: pytest.CaptureFixture[str]) -> None:
     record([])
-    record([figures.STUCK.of(0), figures.WAITING_IN_POOL.of(0, P5)])
+    record([metrics.STUCK.of(0), metrics.WAITING_IN_POOL.of(0, P5)])
     assert capsys.readouterr().out == ""
 
 
 def test_that_nothing_is_free_is_published_as_no_value_says_that_all_are(capsys: pytest.CaptureFixture[str]) -> None:
-    record([figures.FREE.of(0, P5), figures.UTILISATION.of(0, P5), figures.ALLOCATED.of(0, P5)])
+    record([metrics.FREE.of(0, P5), metrics.UTILISATION.of(0, P5), metrics.ALLOCATED.of(0, P5)])
     assert {each.name for each in published(capsys)} == {"Free"}
 
 
 @pytest.mark.parametrize("number", [99, 100, 101, 200, 249])
 def test_more_values_than_one_line_takes_are_all_published(capsys: pytest.CaptureFixture[str], number: int) -> None:
-    record([figures.STUCK.of(value) for value in range(1, number + 1)])
+    record([metrics.STUCK.of(value) for value in range(1, number + 1)])
     assert [value for _, value in of(published(capsys), "Stuck")] == [*range(1, number + 1)]
 
 
@@ -70,8 +70,8 @@ def test_more_values_than_one_line_takes_are_all_published(capsys: pytest.Captur
                        and (then in TERMINAL or then in WAITING) and trigger is not JobTrigger.POSTPONE})
 )  # fmt: skip
 def test_every_end_of_an_attempt_has_an_outcome(trigger: JobTrigger) -> None:
-    figure = figures.ended(trigger)
-    assert (figure.metric, figure.value, figure.which != "") == (figures.ENDED, 1, True)
+    figure = metrics.ended(trigger)
+    assert (figure.metric, figure.value, figure.which != "") == (metrics.ENDED, 1, True)
 
 
 def test_a_job_waits_from_its_acceptance_and_changes_of_its_priority_change_nothing() -> None:
@@ -130,7 +130,7 @@ def test_a_job_on_two_pools_starts_in_both() -> None:
     groups = [{"InstanceGroupName": kind, "InstanceType": kind, "InstanceCount": 1} for kind in (P5, "ml.g5.xlarge")]
     world.submit("a", ResourceConfig={"InstanceGroups": groups, "VolumeSizeInGB": 30})
     assert time_to_start(world.seen("a").job, world.clock()) == [
-        Figure(figures.TIME_TO_START, 0, pool) for pool in ("ml.g5.xlarge", P5)
+        Figure(metrics.TIME_TO_START, 0, pool) for pool in ("ml.g5.xlarge", P5)
     ]
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway.forecast import STOP_MS, Reprioritise, Resize, Withdraw
+from headway.model import STOP_MS
 from headway.reasons import ReasonCode
-from headway.remedies import remedy_for
-from headway_service import foresight, lookout
+from headway.reasons.remedies import remedy_for
+from headway.scheduling.forecast import Reprioritise, Resize, Withdraw
 from headway_service.errors import (
     ImpossibleDemand,
     InvalidRequest,
@@ -21,8 +21,9 @@ from headway_service.errors import (
     RequestError,
     RuleViolation,
 )
-from headway_service.foresight import Change, SubmitRequest
-from headway_service.memory import MemoryTable
+from headway_service.forecast import service, snapshot
+from headway_service.forecast.service import Change, SubmitRequest
+from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, START_S, World, on, request
 
 G5 = "ml.g5.xlarge"
@@ -127,7 +128,7 @@ def test_a_dry_run_refuses_a_name_that_is_taken_be_it_by_the_same_request(full: 
 def test_delays_are_so_many_at_most(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(5):
         full.submit(f"w{i}", 5, StoppingCondition=limited(1))
-    monkeypatch.setattr(foresight, "MAX_DELAYS", 2)
+    monkeypatch.setattr(service, "MAX_DELAYS", 2)
     urgent = request("urgent", 6, ResourceConfig=on(2), StoppingCondition=limited(1))
     assert [move.job for move in full.foresight.dry_run(urgent, ROOT).delays] == ["early", "w0"]
 
@@ -161,14 +162,14 @@ def test_a_preempted_job_before_another_is_told_as_such(full: World) -> None:
 def test_only_so_many_are_named_and_the_rest_is_counted(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(6):
         full.submit(f"w{i}", 6)
-    monkeypatch.setattr(foresight, "MAX_AHEAD", 3)
+    monkeypatch.setattr(service, "MAX_AHEAD", 3)
     told = full.foresight.explain("early")
     assert ([each.job for each in told.ahead], told.more) == (["two", "three", "w0"], 5)
 
 
 def test_more_holders_than_are_named_leave_no_room_for_the_line(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
     full.submit("mine", 5)
-    monkeypatch.setattr(foresight, "MAX_AHEAD", 1)
+    monkeypatch.setattr(service, "MAX_AHEAD", 1)
     told = full.foresight.explain("mine")
     assert ([each.job for each in told.ahead], told.more) == (["two"], 2)
 
@@ -258,7 +259,7 @@ def test_a_forecast_may_be_of_one_job(full: World) -> None:
 
 def test_a_look_ahead_that_ends_early_says_so(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
     full.submit("mine", 5, StoppingCondition=limited(1))
-    monkeypatch.setattr(lookout, "MAX_FORESEEN_TURNS", 2)
+    monkeypatch.setattr(snapshot, "MAX_FORESEEN_TURNS", 2)
     told = full.foresight.forecast(None, 100)
     assert [hours(each.start_ms) for each in told.jobs] == [2, None]
     assert hours(told.until_ms) == 2
@@ -270,7 +271,7 @@ def test_jobs_behind_those_that_were_looked_at_have_no_start_whatever_runs_free(
 ) -> None:
     for i in range(6):
         full.submit(f"w{i}", 5, StoppingCondition=limited(1))
-    monkeypatch.setattr(lookout, "MAX_FORESEEN", 3)
+    monkeypatch.setattr(snapshot, "MAX_FORESEEN", 3)
     told = full.foresight.forecast(None, 100)
     assert [each.seen.job.job_name for each in told.jobs if each.start_ms is not None] == ["early", "w0", "w1"]
     assert "Only the first 3 jobs in line were looked at" in told.note
@@ -287,7 +288,7 @@ def test_jobs_behind_those_that_were_looked_at_have_no_start_whatever_runs_free(
     ids=str,
 )
 def test_long_lines_share_what_short_ones_leave(lengths: list[int], share: int) -> None:
-    assert lookout._even_share(lengths) == share
+    assert snapshot._even_share(lengths) == share
 
 
 # ------------------------------------------------------------------------------------------------------------- what-if
@@ -327,7 +328,7 @@ def test_a_change_may_be_about_a_job_that_an_earlier_one_submits(full: World) ->
 def test_a_job_far_back_is_moved_to_the_front(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(6):
         full.submit(f"w{i}", 4, StoppingCondition=limited(1))
-    monkeypatch.setattr(lookout, "MAX_FORESEEN", 2)
+    monkeypatch.setattr(snapshot, "MAX_FORESEEN", 2)
     told = full.foresight.what_if([Reprioritise(job="w5", priority=5)], ROOT)
     assert ("w5", None, 3) in [(move.job, hours(move.before_ms), hours(move.after_ms)) for move in told.moved]
 
@@ -364,7 +365,7 @@ def test_a_wrong_change_is_named(full: World, changes: list[Any], field: str, wo
 def test_what_moves_is_told_to_a_limit(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(4):
         full.submit(f"w{i}", 5, StoppingCondition=limited(1))
-    monkeypatch.setattr(foresight, "MAX_MOVED", 2)
+    monkeypatch.setattr(service, "MAX_MOVED", 2)
     assert len(full.foresight.what_if([Resize(pool=P5, size=1)], ROOT).moved) == 2
 
 

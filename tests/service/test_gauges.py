@@ -11,15 +11,23 @@ from hypothesis import strategies as st
 
 from headway.lifecycle import AttemptState
 from headway.reasons import outside
-from headway_service import backlog, figures, gauges
-from headway_service.admission import ATTEMPT_TAG
+from headway_service.admission.admit import ATTEMPT_TAG
 from headway_service.errors import Busy
-from headway_service.gauges import drift_by_pool, pool_figures, stuck_attempts
-from headway_service.ledger import Ledger, read_ledger
-from headway_service.memory import MemoryTable
-from headway_service.pauses import Pauses
+from headway_service.monitoring import gauges, queue_depth
+from headway_service.monitoring.gauges import drift_by_pool, pool_figures, stuck_attempts
+from headway_service.observability import metrics
+from headway_service.pools.operations import Pauses
 from headway_service.ports import Change
-from headway_service.records import AttemptRecord, PauseRecord, PoolRecord, ReasonRecord, ReservationRecord, RogueRecord
+from headway_service.store.ledger import Ledger, read_ledger
+from headway_service.store.records import (
+    AttemptRecord,
+    PauseRecord,
+    PoolRecord,
+    ReasonRecord,
+    ReservationRecord,
+    RogueRecord,
+)
+from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, on, request
 
 G5 = "ml.g5.xlarge"
@@ -79,7 +87,7 @@ def test_an_idle_queue_is_all_noughts_and_publishes_nothing() -> None:
         **{(name, ""): 0 for name in ("Startable", "Stuck", "Drift")},
     }
     found = gauges.gauges(world.table, read_ledger(world.table), world.clock(), AFTER_S)
-    assert [each for each in found if figures.is_published(each)] == []
+    assert [each for each in found if metrics.is_published(each)] == []
 
 
 @given(held=st.lists(st.integers(0, 4), min_size=5, max_size=5), size=st.integers(4, 8))
@@ -90,7 +98,7 @@ def test_what_is_published_tells_averages_and_the_fewest_free_of_all_minutes(hel
     for count in held:
         ledger = Ledger(pools=(pool,), attempts=(attempt_of(demand={P5: count}),) if count else (), reservations=())
         found = pool_figures(ledger, [], 0)
-        minutes.append({each.metric.name: each.value for each in found if figures.is_published(each)})
+        minutes.append({each.metric.name: each.value for each in found if metrics.is_published(each)})
     assert sum(each.get("Allocated", 0) for each in minutes) / 5 == pytest.approx(sum(held) / 5)
     assert sum(each.get("Utilisation", 0) for each in minutes) / 5 == pytest.approx(100 * sum(held) / 5 / size)
     assert min((each["Free"] for each in minutes if "Free" in each), default=size) == size - max(held)
@@ -171,7 +179,7 @@ class Counted(MemoryTable):
 
 
 def test_what_is_read_does_not_grow_with_the_backlog(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backlog, "MAX_COUNTED", 15)
+    monkeypatch.setattr(queue_depth, "MAX_COUNTED", 15)
     table = Counted()
     world = World(pools={P5: 1}, table=table)
     world.tick()
@@ -188,7 +196,7 @@ def test_what_is_read_does_not_grow_with_the_backlog(monkeypatch: pytest.MonkeyP
 
 
 def test_no_more_priorities_are_looked_at_than_the_limit_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backlog, "MAX_PRIORITIES", 2)
+    monkeypatch.setattr(queue_depth, "MAX_PRIORITIES", 2)
     world = world_of({P5: 1})
     world.submit("runs", 9, Environment=LONG)
     world.tick()

@@ -11,15 +11,15 @@ import pytest
 from headway.errors import InvalidTransition
 from headway.lifecycle import WAITING
 from headway.reasons import ReasonCode, started
-from headway_service import transitions
 from headway_service.errors import Conflict, JobEnded, JobNotFound, NotWaiting
-from headway_service.ledger import read_ledger, read_snapshot
-from headway_service.listing import Wanted
-from headway_service.memory import MemoryTable
-from headway_service.pools import TEAM_KEPT_MS
+from headway_service.pools.apply_config import TEAM_KEPT_MS
 from headway_service.ports import Change, Item, Put
-from headway_service.records import JobRecord, PoolRecord, ReservationRecord, TeamRecord
-from headway_service.tick import Ticker, TickReport
+from headway_service.scheduling.tick import Ticker, TickReport
+from headway_service.store import transitions
+from headway_service.store.job_listing import Wanted
+from headway_service.store.ledger import read_ledger, read_snapshot
+from headway_service.store.records import JobRecord, PoolRecord, ReservationRecord, TeamRecord
+from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, on
 
 LONG = {"SANDBOX_RUN_SECONDS": "90000"}

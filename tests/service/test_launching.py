@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from headway_sandbox.errors import AwsError
-from headway_service.backing_off import FIRST_BACK_OFF_S
 from headway_service.errors import Unclear
-from headway_service.ledger import read_ledger
 from headway_service.ports import Sighting, Write
-from headway_service.records import AttemptRecord, JobRecord
-from headway_service.visibility import VISIBLE_AFTER_S
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
+from headway_service.store.ledger import read_ledger
+from headway_service.store.records import AttemptRecord, JobRecord
 from tests.service.world import INVOCATION_S, ROOT, World, on, request
 
 

@@ -10,11 +10,10 @@ import pytest
 from headway.lifecycle import WAITING, AttemptState, JobState
 from headway.policy import Ageing, Policy, Team
 from headway.reasons import ReasonCode
-from headway_service import transitions
-from headway_service.ledger import MAX_LINE_READS, Ledger, look_at_ledger, read_ledger, read_snapshot
-from headway_service.memory import MemoryTable
 from headway_service.ports import Change, Item, Put
-from headway_service.records import (
+from headway_service.store import transitions
+from headway_service.store.ledger import MAX_LINE_READS, Ledger, look_at_ledger, read_ledger, read_snapshot
+from headway_service.store.records import (
     LEDGER,
     AttemptRecord,
     JobRecord,
@@ -25,6 +24,7 @@ from headway_service.records import (
     StopCause,
     TeamRecord,
 )
+from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5
 
 G5 = "ml.g5.xlarge"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.handlers import event
-from headway_service.letters import (
+from headway_sandbox.inprocess.lambda_loader import event
+from headway_service.dead_letters.parser import (
     MAX_TEXT_CHARS,
     NOT_TOLD,
     Content,

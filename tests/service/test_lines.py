@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from bench.units import MeteredTable
-from headway_service.lines import MAX_TAIL, read_line
-from headway_service.memory import MemoryTable
 from headway_service.ports import Put
+from headway_service.store.queue_tail import MAX_TAIL, read_line
+from headway_service.testing.memory_table import MemoryTable
 
 LINE, MARK, LIMIT = "line#p", "mine", 1000
 LONG = 3 * MAX_TAIL

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from bench.units import MeteredTable
 from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
 from headway.policy import DEFAULT_POLICY
-from headway_service import transitions
 from headway_service.errors import InvalidRequest
-from headway_service.explanation import MAX_EXPLAINED, Explainer
-from headway_service.listing import MAX_LISTED, Wanted, list_jobs
-from headway_service.memory import MemoryTable
-from headway_service.records import JobRecord
+from headway_service.jobs.position import MAX_EXPLAINED, Explainer
+from headway_service.store import transitions
+from headway_service.store.job_listing import MAX_LISTED, Wanted, list_jobs
+from headway_service.store.records import JobRecord
+from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, World
 
 ALL = frozenset(JobState)

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.faults import Faults
-from headway_service.admission import ATTEMPT_TAG, JOB_TAG
-from headway_service.ledger import read_ledger
-from headway_service.lost_attempts import Lost, Origin, origin_of
-from headway_service.marks import Marks
-from headway_service.naming import attempt_name
+from headway_sandbox.sagemaker.faults import Faults
+from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
+from headway_service.jobs.unmanaged_stops import RogueStops
 from headway_service.ports import Delete
-from headway_service.records import AttemptRecord, GivenUpRecord, JobRecord, PoolRecord
-from headway_service.rogue_stops import RogueStops
-from headway_service.visibility import VISIBLE_AFTER_S
+from headway_service.sagemaker_api.names import attempt_name
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.store.ledger import read_ledger
+from headway_service.store.marks import Marks
+from headway_service.store.records import AttemptRecord, GivenUpRecord, JobRecord, PoolRecord
+from headway_service.tracking.lost_attempts import Lost, Origin, origin_of
 from tests.service.test_restored import put_back, state_of, until
 from tests.service.test_rogues import configure, create, interrupt, reason, rogue_of, rogues
 from tests.service.world import P5, ROOT, World, on
@@ -303,7 +303,7 @@ def test_another_start_of_its_team_meanwhile_is_noticed() -> None:
         assert world.states("r") == {"r": "running"}
 
     with pytest.MonkeyPatch.context() as patched:
-        after(patched, "headway_service.rogues.read_ledger", start_another)
+        after(patched, "headway_service.tracking.unmanaged_jobs.read_ledger", start_another)
         world.pass_time(5, tick=False, deliver=False)
         world.patrol()
     assert held(world) == {"r": 1}
@@ -328,7 +328,7 @@ def test_a_start_of_the_same_job_meanwhile_wins_and_finds_the_attempt() -> None:
     world = world_with("a", pools={P5: 4})
     lose(world, "a")
     with pytest.MonkeyPatch.context() as patched:
-        after(patched, "headway_service.rogues.read_ledger", world.tick)
+        after(patched, "headway_service.tracking.unmanaged_jobs.read_ledger", world.tick)
         world.pass_time(5, tick=False, deliver=False)
         world.patrol()
     assert held(world) == {"a": 1}
@@ -371,7 +371,11 @@ def test_a_job_that_got_another_priority_keeps_it_when_its_attempt_is_adopted() 
     world = world_with("a", pools={P5: 4})
     lose(world, "a")
     with pytest.MonkeyPatch.context() as patched:
-        after(patched, "headway_service.rogues.read_ledger", lambda: world.desk.set_priority("a", 7, ROOT))
+        after(
+            patched,
+            "headway_service.tracking.unmanaged_jobs.read_ledger",
+            lambda: world.desk.set_priority("a", 7, ROOT),
+        )
         world.pass_time(5, tick=False, deliver=False)
         world.patrol()
     assert held(world) == {}, "the job has changed since it was read"

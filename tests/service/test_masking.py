@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway_service.masking import MASK, MIN_MASKED_CHARS, masked
+from headway_service.sagemaker_api.masking import MASK, MIN_MASKED_CHARS, masked
 
 
 @pytest.mark.parametrize(

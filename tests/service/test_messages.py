@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headway_service.changes import CHANGES, Change, JobChange, RogueJobChange
-from headway_service.messages import MAX_SUBJECT_CHARS, message_of
+from headway_service.events.job_events import CHANGES, Change, JobChange, RogueJobChange
+from headway_service.events.notifications import MAX_SUBJECT_CHARS, message_of
 
 FAILED = JobChange.model_validate(
     {

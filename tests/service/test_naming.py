@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway_service.naming import MAX_NAME_CHARS, attempt_name
+from headway_service.sagemaker_api.names import MAX_NAME_CHARS, attempt_name
 
 PATTERN = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
 names = st.from_regex(PATTERN, fullmatch=True).filter(lambda name: len(name) <= MAX_NAME_CHARS)

@@ -1,4 +1,4 @@
-"""What one sighting of an attempt does and answers: :class:`headway_service.observation.Observer` by itself."""
+"""What one sighting of an attempt does and answers: :class:`headway_service.tracking.observer.Observer` by itself."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.reasons import Reason, ReasonCode
-from headway_service.configuration import DEFAULT_TEAM
+from headway_service.config.document import DEFAULT_TEAM
 from headway_service.errors import Busy, Conflict
-from headway_service.observation import MAX_TRIES
 from headway_service.ports import Delete, Put, Sighting
-from headway_service.records import (
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.store.records import (
     AttemptRecord,
     EndedAttempt,
     GivenUpRecord,
@@ -24,7 +24,7 @@ from headway_service.records import (
     request_item,
     request_key,
 )
-from headway_service.visibility import VISIBLE_AFTER_S
+from headway_service.store.repository import MAX_TRIES
 from tests.service.world import DAY_S, P5, World, request
 
 INTERNAL = "InternalServerError: We encountered an internal error."

@@ -13,9 +13,9 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.stub import ANY, Stubber
 
+from headway_service.aws.event_sinks import EventBus, Topic
 from headway_service.errors import Busy
-from headway_service.messages import message_of
-from headway_service.outlets import EventBus, Topic
+from headway_service.events.notifications import message_of
 from headway_service.ports import Sent
 from tests.service.test_messages import FAILED, STOPPED
 

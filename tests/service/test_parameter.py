@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from botocore.exceptions import ClientError
 
+from headway_service.aws.ssm_config_store import ParameterStore
 from headway_service.errors import Busy
-from headway_service.parameter import ParameterStore
 from headway_service.ports import ConfigurationText
 from tests.service.raw_http import RawServer
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from headway_service.editing import Editor
 from headway_service.errors import Busy, InvalidConfiguration, PoolNotFound
-from headway_service.ledger import read_ledger
-from headway_service.pauses import Pauses
+from headway_service.pools.edit_config import Editor
+from headway_service.pools.operations import Pauses
 from headway_service.ports import ConfigurationText, Write
-from headway_service.records import PauseRecord
-from headway_service.visibility import VISIBLE_AFTER_S
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.store.ledger import read_ledger
+from headway_service.store.records import PauseRecord
 from tests.service.test_backing_off import break_sagemaker
 from tests.service.world import INVOCATION_S, P5, World, on
 

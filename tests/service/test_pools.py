@@ -10,14 +10,14 @@ from unittest.mock import Mock
 import pytest
 
 from headway.reasons import Reason, ReasonCode
-from headway_sandbox.memory_configuration import MemoryConfiguration
-from headway_service import transitions
 from headway_service.errors import Busy, Conflict
-from headway_service.ledger import read_ledger, read_lines
-from headway_service.memory import MemoryTable
-from headway_service.pools import TEAM_KEPT_MS, applied, apply_configuration, in_force
+from headway_service.pools.apply_config import TEAM_KEPT_MS, applied, apply_configuration, in_force
 from headway_service.ports import Key, Put, Write
-from headway_service.records import JobRecord, LineEntry
+from headway_service.store import transitions
+from headway_service.store.ledger import read_ledger, read_lines
+from headway_service.store.records import JobRecord, LineEntry
+from headway_service.testing.memory_config import MemoryConfiguration
+from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, START_S, World
 
 

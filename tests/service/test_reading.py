@@ -13,12 +13,12 @@ from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.exceptions import ClientError
 
-from headway_sandbox.stub_client import offline_session
-from headway_service import reading
-from headway_service.dynamodb import DynamoDBTable
+from headway_sandbox.inprocess.stub_client import offline_session
+from headway_service.aws import dynamodb_decoder
+from headway_service.aws.dynamodb_decoder import item_of, take_answers_as_they_are
+from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.errors import Conflict, UnreadableAnswer
 from headway_service.ports import Check, Equals, Item, Key
-from headway_service.reading import item_of, take_answers_as_they_are
 
 KEY = {"pk": {"S": "p"}, "sk": {"S": "s"}}
 ITEM: dict[str, Any] = {
@@ -128,7 +128,7 @@ def test_a_conflict_is_told_with_the_writes_that_failed() -> None:
 def test_an_answer_in_another_protocol_is_left_to_botocore() -> None:
     model = SimpleNamespace(service_model=SimpleNamespace(resolved_protocol="smithy-rpc-v2-cbor"))
     response, taken = {"status_code": 200, "body": b"\xa0"}, dict[str, Any]()
-    reading._take_as_it_is(operation_model=model, response_dict=response, customized_response_dict=taken)
+    dynamodb_decoder._take_as_it_is(operation_model=model, response_dict=response, customized_response_dict=taken)
     assert (response["body"], taken) == (b"\xa0", {})
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from headway_service.admission.preview import lint, rehearse
 from headway_service.errors import InvalidConfiguration
-from headway_service.rehearsal import lint, rehearse
 from tests.service.world import P5, on, request
 
 POOLS = {"pools": {P5: {"size": 2}, "ml.g5.xlarge": {"size": 8}}}

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from deploy import restore
-from headway_sandbox.faults import Faults
-from headway_service import transitions
+from headway_sandbox.sagemaker.faults import Faults
 from headway_service.errors import RestoreUnfinished
-from headway_service.ledger import read_ledger
-from headway_service.memory import MemoryTable
-from headway_service.naming import attempt_name
-from headway_service.pauses import Pauses
+from headway_service.jobs.unmanaged_stops import RogueStops
+from headway_service.pools.operations import Pauses
 from headway_service.ports import Absent, Delete, Key, Put
-from headway_service.records import PauseRecord
-from headway_service.rogue_stops import RogueStops
-from headway_service.visibility import VISIBLE_AFTER_S
+from headway_service.sagemaker_api.names import attempt_name
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.store import transitions
+from headway_service.store.ledger import read_ledger
+from headway_service.store.records import PauseRecord
+from headway_service.testing.memory_table import MemoryTable
 from tests.service.test_rogues import reason, rogues
 from tests.service.test_unproven_launches import UNKIND
 from tests.service.world import P5, ROOT, World, on
@@ -292,7 +292,7 @@ def test_who_pauses_everything_before_the_patrol_has_gone_round_has_to_resume_it
     if meanwhile:
         world.pass_time(300)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("headway_service.patrol.read_ledger", lambda table: stale)
+            patched.setattr("headway_service.tracking.unmanaged_scan.read_ledger", lambda table: stale)
             world.patrol()
         assert not launched(world)
     until(world, 6, lambda: launched(world))
@@ -344,7 +344,7 @@ def test_a_restore_while_the_patrol_ends_the_pause_of_an_earlier_one_begins_agai
     world.pass_time(300)
     put_back(world, state_of(world))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("headway_service.patrol.read_ledger", lambda table: stale)
+        patched.setattr("headway_service.tracking.unmanaged_scan.read_ledger", lambda table: stale)
         world.patrol()
     assert not launched(world)
 

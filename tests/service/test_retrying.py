@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from headway.failures import FailureKind
-from headway.retries import Retry
-from headway_service.configuration import validate
+from headway.jobpolicy.failure_kinds import FailureKind
+from headway.jobpolicy.retry import Retry
+from headway_service.config.document import validate
 from headway_service.errors import InvalidConfiguration
-from headway_service.ledger import read_ledger
+from headway_service.store.ledger import read_ledger
 from tests.service.world import P5, ROOT, World
 
 INTERNAL = "InternalServerError: We encountered an internal error. Please try again."

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.faults import Faults
-from headway_sandbox.training_request import G5
-from headway_service.admission import ATTEMPT_TAG, JOB_TAG
-from headway_service.ledger import read_ledger
-from headway_service.patrol import MAX_LOOKS
-from headway_service.pools import applied
+from headway_sandbox.sagemaker.faults import Faults
+from headway_sandbox.sagemaker.request_builder import G5
+from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
+from headway_service.pools.apply_config import applied
 from headway_service.ports import Key
-from headway_service.records import PoolRecord, RogueRecord
-from headway_service.rogues import STOP_AGAIN_S, Rogues, demand_of
-from headway_service.sweep import LONGEST_S, MAX_PAGES, PAUSE_S
-from headway_service.visibility import VISIBLE_AFTER_S
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.store.ledger import read_ledger
+from headway_service.store.records import PoolRecord, RogueRecord
+from headway_service.tracking.training_job_scan import LONGEST_S, MAX_PAGES, PAUSE_S
+from headway_service.tracking.unmanaged_jobs import STOP_AGAIN_S, Rogues, demand_of
+from headway_service.tracking.unmanaged_scan import MAX_LOOKS
 from tests.service.world import P5, ROOT, World, on, request
 
 MARKS = [{"Key": JOB_TAG, "Value": "a"}, {"Key": ATTEMPT_TAG, "Value": "mark-1"}]

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from headway_service.access import Caller
+from headway_service.config.authorization import Caller
 from headway_service.errors import QueueFull
-from headway_service.explanation import Seen
-from headway_service.lines import MAX_TAIL
-from headway_service.lookup import job_named
-from headway_service.memory import MemoryTable
-from headway_service.pools import apply_configuration
+from headway_service.jobs.position import Seen
+from headway_service.pools.apply_config import apply_configuration
 from headway_service.ports import Delete, Key, Put
-from headway_service.records import JobRecord, LineEntry
+from headway_service.store.queue_tail import MAX_TAIL
+from headway_service.store.records import JobRecord, LineEntry
+from headway_service.store.repository import job_named
+from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ADA, BOB, P5, ROOT, World, on, request
 
 CEM, DAN = replace(ADA, arn=f"{ADA.arn}-cem"), replace(ADA, arn=f"{ADA.arn}-dan")

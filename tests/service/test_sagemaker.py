@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import NoCredentialsError
 
+from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.errors import (
     LacksPermission,
     LaunchPostponed,
@@ -20,7 +21,6 @@ from headway_service.errors import (
     TrainingJobNotFound,
     Unclear,
 )
-from headway_service.sagemaker import SageMakerTrainingJobs
 from tests.service.raw_http import BODIES, STATUSES, STRANGE, RawServer
 from tests.service.world import request
 

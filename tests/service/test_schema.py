@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from bench.units import WRITE_BYTES, item_bytes
-from headway_service import schema
 from headway_service.errors import NewerSchema
-from headway_service.memory import MemoryTable
 from headway_service.ports import Item, Key, Put
-from headway_service.records import AttemptRecord, JobRecord, PoolRecord, TeamRecord, request_in, request_key
+from headway_service.store import schema_version
+from headway_service.store.records import AttemptRecord, JobRecord, PoolRecord, TeamRecord, request_in, request_key
+from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, on
 
 NAME = "bert-large-2026-11-22"
@@ -31,8 +31,8 @@ def next_shape(monkeypatch: pytest.MonkeyPatch) -> None:
             return item
         return {**{name: value for name, value in item.items() if name != "count"}, "size": item["count"]}
 
-    monkeypatch.setattr(schema, "SCHEMA", 2)
-    monkeypatch.setattr(schema, "UPGRADES", {1: renamed})
+    monkeypatch.setattr(schema_version, "SCHEMA", 2)
+    monkeypatch.setattr(schema_version, "UPGRADES", {1: renamed})
 
 
 def test_every_item_carries_its_schema(world: World) -> None:

@@ -1,4 +1,4 @@
-"""What settling one attempt does and answers: :class:`headway_service.launching.Launcher` by itself."""
+"""What settling one attempt does and answers: :class:`headway_service.scheduling.launcher.Launcher` by itself."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pytest
 
 from headway.lifecycle import AttemptState
 from headway_sandbox.errors import AwsError
-from headway_sandbox.faults import Faults
-from headway_service.admission import ATTEMPT_TAG, JOB_TAG
-from headway_service.backing_off import FIRST_BACK_OFF_S
+from headway_sandbox.sagemaker.faults import Faults
+from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.errors import Busy, Conflict, Unclear
-from headway_service.launching import ASK_AGAIN_S, POSTPONED_FOR_S, Launcher
-from headway_service.ledger import read_ledger
-from headway_service.pauses import Pauses
+from headway_service.pools.operations import Pauses
 from headway_service.ports import Delete
-from headway_service.records import NOBODY, AttemptRecord, JobRecord, StopCause, request_key
-from headway_service.visibility import VISIBLE_AFTER_S
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
+from headway_service.scheduling.launcher import ASK_AGAIN_S, POSTPONED_FOR_S, Launcher
+from headway_service.store.ledger import read_ledger
+from headway_service.store.records import NOBODY, AttemptRecord, JobRecord, StopCause, request_key
 from tests.service.test_launching import fail_once
 from tests.service.world import INVOCATION_S, P5, ROOT, World, on, request
 

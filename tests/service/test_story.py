@@ -10,17 +10,17 @@ import pytest
 from headway.lifecycle import HOLDING, WAITING
 from headway.plan import Plan, Release, Start
 from headway.reasons import started
-from headway.schedule import schedule
-from headway.verify import verify
-from headway_service import transitions
+from headway.scheduling.invariants import verify
+from headway.scheduling.scheduler import schedule
 from headway_service.errors import Conflict, JobEnded, NameInUse
-from headway_service.ledger import read_ledger, read_snapshot
-from headway_service.listing import Wanted
 from headway_service.ports import Change, Sighting
-from headway_service.records import JobRecord, PoolRecord, ReservationRecord, request_key
-from headway_service.sightings import sighting_of
-from headway_service.tick import Ticker, TickReport
-from headway_service.visibility import VISIBLE_AFTER_S
+from headway_service.sagemaker_api.status import sighting_of
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.scheduling.tick import Ticker, TickReport
+from headway_service.store import transitions
+from headway_service.store.job_listing import Wanted
+from headway_service.store.ledger import read_ledger, read_snapshot
+from headway_service.store.records import JobRecord, PoolRecord, ReservationRecord, request_key
 from tests.service.world import P5, ROOT, World, on, request
 
 

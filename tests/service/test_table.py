@@ -11,10 +11,9 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from headway_sandbox.sandbox import Sandbox
-from headway_service.dynamodb import DynamoDBTable
+from headway_sandbox.local.sandbox import Sandbox
+from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.errors import Conflict
-from headway_service.memory import MemoryTable
 from headway_service.ports import (
     Absent,
     AllEqual,
@@ -33,6 +32,7 @@ from headway_service.ports import (
     Write,
     position_of,
 )
+from headway_service.testing.memory_table import MemoryTable
 from tests.service.schema import SCHEMA
 
 

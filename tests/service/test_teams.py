@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from headway.lifecycle import WAITING
-from headway_service import transitions
 from headway_service.errors import Conflict, InvalidRequest
-from headway_service.ledger import read_ledger
-from headway_service.listing import Wanted
-from headway_service.pools import TEAM_KEPT_MS
-from headway_service.tick import Ticker
+from headway_service.pools.apply_config import TEAM_KEPT_MS
+from headway_service.scheduling.tick import Ticker
+from headway_service.store import transitions
+from headway_service.store.job_listing import Wanted
+from headway_service.store.ledger import read_ledger
 from tests.service.world import DAY_S, P5, ROOT, World, on
 
 G5 = "ml.g5.xlarge"

@@ -7,13 +7,13 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-from headway_sandbox.stream import StreamedTable
-from headway_service.changes import Change
+from headway_sandbox.inprocess.streamed_table import StreamedTable
+from headway_service.config.notifications import Notifications
 from headway_service.errors import Busy
-from headway_service.messages import Message
-from headway_service.notification_notation import Notifications
+from headway_service.events.job_events import Change
+from headway_service.events.notifications import Message
+from headway_service.events.publisher import MAX_SENT, MAX_TRIES, Teller, Told
 from headway_service.ports import Sent
-from headway_service.telling import MAX_SENT, MAX_TRIES, Teller, Told
 from tests.service.world import START_S, World
 
 T = TypeVar("T")

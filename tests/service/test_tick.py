@@ -13,17 +13,17 @@ from headway.errors import InvariantViolation
 from headway.plan import Plan, Start
 from headway.reasons import started
 from headway_sandbox.errors import AwsError
-from headway_service import tick
-from headway_service.deciding import decide
 from headway_service.errors import Conflict
-from headway_service.figures import Figure
-from headway_service.ledger import read_ledger
-from headway_service.log import logger
-from headway_service.naming import attempt_name
-from headway_service.pauses import Pauses
+from headway_service.observability.logging import logger
+from headway_service.observability.metrics import Figure
+from headway_service.pools.operations import Pauses
 from headway_service.ports import Change, Put, Write
-from headway_service.records import JobRecord, PoolRecord
-from headway_service.tick import MAX_ROUNDS, RESERVED_MS
+from headway_service.sagemaker_api.names import attempt_name
+from headway_service.scheduling import tick
+from headway_service.scheduling.decide import decide
+from headway_service.scheduling.tick import MAX_ROUNDS, RESERVED_MS
+from headway_service.store.ledger import read_ledger
+from headway_service.store.records import JobRecord, PoolRecord
 from tests.service.test_backing_off import break_sagemaker
 from tests.service.world import INVOCATION_S, P5, ROOT, World, on
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway_sandbox.faults import Faults
+from headway_sandbox.sagemaker.faults import Faults
 from tests.service.world import P5, World, on
 
 TRAILS_S = 150

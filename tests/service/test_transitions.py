@@ -11,10 +11,10 @@ import pytest
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.model import WaitingJob
 from headway.reasons import Reason, ReasonCode
-from headway_service import transitions
-from headway_service.measures import Measure
 from headway_service.ports import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, Put, Sighting, Write
-from headway_service.records import (
+from headway_service.store import transitions
+from headway_service.store.policy_actions import Measure
+from headway_service.store.records import (
     MAX_HISTORY,
     NOBODY,
     AttemptRecord,

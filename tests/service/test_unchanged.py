@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from headway.lifecycle import AttemptState
 from headway_sandbox.errors import AwsError
-from headway_sandbox.training_request import P5
-from headway_service.ledger import read_ledger
+from headway_sandbox.sagemaker.request_builder import P5
 from headway_service.ports import Listed
-from headway_service.reconcile import MAX_NOTED
-from headway_service.records import AttemptRecord
-from headway_service.sweep import MAX_PAGES, PAUSE_S
-from headway_service.unchanged import says_nothing_new
-from headway_service.visibility import VISIBLE_AFTER_S
+from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
+from headway_service.store.ledger import read_ledger
+from headway_service.store.records import AttemptRecord
+from headway_service.tracking.reconciler import MAX_NOTED
+from headway_service.tracking.training_job_scan import MAX_PAGES, PAUSE_S
+from headway_service.tracking.unchanged import says_nothing_new
 from tests.service.world import World, request
 
 AFTER_S = 300
@@ -195,7 +195,7 @@ def test_pages_end_where_all_were_found_and_begin_no_earlier_than_the_oldest() -
 
 def test_who_has_no_turn_to_be_noted_has_it_in_the_next_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_NOTED > 1
-    monkeypatch.setattr("headway_service.reconcile.MAX_NOTED", 1)
+    monkeypatch.setattr("headway_service.tracking.reconciler.MAX_NOTED", 1)
     world = training("a", "b")
     world.pass_time(400)
     world.reconcile(AFTER_S)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headway_sandbox.errors import AwsError
-from headway_service.documents import job_document
+from headway_service.api.serializers import job_document
 from headway_service.ports import LISTED
 from tests.service.test_launching import fail_once
 from tests.service.world import P5, World, on

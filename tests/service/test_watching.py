@@ -12,11 +12,11 @@ from moto import mock_aws
 from mypy_boto3_cloudwatch import CloudWatchClient
 from mypy_boto3_cloudwatch.literals import StateValueType
 
-from headway_service import watching
-from headway_service.alarms import CloudWatchAlarms
+from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.errors import Busy
-from headway_service.records import AttemptRecord, JobRecord
-from headway_service.watching import Watcher
+from headway_service.monitoring import utilization_monitor
+from headway_service.monitoring.utilization_monitor import Watcher
+from headway_service.store.records import AttemptRecord, JobRecord
 from tests.service.world import P5, ROOT, World, on
 
 PREFIX = "headway-watch/"
@@ -249,7 +249,7 @@ def test_a_changed_policy_changes_the_alarms_that_are_there(client: CloudWatchCl
 def test_one_run_makes_a_bounded_number_of_alarms_and_the_next_goes_on(
     client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "MAX_PUTS", 3)
+    monkeypatch.setattr(utilization_monitor, "MAX_PUTS", 3)
     queue = Watched(client)
     queue.train("a", ResourceConfig=on(4))
     first, second = queue.watcher.run(), queue.watcher.run()
@@ -259,7 +259,7 @@ def test_one_run_makes_a_bounded_number_of_alarms_and_the_next_goes_on(
 def test_alarms_beyond_what_a_queue_may_have_are_counted_as_missing(
     client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "MAX_ALARMS", 3)
+    monkeypatch.setattr(utilization_monitor, "MAX_ALARMS", 3)
     queue = Watched(client)
     queue.train("a", ResourceConfig=on(4))
     assert [(each.made, each.missing) for each in (queue.watcher.run(), queue.watcher.run())] == [(3, 1), (0, 1)]
@@ -383,7 +383,7 @@ def test_what_another_watcher_left_behind_is_removed_within_the_hour(client: Clo
     )
     other.run()
     assert queue.names() == [f"{attempt}/idle/1"]
-    queue.world.pass_time(watching.REST_MS / 1000)
+    queue.world.pass_time(utilization_monitor.REST_MS / 1000)
     assert queue.world.states("a") == {"a": "completed"}
     assert queue.watcher.run().removed == 1
     assert queue.names() == []

@@ -13,12 +13,12 @@ from botocore.exceptions import ClientError, NoCredentialsError, ReadTimeoutErro
 from botocore.validate import ParamValidationDecorator
 
 from headway.errors import HeadwayError
-from headway_sandbox.soak.functions import ENVIRONMENT
-from headway_sandbox.stub_client import offline_session
+from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT
+from headway_sandbox.inprocess.stub_client import offline_session
 from headway_service import __version__
+from headway_service.bootstrap import Services
 from headway_service.errors import UnreadableAnswer
 from headway_service.settings import Settings
-from headway_service.wiring import Services
 from tests.service.world import request
 
 

@@ -9,27 +9,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headway_sandbox.fleet import Fleet
-from headway_sandbox.memory_configuration import MemoryConfiguration
-from headway_sandbox.stub_client import stub_client
-from headway_service.access import Caller
-from headway_service.configuration import Configuration
-from headway_service.desk import Desk
-from headway_service.explanation import Seen
-from headway_service.foresight import Foresight
-from headway_service.launching import Launcher
-from headway_service.ledger import read_ledger
-from headway_service.marks import Marks
-from headway_service.memory import MemoryTable
-from headway_service.observation import Observer
-from headway_service.patrol import patrol
-from headway_service.pools import InForce, in_force
+from headway_sandbox.inprocess.stub_client import stub_client
+from headway_sandbox.sagemaker.service import Fleet
+from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
+from headway_service.config.authorization import Caller
+from headway_service.config.document import Configuration
+from headway_service.forecast.service import Foresight
+from headway_service.jobs.desk import Desk
+from headway_service.jobs.position import Seen
+from headway_service.pools.apply_config import InForce, in_force
 from headway_service.ports import Table
-from headway_service.reconcile import reconcile
-from headway_service.rogues import Rogues
-from headway_service.sagemaker import SageMakerTrainingJobs
-from headway_service.sightings import sighting_of
-from headway_service.tick import Ticker, TickReport
+from headway_service.sagemaker_api.status import sighting_of
+from headway_service.scheduling.launcher import Launcher
+from headway_service.scheduling.tick import Ticker, TickReport
+from headway_service.store.ledger import read_ledger
+from headway_service.store.marks import Marks
+from headway_service.testing.memory_config import MemoryConfiguration
+from headway_service.testing.memory_table import MemoryTable
+from headway_service.tracking.observer import Observer
+from headway_service.tracking.reconciler import reconcile
+from headway_service.tracking.unmanaged_jobs import Rogues
+from headway_service.tracking.unmanaged_scan import patrol
 
 START_S = 1_800_000_000.0
 INVOCATION_S = 30

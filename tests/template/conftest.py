@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.checkout import Checkout
-from headway_sandbox.expansion import expanded
+from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.local.template import expanded
 
 ROOT = Path(__file__).resolve().parents[2]
 ENDPOINTS = ["vpce-0123456789abcdef0", "vpce-0fedcba9876543210"]

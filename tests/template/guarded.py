@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from headway_sandbox.expand import expand
+from headway_sandbox.local.expand import expand
 from tests.template.conditions import deployed
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from headway_service import figures
-from headway_service.figures import NAMESPACE, Metric
+from headway_service.observability import metrics as figures
+from headway_service.observability.metrics import NAMESPACE, Metric
 from tests.template.conditions import deployed
 from tests.template.test_functions import FUNCTIONS
 

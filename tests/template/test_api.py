@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headway_service import openapi
+from headway_service.api import openapi
 from tests.template.conditions import resolved
 
 ROUTES = {

@@ -24,7 +24,7 @@ REFUSED = {
         "from os import environ",
         "from headway_service import store",
         "import headway_client",
-        "from headway_sandbox.clock import Clock",
+        "from headway_sandbox.sagemaker.clock import Clock",
     ],
     "layers/service/src/headway_service/probe.py": ["import headway_client", "import headway_sandbox"],
     "functions/api/probe.py": ["import headway_client", "import headway_sandbox"],

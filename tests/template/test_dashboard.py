@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from headway_service import figures
-from headway_service.figures import NAMESPACE, Metric
+from headway_service.observability import metrics
+from headway_service.observability.metrics import NAMESPACE, Metric
 from tests.template.conditions import deployed, resolved
 
-OWN = {(each.name, each.by) for each in vars(figures).values() if isinstance(each, Metric)}
+OWN = {(each.name, each.by) for each in vars(metrics).values() if isinstance(each, Metric)}
 SEARCHED = re.compile(
     r"""(?P<filled>FILL\()?SEARCH\('\{Headway,service,(?P<by>\w+)\} """
     r"""MetricName="(?P<name>\w+)" service="AWS::StackName"', """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headway_service.delivery import HIDDEN_S
+from headway_service.aws.dead_letter_queues import HIDDEN_S
 
 QUEUES = {"WakeQueue": True, "WakeDeadLetters": True, "EventDeadLetters": False}
 DEAD_LETTERS = {"Fn::GetAtt": ["EventDeadLetters", "Arn"]}

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headway_service.marks import Marks
-from headway_service.memory import MemoryTable
+from headway_service.store.marks import Marks
+from headway_service.testing.memory_table import MemoryTable
 
 CHANGES = {f"dynamodb:{action}" for action in ("DeleteItem", "GetItem", "PutItem", "UpdateItem")}
 QUERIES = {"dynamodb:Query"}

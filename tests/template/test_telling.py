@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headway_sandbox.handlers import event
+from headway_sandbox.inprocess.lambda_loader import event
 
 DAY_S = 86_400
 

@@ -10,8 +10,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headway_client.api import HeadwayApi
-    from headway_client.documents import (
+    from headway_client.botocore_hooks.handlers import attach
+    from headway_client.botocore_hooks.install import install, uninstall
+    from headway_client.config.profile import resolve_connection
+    from headway_client.http.api import HeadwayApi
+    from headway_client.models import (
         BatchResult,
         Capacity,
         Configuration,
@@ -26,12 +29,9 @@ if TYPE_CHECKING:
         Submission,
         WhatIf,
     )
-    from headway_client.installation import install, uninstall
-    from headway_client.intercept import attach
-    from headway_client.profile import resolve_connection
-    from headway_client.queued_job import QueuedJob, TrainingQueuedJob
-    from headway_client.session import QueueTrainingJobSession
-    from headway_client.training_queue import TrainingQueue
+    from headway_client.sagemaker_sdk.queued_job import QueuedJob, TrainingQueuedJob
+    from headway_client.sagemaker_sdk.session import QueueTrainingJobSession
+    from headway_client.sagemaker_sdk.training_queue import TrainingQueue
 
 __version__ = "0.1.0"
 
@@ -62,28 +62,28 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BatchResult": "documents",
-    "Capacity": "documents",
-    "Configuration": "documents",
-    "DeadLetters": "documents",
-    "DryRun": "documents",
-    "Explanation": "documents",
-    "Forecast": "documents",
-    "HeadwayApi": "api",
-    "Job": "documents",
-    "JobDetails": "documents",
-    "QueueTrainingJobSession": "session",
-    "QueuedJob": "queued_job",
-    "Redrive": "documents",
-    "ServerVersion": "documents",
-    "Submission": "documents",
-    "TrainingQueue": "training_queue",
-    "TrainingQueuedJob": "queued_job",
-    "WhatIf": "documents",
-    "attach": "intercept",
-    "install": "installation",
-    "resolve_connection": "profile",
-    "uninstall": "installation",
+    "BatchResult": "models",
+    "Capacity": "models",
+    "Configuration": "models",
+    "DeadLetters": "models",
+    "DryRun": "models",
+    "Explanation": "models",
+    "Forecast": "models",
+    "HeadwayApi": "http.api",
+    "Job": "models",
+    "JobDetails": "models",
+    "QueueTrainingJobSession": "sagemaker_sdk.session",
+    "QueuedJob": "sagemaker_sdk.queued_job",
+    "Redrive": "models",
+    "ServerVersion": "models",
+    "Submission": "models",
+    "TrainingQueue": "sagemaker_sdk.training_queue",
+    "TrainingQueuedJob": "sagemaker_sdk.queued_job",
+    "WhatIf": "models",
+    "attach": "botocore_hooks.handlers",
+    "install": "botocore_hooks.install",
+    "resolve_connection": "config.profile",
+    "uninstall": "botocore_hooks.install",
 }
 
 

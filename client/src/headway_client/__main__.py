@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from headway_client.connecting import default_api
+from headway_client.botocore_hooks.install import install_jobs
+from headway_client.botocore_hooks.job_cache import OwnJobs
 from headway_client.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, ClientError
-from headway_client.installation import install_jobs
-from headway_client.own_jobs import OwnJobs
+from headway_client.http.connect import default_api
 from headway_client.text import to_stderr
 
 

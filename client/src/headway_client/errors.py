@@ -28,10 +28,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headway.errors import HeadwayError
-from headway.text import neutralise
+from headway.sanitize import neutralise
 
 if TYPE_CHECKING:
-    from headway_client.documents import BatchResult
+    from headway_client.models import BatchResult
 
 EXIT_OK = 0
 EXIT_UNEXPECTED = 1

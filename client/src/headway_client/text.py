@@ -1,4 +1,4 @@
-"""Text that came from elsewhere, made short enough for a terminal; :mod:`headway.text` makes it safe."""
+"""Text that came from elsewhere, made short enough for a terminal; :mod:`headway.sanitize` makes it safe."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from headway.text import neutralise
+from headway.sanitize import neutralise
 
 
 def shorten(value: str, width: int) -> str:

@@ -9,7 +9,7 @@ def main() -> int:
     if sys.argv[1:2] != ["serve"]:
         print("usage: python -m headway_sandbox serve --port PORT --state-dir DIR [--speed N] …", file=sys.stderr)
         return 2
-    from headway_sandbox import server
+    from headway_sandbox.server import server
 
     return server.main(sys.argv[2:])
 

@@ -15,8 +15,8 @@ from sagemaker.pytorch import PyTorch
 from sagemaker.session import Session
 
 from headway_client import QueueTrainingJobSession
-from headway_client.api import HeadwayApi
 from headway_client.errors import NotReachableError, UsageError
+from headway_client.http.api import HeadwayApi
 from tests.client.aws_stub import BUCKET, AwsStub, training_job
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 
@@ -105,7 +105,7 @@ def test_a_refusal_reaches_the_user_of_fit_with_every_field(sources: str):
 
 
 def test_an_unreachable_queue_says_what_to_check(sources: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("headway_client.transport.Transport._backoff_s", lambda *_: 0.0)
+    monkeypatch.setattr("headway_client.http.transport.Transport._backoff_s", lambda *_: 0.0)
     unreachable = session(endpoint="http://127.0.0.1:9/v1")
 
     with pytest.raises(NotReachableError, match="Check that the endpoint is right"):

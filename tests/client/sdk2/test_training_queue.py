@@ -17,8 +17,8 @@ from sagemaker.session import Session
 from sagemaker.workflow.pipeline_context import PipelineSession
 
 from headway_client import TrainingQueue, install, uninstall
-from headway_client.api import HeadwayApi
 from headway_client.errors import BatchRefusedError, NoTrainingJobError, RefusedError, UsageError
+from headway_client.http.api import HeadwayApi
 from tests.client.aws_stub import BUCKET, AwsStub, training_job
 from tests.client.pages import example
 from tests.client.sdk2.test_session import BOTO_SESSION, ROLE, pytorch, session

@@ -15,9 +15,9 @@ from sagemaker.train import ModelTrainer
 from sagemaker.train.model_trainer import Mode
 
 from headway_client import TrainingQueue, install, uninstall
-from headway_client.api import HeadwayApi
 from headway_client.errors import NoTrainingJobError, RefusedError, UsageError
-from headway_client.training_request import MAX_NAME_CHARS
+from headway_client.http.api import HeadwayApi
+from headway_client.sagemaker_sdk.build_request import MAX_NAME_CHARS
 from tests.client.aws_stub import BUCKET, AwsStub, training_job
 from tests.client.pages import example
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer

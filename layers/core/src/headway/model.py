@@ -14,6 +14,10 @@ OUTSIDE = "#outside"
 """The team of what is held outside the queue. No team is called so, so it counts toward nobody's guarantee or limit."""
 
 
+STOP_MS = 120_000
+"""What a stop takes at most: SageMaker sends SIGTERM, and SIGKILL this much later (API reference, StopTrainingJob)."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WaitingJob:
     """A job in the line."""
@@ -26,7 +30,7 @@ class WaitingJob:
     #: When the job was accepted, ms. It keeps this through preemptions ...
     entry_time_ms: int
     #: ... and among jobs of one priority stands as if it had been accepted this much later, ms: see
-    #: :func:`headway.ordering.handicap_ms`.
+    #: :func:`headway.scheduling.ordering.handicap_ms`.
     handicap_ms: int = 0
     #: It is not started before this, ms: the back-off after SageMaker refused a launch. 0 for none.
     not_before_ms: int = 0
@@ -74,6 +78,13 @@ class Allocation:
     freed: Demand | None = None
     #: The training job that holds them, if it did not come through the queue. ``job`` and ``attempt`` then name none.
     outside: str = ""
+
+    def ends_as_soon(self, now_ms: int) -> bool:
+        """Whether it reaches its limit within the time that a stop takes, so that to stop it frees nothing sooner.
+
+        One that is beyond its limit has broken what the limit says, so nothing is known about its end.
+        """
+        return self.limit_ms is not None and 0 <= self.since_ms + self.limit_ms - now_ms <= STOP_MS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from headway.watches import Alarm
+from headway.jobpolicy.utilization import Alarm
 
 Item = Mapping[str, Any]
 """An item of the table: text, whole numbers, booleans, lists and maps of these. It holds ``pk`` and ``sk``."""

@@ -1,0 +1,141 @@
+"""The queue's jobs in the shape of SageMaker's ListTrainingJobs: filters, order and pages.
+
+The filters' meaning is that of the API reference, ListTrainingJobs. A listing knows less of a job than a description:
+its last change is when it entered, first started or ended.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from botocore.utils import parse_to_aware_datetime
+
+from headway_client.botocore_hooks import describe_response
+from headway_client.models import Job
+
+DEFAULT_RESULTS = 10
+"""MaxResults where a request says none (service model, botocore's sagemaker/2017-07-24)."""
+
+_MARK = "headway:"
+_NOT_OURS = ("WarmPoolStatusEquals", "TrainingPlanArnEquals")
+"""What these ask for is known to SageMaker only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobPage:
+    """A page of jobs.
+
+    Attributes:
+        summaries: the jobs, as TrainingJobSummaries.
+        next_token: leads to the next page, be it the queue's or SageMaker's first; None if this page has room left.
+    """
+
+    summaries: list[dict[str, Any]]
+    next_token: str | None
+
+
+def is_own_token(token: object) -> bool:
+    """Whether a NextToken leads to one of the queue's pages."""
+    return isinstance(token, str) and token.startswith(_MARK)
+
+
+def page(jobs: Iterable[Job], parameters: Mapping[str, Any], *, region: str) -> JobPage:
+    """Return the page that a ListTrainingJobs request asks for, be it empty.
+
+    Args:
+        jobs: all jobs of the queue.
+        parameters: the request's; a NextToken has to be one of these pages'.
+        region: the region that the ARNs name.
+    """
+    key = _created if parameters.get("SortBy", "CreationTime") == "CreationTime" else _by(parameters["SortBy"])
+    descending = parameters.get("SortOrder") == "Descending"
+    matching = sorted((job for job in jobs if _matches(job, parameters)), key=key, reverse=descending)
+    last = _read_token(parameters.get("NextToken"))
+    if last is not None:
+        # Where jobs come and go between two pages, none of the others is left out or repeated.
+        matching = [job for job in matching if (key(job) < last if descending else key(job) > last)]
+    size = int(parameters.get("MaxResults", DEFAULT_RESULTS))
+    shown = matching[:size]
+    return JobPage(
+        summaries=[summary(job, region=region) for job in shown],
+        next_token=_token(key(shown[-1])) if shown and len(shown) == size else None,
+    )
+
+
+def summary(job: Job, *, region: str) -> dict[str, Any]:
+    """Return a job as a TrainingJobSummary, under its own name and with the status that its description has."""
+    document: dict[str, Any] = {
+        "TrainingJobName": job.name,
+        "TrainingJobArn": describe_response.arn({"RoleArn": job.owner or ""}, region, job.name),
+        "CreationTime": datetime.fromisoformat(job.entry_time),
+        "LastModifiedTime": _modified_time(job),
+        "TrainingJobStatus": describe_response.status(job),
+    }
+    if job.ended_time is not None:
+        document["TrainingEndTime"] = datetime.fromisoformat(job.ended_time)
+    return document
+
+
+def names_of(jobs: Iterable[Job]) -> set[str]:
+    """Return the names under which SageMaker has training jobs that these jobs stand for already."""
+    return {name for job in jobs for name in (job.name, job.live_attempt) if name is not None}
+
+
+def _matches(job: Job, parameters: Mapping[str, Any]) -> bool:
+    if any(parameters.get(name) is not None for name in _NOT_OURS):
+        return False
+    created, modified = datetime.fromisoformat(job.entry_time), _modified_time(job)
+    return (
+        parameters.get("StatusEquals", describe_response.status(job)) == describe_response.status(job)
+        and str(parameters.get("NameContains", "")).lower() in job.name.lower()
+        and _within(created, parameters, "CreationTime")
+        and _within(modified, parameters, "LastModifiedTime")
+    )
+
+
+def _within(moment: datetime, parameters: Mapping[str, Any], what: str) -> bool:
+    after, before = parameters.get(f"{what}After"), parameters.get(f"{what}Before")
+    return (after is None or moment > _moment(after)) and (before is None or moment < _moment(before))
+
+
+def _moment(given: Any) -> datetime:
+    """Return a time as botocore would send it: it takes numbers and texts for times, too."""
+    moment: datetime = parse_to_aware_datetime(given)
+    return moment.astimezone(UTC)
+
+
+def _modified_time(job: Job) -> datetime:
+    return datetime.fromisoformat(job.ended_time or job.started_time or job.entry_time)
+
+
+SortKey = tuple[str, str]
+
+
+def _created(job: Job) -> SortKey:
+    return job.entry_time, job.name
+
+
+def _by(what: str) -> Any:
+    if what == "Name":
+        return lambda job: (job.name, job.name)
+    return lambda job: (describe_response.status(job), job.name)
+
+
+def _token(key: SortKey) -> str:
+    return _MARK + base64.urlsafe_b64encode(json.dumps(key).encode()).decode()
+
+
+def _read_token(token: object) -> SortKey | None:
+    if not isinstance(token, str) or not is_own_token(token):
+        return None
+    try:
+        value, name = json.loads(base64.urlsafe_b64decode(token.removeprefix(_MARK)))
+    except (binascii.Error, ValueError, TypeError):
+        return None
+    return str(value), str(name)

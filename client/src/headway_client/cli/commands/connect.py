@@ -1,0 +1,70 @@
+"""The command connect: how to open a shell in a running container."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import TYPE_CHECKING
+
+from headway.sanitize import neutralise
+from headway_client.cli import grammar
+from headway_client.cli.commands.logs import host
+from headway_client.cli.context import connection, show_json, wants_json
+from headway_client.cli.grammar import Commands
+from headway_client.errors import ConflictError, UsageError
+from headway_client.text import to_stderr
+
+if TYPE_CHECKING:
+    from headway_client.models import JobDetails
+
+
+def register(commands: Commands) -> None:
+    """Say which arguments it takes."""
+    command = commands.add("connect", connect, "print the command that opens a shell in a job's running container")
+    grammar.add_name(command)
+    command.add_argument("--host", type=host, default=1, metavar="algo-N", help="which host (default algo-1)")
+
+
+def connect(args: argparse.Namespace) -> None:
+    """Print the command of the AWS CLI that opens a session with a host of the live attempt.
+
+    Source: SageMaker developer guide, "Access a training container through AWS Systems Manager (SSM) for remote
+    debugging": the target is ``sagemaker-training-job:`` with the training job's name, an underscore and the host's.
+    """
+    from headway_client.http.api import HeadwayApi
+
+    found = connection(args)
+    details = HeadwayApi.connect(found).get_job(args.name)
+    target = f"sagemaker-training-job:{_attempt_name(details, args.host)}_algo-{args.host}"
+    words = ["aws", "ssm", "start-session", "--target", target, "--region", found.region]
+    if found.aws_profile is not None:
+        words += ["--profile", found.aws_profile]
+    if wants_json(args):
+        show_json({"target": target, "command": words})
+    else:
+        print(neutralise(shlex.join(words)))
+
+
+def _attempt_name(details: JobDetails, number: int) -> str:
+    job = details.job
+    if not (details.request.get("RemoteDebugConfig") or {}).get("EnableRemoteDebug"):
+        raise ConflictError(
+            f"{job.name} was submitted without remote debugging, so nobody can connect to it. Submit it with "
+            "--set RemoteDebugConfig.EnableRemoteDebug=true, and allow its role the ssmmessages actions "
+            "CreateControlChannel, CreateDataChannel, OpenControlChannel and OpenDataChannel.",
+            code="NoRemoteDebugging",
+        )
+    hosts = sum(job.demand.values())
+    if number > hosts:
+        raise UsageError(f"{job.name} has no host algo-{number}; its hosts are algo-1 to algo-{hosts}.")
+    attempt = next((each for each in details.attempts if each.name == job.live_attempt), None)
+    if attempt is None:
+        raise ConflictError(
+            f"{job.name} has no training job to connect to now; it is {job.state}: {job.reason.message}",
+            code="NotRunning",
+        )
+    if attempt.secondary_status != "Training":
+        to_stderr(
+            f"Its container may not run yet: SageMaker says {attempt.secondary_status or 'nothing'} of {attempt.name}."
+        )
+    return attempt.name

@@ -1,0 +1,241 @@
+"""What stands between a user and the queue, looked at link by link: what is wrong, and how to mend it."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import platform
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+import certifi
+from botocore.exceptions import BotoCoreError
+from botocore.exceptions import ClientError as AwsError
+from requests.utils import get_environ_proxies, select_proxy
+
+from headway_client import __version__
+from headway_client.config.profile import Connection, is_loopback, resolve_connection
+from headway_client.errors import EXIT_NOT_REACHABLE, EXIT_OK, ClientError
+from headway_client.http import transport
+from headway_client.http.api import HeadwayApi
+from headway_client.job_states import JOB_STATES
+
+if TYPE_CHECKING:
+    from headway_client.http.transport import CredentialsSource
+
+CONNECT_TIMEOUT_S = 5.0
+
+MAX_CLOCK_SKEW_S = 300.0
+"""AWS takes no signature older or newer than five minutes (source: IAM guide, "Troubleshoot signed requests")."""
+
+_NOTED_CLOCK_SKEW_S = 60.0
+
+_TRIES = 2
+
+_PRIVATE_API = (
+    "A private API can be called only from inside a VPC with an interface endpoint for execute-api: connect by the "
+    "VPC's VPN, or work on a machine inside it."
+)
+
+Result = Literal["ok", "note", "problem"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What came of one check.
+
+    Attributes:
+        check: what was looked at.
+        result: ``ok``, ``note`` for what may be meant, ``problem``.
+        message: what was found.
+        remedy: what to do about it, if anything.
+        exit_code: that of the error which this problem makes of other commands.
+    """
+
+    check: str
+    result: Result
+    message: str
+    remedy: str | None = None
+    exit_code: int = EXIT_OK
+
+
+def examine(*, endpoint: str | None, profile: str | None, region: str | None) -> Iterator[Finding]:
+    """Look at each link from this program to the queue, and yield what is found.
+
+    Args:
+        endpoint: the flag's endpoint.
+        profile: the flag's profile.
+        region: the flag's region.
+    """
+    yield Finding(check="client", result="ok", message=f"headway {__version__}, Python {platform.python_version()}")
+    try:
+        connection = resolve_connection(endpoint=endpoint, profile=profile, region=region)
+    except ClientError as error:
+        yield _failed("endpoint", error)
+        return
+    where = f"{connection.endpoint} (from {connection.source}), region {connection.region}"
+    yield Finding(check="endpoint", result="ok", message=where)
+    way = list(_way(connection.endpoint))
+    yield from way
+    credentials, found = _credentials(connection)
+    yield found
+    if credentials is not None and not any(finding.result == "problem" for finding in way):
+        yield from _queue(connection, credentials)
+
+
+def _failed(check: str, error: ClientError) -> Finding:
+    # The errors' messages say what to do already.
+    return Finding(check=check, result="problem", message=error.full_message(), exit_code=error.exit_code)
+
+
+def _way(endpoint: str) -> Iterator[Finding]:
+    parts = urlsplit(endpoint)
+    host = parts.hostname or ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    proxy = select_proxy(endpoint, get_environ_proxies(endpoint))
+    if proxy:
+        shown = urlsplit(proxy)
+        yield Finding(
+            check="route",
+            result="note",
+            message=f"goes through the proxy {shown.hostname}:{shown.port} (HTTPS_PROXY)",
+            remedy=f"If the API is private, the proxy hardly reaches it: add {host} to NO_PROXY.",
+        )
+        return
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        yield _broken("name", f"{host} can't be resolved ({error})", f"Check the endpoint. {_PRIVATE_API}")
+        return
+    addresses = sorted({str(entry[4][0]) for entry in found})
+    yield _addresses(host, addresses)
+    try:
+        with socket.create_connection((host, port), timeout=CONNECT_TIMEOUT_S) as connected:
+            yield Finding(check="route", result="ok", message=f"{host}:{port} takes connections")
+            if parts.scheme == "https":
+                yield _tls(connected, host)
+    except OSError as error:
+        yield _broken(
+            "route",
+            f"{host}:{port} takes no connection ({error})",
+            (
+                "Start it: `headway sandbox up`."
+                if is_loopback(endpoint)
+                else f"The VPC endpoint's security group has to let port {port} in from here. {_PRIVATE_API}"
+            ),
+        )
+
+
+def _addresses(host: str, addresses: list[str]) -> Finding:
+    listed = ", ".join(addresses)
+    if all(ipaddress.ip_address(address.partition("%")[0]).is_private for address in addresses):
+        return Finding(check="name", result="ok", message=f"{host} is {listed}: private, so by way of a VPC or VPN")
+    return Finding(
+        check="name",
+        result="note",
+        message=f"{host} is {listed}: public, where a private API does not answer",
+        remedy=f"If calls are refused: {_PRIVATE_API} Its private DNS has to be on, or give its own name.",
+    )
+
+
+def _tls(connected: socket.socket, host: str) -> Finding:
+    trusted = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or certifi.where()
+    try:
+        context = ssl.create_default_context(cafile=trusted)
+        with context.wrap_socket(connected, server_hostname=host) as secured:
+            return Finding(check="TLS", result="ok", message=f"{secured.version()}, certificate accepted")
+    except (ssl.SSLError, OSError) as error:
+        return _broken(
+            "TLS",
+            f"the certificate of {host} is not accepted ({error})",
+            "Check the endpoint, and REQUESTS_CA_BUNDLE if your network puts a certificate of its own in between.",
+        )
+
+
+def _broken(check: str, message: str, remedy: str) -> Finding:
+    return Finding(check=check, result="problem", message=message, remedy=remedy, exit_code=EXIT_NOT_REACHABLE)
+
+
+def _credentials(connection: Connection) -> tuple[CredentialsSource | None, Finding]:
+    try:
+        credentials = connection.credentials()
+        frozen = credentials.get_frozen_credentials()
+    except ClientError as error:
+        return None, _failed("credentials", error)
+    except BotoCoreError as error:
+        remedy = "Renew them, for example with `aws sso login`."
+        return None, _broken("credentials", f"they can't be used ({error})", remedy)
+    source = "the sandbox" if connection.keys is not None else str(getattr(credentials, "method", "unknown"))
+    # botocore keeps the expiry of credentials that it renews here, and nowhere public.
+    expiry = getattr(credentials, "_expiry_time", None)
+    until = f", valid until {expiry:%Y-%m-%d %H:%M:%SZ}" if isinstance(expiry, datetime) else ""
+    key = str(frozen.access_key)
+    message = f"{key[:4]}…{key[-4:]} from {source}{until}"
+    return credentials, Finding(check="credentials", result="ok", message=message)
+
+
+def _queue(connection: Connection, credentials: CredentialsSource) -> Iterator[Finding]:
+    api = HeadwayApi(
+        connection.endpoint,
+        region=connection.region,
+        credentials=credentials,
+        api_id=connection.api_id,
+        limits=replace(transport.Limits(), tries=_TRIES),
+    )
+    try:
+        pools = api.capacity().pools
+        answer = Finding(check="permission", result="ok", message=f"you may read; the queue has {len(pools)} pools")
+    except ClientError as error:
+        answer = _failed("permission", error)
+    # A clock that is wrong is why a signature is refused, so it is told first.
+    if api.clock_skew_s is not None:
+        yield _clock(api.clock_skew_s)
+    yield answer
+    if answer.result == "ok":
+        yield _identity(api, connection)
+        yield _server(api)
+
+
+def _clock(skew_s: float) -> Finding:
+    direction = "behind" if skew_s > 0 else "ahead of"
+    message = f"this machine's is {abs(skew_s):.0f} s {direction} the server's"
+    remedy = "Set this machine's clock (NTP)."
+    if abs(skew_s) >= MAX_CLOCK_SKEW_S:
+        return _broken("clock", message, remedy)
+    if abs(skew_s) >= _NOTED_CLOCK_SKEW_S:
+        return Finding(check="clock", result="note", message=message, remedy=remedy)
+    return Finding(check="clock", result="ok", message=message)
+
+
+def _identity(api: HeadwayApi, connection: Connection) -> Finding:
+    with suppress(ClientError):
+        own = next(api.list_jobs(states=JOB_STATES, mine=True, limit=1), None)
+        if own is not None and own.owner is not None:
+            return Finding(check="identity", result="ok", message=f"the queue knows you as {own.owner}")
+    try:
+        arn = connection.aws_client("sts", tries=1).get_caller_identity()["Arn"]
+    except (ClientError, BotoCoreError, AwsError):
+        return Finding(check="identity", result="note", message="not known: you have no jobs, and STS does not answer")
+    return Finding(check="identity", result="ok", message=f"AWS knows you as {arn}")
+
+
+def _server(api: HeadwayApi) -> Finding:
+    try:
+        server = api.version()
+    except ClientError as error:
+        return _failed("server", error)
+    message = f"headway {server.version}, API {server.api}"
+    if server.version == __version__:
+        return Finding(check="server", result="ok", message=message)
+    return Finding(
+        check="server",
+        result="note",
+        message=f"{message}; this client is {__version__}",
+        remedy=f"What one of them does not know is refused; install headway=={server.version}, or update the stack.",
+    )

@@ -1,0 +1,105 @@
+"""The command ``headway``: parse, run, and tell what went wrong, each way with its exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from io import TextIOWrapper
+from itertools import pairwise
+
+from headway.errors import HeadwayError
+from headway_client.cli import parser
+from headway_client.cli.context import as_client_error, tell_error
+from headway_client.errors import (
+    EXIT_BROKEN_PIPE,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_UNEXPECTED,
+    ClientError,
+)
+from headway_client.text import to_json
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        argv: the arguments without the program's name; those of the process by default.
+
+    Returns:
+        The exit code, one of those listed in `headway_client.errors`.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    _never_fail_on_encoding()
+    try:
+        return _run(arguments)
+    except BrokenPipeError:
+        _drop_output()
+        return EXIT_BROKEN_PIPE
+    except KeyboardInterrupt:
+        with suppress(BrokenPipeError):
+            print("headway: interrupted; a request already sent may still be carried out.", file=sys.stderr)
+        return EXIT_INTERRUPTED
+
+
+def _run(arguments: list[str]) -> int:
+    try:
+        args = parser.parse(arguments)
+        code: int | None = args.run(args)
+        sys.stdout.flush()
+    except SystemExit as leaving:
+        # --help and --version: argparse leaves with 0.
+        return leaving.code if isinstance(leaving.code, int) else EXIT_OK
+    except HeadwayError as error:
+        _tell(error, as_json=_json_asked(arguments))
+        return error.exit_code if isinstance(error, ClientError) else EXIT_UNEXPECTED
+    except (BrokenPipeError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        # The last resort: a sentence is worth more than a traceback.
+        if os.environ.get("HEADWAY_DEBUG"):
+            raise
+        _tell(_unexpected(error), as_json=_json_asked(arguments))
+        return EXIT_UNEXPECTED
+    return code or EXIT_OK
+
+
+def _unexpected(error: Exception) -> ClientError:
+    return ClientError(
+        f"Unexpected {type(error).__name__}: {error} This is a fault of Headway: please report it, with the "
+        "traceback that HEADWAY_DEBUG=1 shows."
+    )
+
+
+def _tell(error: HeadwayError, *, as_json: bool) -> None:
+    told = as_client_error(error)
+    if as_json:
+        print(to_json(told.to_document()), file=sys.stderr)
+    else:
+        tell_error(told)
+
+
+def _json_asked(arguments: Sequence[str]) -> bool:
+    """Whether JSON was asked for, also where the arguments as a whole can't be parsed."""
+    pairs = pairwise(arguments)
+    return any(pair in {("--output", "json"), ("-o", "json")} for pair in pairs) or any(
+        argument in {"--output=json", "-ojson"} for argument in arguments
+    )
+
+
+def _never_fail_on_encoding() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    # Python flushes standard output once more on its way out, which would fail again, and loudly.
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

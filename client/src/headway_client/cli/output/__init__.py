@@ -1,0 +1,29 @@
+"""The queue as people read it: tables and sentences."""
+
+from __future__ import annotations
+
+from headway_client.cli.output.dead_letters import letter_rows, redrive_sentence
+from headway_client.cli.output.forecast import dry_run_sheet, explanation_sheet, forecast_rows, what_if_sheet
+from headway_client.cli.output.jobs import history_rows, job_rows, job_sentence, job_sheet, jobs_table, rogue_sentence
+from headway_client.cli.output.policy import rehearsal_sheet
+from headway_client.cli.output.pools import pool_rows, pool_sentence
+from headway_client.cli.output.values import output_width
+
+__all__ = [
+    "dry_run_sheet",
+    "explanation_sheet",
+    "forecast_rows",
+    "history_rows",
+    "job_rows",
+    "job_sentence",
+    "job_sheet",
+    "jobs_table",
+    "letter_rows",
+    "output_width",
+    "pool_rows",
+    "pool_sentence",
+    "redrive_sentence",
+    "rehearsal_sheet",
+    "rogue_sentence",
+    "what_if_sheet",
+]

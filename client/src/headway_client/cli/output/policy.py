@@ -1,0 +1,25 @@
+"""What a policy would say to a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headway.sanitize import neutralise
+from headway_client.cli.output.table import NONE, Table
+
+
+def rehearsal_sheet(rehearsal: Mapping[str, Any], *, width: int | None = None) -> str:
+    """Return what a policy would say to a request, rule by rule, and in sum."""
+    rows = [row for verdict in rehearsal["rules"] for row in _verdict_rows(verdict)]
+    rows += [[NONE, "invalid", problem["field"], problem["message"]] for problem in rehearsal["problems"]]
+    headers = ["Rule", "Result", "Field", "What to change"]
+    table = Table(headers=headers, rows=rows).text(width=width) + "\n" if rows else ""
+    team = f" of team {rehearsal['team']}" if rehearsal["team"] else ""
+    verb = "refuse" if rehearsal["refused"] else "take"
+    return table + neutralise(f"The queue would {verb} this job{team}.")
+
+
+def _verdict_rows(verdict: Mapping[str, Any]) -> list[list[str]]:
+    broken = [[verdict["rule"], "broken", each["field"], each["message"]] for each in verdict["violations"]]
+    return broken or [[verdict["rule"], "kept" if verdict["applies"] else "doesn't apply", NONE, NONE]]

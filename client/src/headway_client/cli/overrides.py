@@ -1,0 +1,99 @@
+"""``--set key=value``: single fields of a request, given on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headway_client.errors import UsageError
+from headway_client.priority_tag import PRIORITY_TAGS
+from headway_client.request_tags import with_tag
+from headway_client.sagemaker_sdk.submit_options import TEAM_TAGS
+
+_TEXTS = ("HyperParameters", "Environment")
+"""Maps of the request whose values are texts and whose keys may hold dots (source: CreateTrainingJob)."""
+
+_TAGS = "Tags"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Override:
+    """A field of a request and its new value.
+
+    Attributes:
+        path: the names that lead to it; digits count the items of a list.
+        value: any JSON value.
+    """
+
+    path: tuple[str, ...]
+    value: Any
+
+
+def parse(text: str) -> Override:
+    """Read ``key=value``.
+
+    The key is a path with dots, such as ``ResourceConfig.InstanceCount`` or ``InputDataConfig.0.ChannelName``. The
+    value is taken as JSON where it is valid JSON, else as text. Behind ``HyperParameters.``, ``Environment.`` and
+    ``Tags.`` all the rest is one key, and the value is text, as SageMaker has it there.
+
+    Raises:
+        UsageError: it is no such thing.
+    """
+    key, sign, value = text.partition("=")
+    first, dot, rest = key.partition(".")
+    texts = first in {*_TEXTS, _TAGS} and bool(dot)
+    path = (first, rest) if texts else tuple(key.split("."))
+    if not sign or not all(path):
+        raise UsageError(f"{text!r} is no key=value such as ResourceConfig.InstanceCount=2 or HyperParameters.lr=0.1.")
+    return Override(path=path, value=value if texts else _json_or_text(value))
+
+
+def apply(request: Mapping[str, Any], overrides: Sequence[Override]) -> dict[str, Any]:
+    """Return a copy of a request with other values, one after the other.
+
+    Raises:
+        UsageError: a path leads through something that has no such field.
+    """
+    changed = dict(request)
+    for override in overrides:
+        first, *rest = override.path
+        if first == _TAGS and len(rest) == 1 and isinstance(override.value, str):
+            spellings = next((keys for keys in (PRIORITY_TAGS, TEAM_TAGS) if rest[0] in keys), (rest[0],))
+            changed = with_tag(changed, rest[0], override.value, replaced=spellings)
+        else:
+            changed = _with(changed, override.path, override)
+    return changed
+
+
+def _with(place: Any, path: Sequence[str], override: Override) -> Any:
+    if not path:
+        return override.value
+    name, *rest = path
+    if place is None:
+        return {name: _with(None, rest, override)}
+    if isinstance(place, Mapping):
+        return {**place, name: _with(place.get(name), rest, override)}
+    if isinstance(place, list):
+        # One behind the last item appends.
+        if not (name.isascii() and name.isdigit() and int(name) <= len(place)):
+            raise UsageError(
+                f"--set {'.'.join(override.path)}: {name!r} is no item of that list; count 0 to {len(place)}."
+            )
+        index = int(name)
+        item = _with(place[index] if index < len(place) else None, rest, override)
+        return [*place[:index], item, *place[index + 1 :]]
+    raise UsageError(f"--set {'.'.join(override.path)}: what stands before {name!r} is a value and has no fields.")
+
+
+def _json_or_text(value: str) -> Any:
+    try:
+        return json.loads(value, parse_constant=_as_text)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _as_text(value: str) -> str:
+    # NaN and Infinity are no JSON, though Python takes them.
+    raise ValueError(value)

@@ -1,0 +1,375 @@
+"""Where the queue is and who asks: from a flag, the environment, or a profile file.
+
+The first that is given wins: flag, environment, profile, and for the endpoint at last the sandbox of the
+checkout one stands in. The file is TOML, by default ``~/.config/headway/config.toml``::
+
+    default = "prod"  # the profile taken if none is named
+
+    [profiles.prod]
+    endpoint = "https://abc123.execute-api.eu-west-1.amazonaws.com/v1"
+    region = "eu-west-1"  # may be left out: the endpoint's name tells it
+    aws_profile = "ml-team"  # of ~/.aws/config; may be left out
+    api_id = "abc123"  # only if the endpoint is a VPC endpoint's own name
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+from headway_client.config import sandbox_state
+from headway_client.errors import NotAllowedError, ProfileError, UsageError
+
+if TYPE_CHECKING:
+    from headway_client.http.transport import CredentialsSource
+
+DEFAULT_FILE = Path("~/.config/headway/config.toml")
+SANDBOX_PROFILE = "sandbox"
+"""This profile is the sandbox of the checkout one stands in, unless the file has one of the same name."""
+
+_TOP_KEYS = ("default", "profiles")
+_PROFILE_KEYS = (
+    "endpoint",
+    "region",
+    "aws_profile",
+    "api_id",
+    "aws_access_key_id",
+    "aws_secret_access_key",
+)
+_MAX_FILE_BYTES = 1_000_000
+
+_AWS_CONNECT_TIMEOUT_S = 5
+_AWS_READ_TIMEOUT_S = 30
+_AWS_TRIES = 4
+
+# The region is a label of API Gateway's host names, public and VPC endpoint's alike:
+# abc123.execute-api.eu-west-1.amazonaws.com, vpce-0a-b.execute-api.eu-west-1.vpce.amazonaws.com
+# (source: API Gateway's guide, "Invoke a private API").
+_REGION_IN_HOST = re.compile(r"\.execute-api\.([a-z0-9-]+)\.(?:vpce\.)?amazonaws\.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StaticKeys:
+    """Dummy credentials of a sandbox. They are no secret, yet never shown."""
+
+    access_key_id: str
+    secret_access_key: str = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """What a profile says; None where it says nothing."""
+
+    source: str
+    endpoint: str | None = None
+    region: str | None = None
+    aws_profile: str | None = None
+    api_id: str | None = None
+    keys: StaticKeys | None = None
+    aws_endpoint: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    """All that is needed to call the queue.
+
+    Attributes:
+        endpoint: the API's URL with its stage.
+        region: the region that requests are signed for.
+        aws_profile: the AWS profile whose credentials sign, or None for the usual chain.
+        api_id: the API's id where the endpoint is a VPC endpoint's own name.
+        keys: a sandbox's dummy credentials, only ever for a loopback endpoint.
+        note: a sentence for the user on a choice they did not make, or None.
+        source: what named the endpoint: an option, a variable, or a place in a file.
+        aws_endpoint: where a sandbox answers for AWS itself; None for AWS.
+    """
+
+    endpoint: str
+    region: str
+    aws_profile: str | None = None
+    api_id: str | None = None
+    keys: StaticKeys | None = None
+    note: str | None = None
+    source: str = ""
+    aws_endpoint: str | None = None
+
+    def credentials(self) -> CredentialsSource:
+        """Return the credentials to sign with; `NotAllowedError` if there are none."""
+        from botocore.credentials import Credentials
+
+        if self.keys is not None:
+            return cast("CredentialsSource", Credentials(self.keys.access_key_id, self.keys.secret_access_key))
+        return _aws_credentials(self.aws_profile)
+
+    def aws_client(self, service: str, *, tries: int = _AWS_TRIES) -> Any:
+        """Return boto3's client of an AWS service, in the queue's region and as who calls the queue.
+
+        Args:
+            service: its name, such as ``logs``.
+            tries: how often a call is sent at most.
+
+        Raises:
+            NotAllowedError: the AWS profile can't be used.
+        """
+        import boto3
+        from botocore.config import Config
+        from botocore.exceptions import BotoCoreError
+
+        keys: dict[str, Any] = {}
+        if self.keys is not None:
+            keys = {
+                "aws_access_key_id": self.keys.access_key_id,
+                "aws_secret_access_key": self.keys.secret_access_key,
+            }
+        config = Config(
+            connect_timeout=_AWS_CONNECT_TIMEOUT_S,
+            read_timeout=_AWS_READ_TIMEOUT_S,
+            retries={"mode": "standard", "total_max_attempts": tries},
+        )
+        try:
+            session = boto3.Session(profile_name=self.aws_profile, region_name=self.region, **keys)
+            client: Any = session.client
+            return client(service, endpoint_url=self.aws_endpoint, config=config)
+        except BotoCoreError as error:
+            raise _unusable(error) from error
+
+
+def resolve_connection(
+    *,
+    endpoint: str | None = None,
+    profile: str | None = None,
+    region: str | None = None,
+    fallback_region: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Connection:
+    """Find out where the queue is and with what to sign.
+
+    Args:
+        endpoint: the flag's endpoint.
+        profile: the flag's profile.
+        region: the flag's region.
+        fallback_region: the region if nothing else says one.
+        environment: environment variables; the process's own by default.
+        folder: where to look for a sandbox, upwards; the current folder by default.
+
+    Raises:
+        ProfileError: the profile file is wrong; the message names file, key and cure.
+        UsageError: nothing says where the queue is, or the endpoint can't be used.
+    """
+    env = os.environ if environment is None else environment
+    start = folder or Path.cwd()
+    explicit = endpoint or env.get("HEADWAY_ENDPOINT")
+    named = profile or env.get("HEADWAY_PROFILE")
+    chosen = _profile(named, env, start) or Profile(source="")
+    note = None
+    if not explicit and chosen.endpoint is None and not named:
+        chosen, note = _sandbox_as_last_resort(chosen, start)
+    if not explicit and chosen.endpoint is None:
+        raise UsageError(_no_endpoint(chosen), code="NoEndpoint")
+    url = _checked_endpoint(explicit or str(chosen.endpoint), chosen.source if not explicit else "")
+    keys = chosen.keys if is_loopback(url) else None
+    if chosen.keys is not None and keys is None and not explicit:
+        raise ProfileError(
+            f"{chosen.source} holds an AWS key in plain text, which is only taken for a sandbox on this "
+            f"machine, not for {url}. Remove aws_access_key_id and aws_secret_access_key there, and name an "
+            "aws_profile."
+        )
+    return Connection(
+        endpoint=url,
+        region=_region(
+            url,
+            (region, env.get("HEADWAY_REGION"), None if explicit else chosen.region),
+            (chosen.region, env.get("AWS_REGION"), env.get("AWS_DEFAULT_REGION"), fallback_region),
+        ),
+        aws_profile=chosen.aws_profile,
+        # A profile's API id belongs to its own endpoint, not to one that replaces it.
+        api_id=env.get("HEADWAY_API_ID") or (None if explicit else chosen.api_id),
+        keys=keys,
+        note=note,
+        source=_endpoint_source(endpoint, env, chosen),
+        # So does where a sandbox answers for AWS; its dummy keys are of no use elsewhere.
+        aws_endpoint=chosen.aws_endpoint if keys is not None else None,
+    )
+
+
+def _endpoint_source(endpoint: str | None, env: Mapping[str, str], chosen: Profile) -> str:
+    if endpoint:
+        return "--endpoint"
+    return "HEADWAY_ENDPOINT" if env.get("HEADWAY_ENDPOINT") else chosen.source
+
+
+def is_loopback(endpoint: str) -> bool:
+    """Whether a URL leads to this machine itself."""
+    host = urlsplit(endpoint).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_profiles(path: Path) -> tuple[str | None, dict[str, Profile]]:
+    """Read a profile file.
+
+    Returns:
+        The name of the default profile, if any, and the profiles by name.
+
+    Raises:
+        ProfileError: it can't be read, is no TOML, or holds a wrong key or value.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_FILE_BYTES + 1)
+        if len(content) > _MAX_FILE_BYTES:
+            raise ProfileError(f"{path} is larger than {_MAX_FILE_BYTES:,} bytes; a profile file is small.")
+        document = tomllib.loads(content.decode())
+    except OSError as error:
+        raise ProfileError(f"{path} can't be read ({error.strerror}). Check its permissions.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ProfileError(f"{path} is no valid TOML: {error}. Mend that place.") from error
+    _refuse_unknown(document, _TOP_KEYS, f"{path}:")
+    tables = document.get("profiles", {})
+    if not isinstance(tables, dict):
+        raise ProfileError(f"{path}: `profiles` has to be tables: write [profiles.NAME].")
+    profiles = {name: _read_profile(path, name, table) for name, table in tables.items()}
+    default = _optional_text(document, "default", f"{path}:")
+    if default is not None and default != SANDBOX_PROFILE and default not in profiles:
+        raise ProfileError(f'{path}: `default` names "{default}", but there is no [profiles.{default}].')
+    return default, profiles
+
+
+def _read_profile(path: Path, name: str, table: object) -> Profile:
+    where = f"{path}: [profiles.{name}]"
+    if not isinstance(table, dict):
+        raise ProfileError(f"{where} has to be a table with keys such as endpoint.")
+    _refuse_unknown(table, _PROFILE_KEYS, where)
+    texts = {key: _optional_text(table, key, where) for key in _PROFILE_KEYS}
+    key_id, secret = texts.pop("aws_access_key_id"), texts.pop("aws_secret_access_key")
+    if (key_id is None) != (secret is None):
+        raise ProfileError(f"{where}: aws_access_key_id and aws_secret_access_key go together; one is missing.")
+    keys = None
+    if key_id is not None and secret is not None:
+        keys = StaticKeys(access_key_id=key_id, secret_access_key=secret)
+    return Profile(source=where, keys=keys, **texts)
+
+
+def _refuse_unknown(table: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
+    for key in table:
+        if key not in known:
+            raise ProfileError(f"{where} `{key}` is no key that is known here; known are {', '.join(known)}.")
+
+
+def _optional_text(table: Mapping[str, Any], key: str, where: str) -> str | None:
+    value = table.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value.strip():
+        raise ProfileError(f'{where} `{key}` has to be text that is not empty: write {key} = "...".')
+    return value.strip()
+
+
+def _profile(named: str | None, env: Mapping[str, str], folder: Path) -> Profile | None:
+    path = Path(env.get("HEADWAY_CONFIG_FILE") or DEFAULT_FILE).expanduser()
+    default, profiles = read_profiles(path) if path.exists() else (None, {})
+    if not path.exists() and env.get("HEADWAY_CONFIG_FILE"):
+        raise ProfileError(f"{path}, which HEADWAY_CONFIG_FILE names, does not exist. Create it or unset that.")
+    name = named or default
+    if name is None:
+        return None
+    if name in profiles:
+        return profiles[name]
+    if name == SANDBOX_PROFILE:
+        state = sandbox_state.find(folder)
+        if state is None:
+            raise ProfileError(
+                f"No sandbox was found in {folder} or above. Run `headway sandbox up` in a checkout first."
+            )
+        return _sandbox_profile(state)
+    known = ", ".join(sorted(profiles)) or "none"
+    raise ProfileError(f'There is no profile "{name}": add [profiles.{name}] to {path} (it holds: {known}).')
+
+
+def _sandbox_profile(state: sandbox_state.SandboxState) -> Profile:
+    return Profile(
+        source=str(state.path),
+        endpoint=state.endpoint,
+        region=state.region,
+        keys=StaticKeys(access_key_id=state.access_key_id, secret_access_key=state.secret_access_key),
+        aws_endpoint=state.aws_endpoint,
+    )
+
+
+def _sandbox_as_last_resort(chosen: Profile, folder: Path) -> tuple[Profile, str | None]:
+    state = sandbox_state.find(folder, own_only=True)
+    if state is None:
+        return chosen, None
+    note = f"No endpoint is set: this is the sandbox of {state.path.parent.parent}."
+    return replace(_sandbox_profile(state), region=chosen.region or state.region), note
+
+
+def _no_endpoint(chosen: Profile) -> str:
+    if chosen.source:
+        return f'{chosen.source} has no endpoint. Add endpoint = "https://HOST/v1" there.'
+    return (
+        "Nothing says where the queue is. Type `export HEADWAY_ENDPOINT=https://HOST/v1` (the stack's "
+        f'output), or put it into {DEFAULT_FILE}: [profiles.prod] endpoint = "https://HOST/v1" and, above it, '
+        'default = "prod"; or run `headway sandbox up` in a checkout of Headway to try it on this machine.'
+    )
+
+
+def _checked_endpoint(endpoint: str, source: str) -> str:
+    where = f"{source}: `endpoint`" if source else "The endpoint"
+    try:
+        parts = urlsplit(endpoint)
+        valid = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+        parts = urlsplit("")
+    if not valid or parts.query or parts.fragment or parts.username is not None:
+        raise UsageError(f"{where} is {endpoint!r}; it has to be a URL such as https://HOST/v1.")
+    if parts.scheme == "http" and not is_loopback(endpoint):
+        raise UsageError(f"{where} is {endpoint}; outside of this machine it has to start with https://.")
+    return endpoint.rstrip("/")
+
+
+def _region(endpoint: str, before: Iterable[str | None], after: Iterable[str | None]) -> str:
+    """Return the first region of `before`, of the endpoint's host name, or of `after`."""
+    in_host = _REGION_IN_HOST.search(urlsplit(endpoint).hostname or "")
+    for region in (*before, in_host.group(1) if in_host else None, *after):
+        if region:
+            return region
+    raise UsageError(
+        f"Nothing says in which region {endpoint} is. Give --region or set HEADWAY_REGION, or `region` in the profile."
+    )
+
+
+def _aws_credentials(aws_profile: str | None) -> CredentialsSource:
+    import botocore.session
+    from botocore.exceptions import BotoCoreError
+
+    try:
+        found = botocore.session.Session(profile=aws_profile).get_credentials()
+    except BotoCoreError as error:
+        raise _unusable(error) from error
+    if found is None:
+        raise NotAllowedError(
+            "There are no AWS credentials to sign with. Set AWS_PROFILE (or `aws_profile` in the profile), "
+            "or run `aws configure sso`.",
+            code="NoCredentials",
+        )
+    return found
+
+
+def _unusable(error: Exception) -> NotAllowedError:
+    return NotAllowedError(
+        f"The AWS credentials can't be used: {error} Check `aws_profile` and ~/.aws/config.", code="NoCredentials"
+    )

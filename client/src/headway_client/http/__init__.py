@@ -1,0 +1,4 @@
+"""How is the queue called?
+
+Imported by `logs` and the layers above.
+"""

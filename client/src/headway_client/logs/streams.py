@@ -1,0 +1,114 @@
+"""The log streams in which SageMaker keeps what a training job's hosts write.
+
+They lie in one log group and are named ``<training job>/algo-<host>-<start>`` (source: SageMaker's guide, "CloudWatch
+Logs for Amazon SageMaker AI"). A stream comes into being with the first line that its host writes.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from headway_client.models import Attempt
+
+LOG_GROUP = "/aws/sagemaker/TrainingJobs"
+
+STREAMS_PER_PAGE = 50
+"""The most that DescribeLogStreams gives at a time (source: API reference)."""
+
+MAX_PAGES = 40
+"""The pages of streams that are read of one attempt: enough for 2,000 hosts."""
+
+FRESH_S = 10.0
+"""For so long the streams of an attempt that may still get new ones are not listed again."""
+
+LATE_MS = 300_000
+"""So long after an attempt's end what it wrote may still come in; then nothing of it changes any more."""
+
+_NAME = re.compile(r"(?P<attempt>[^/]+)/algo-(?P<host>[0-9]{1,5})(?:-.*)?")
+
+Call = Callable[..., Any]
+"""An operation of a boto3 client."""
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class LogStream:
+    """One stream: `host` is 1 for ``algo-1``."""
+
+    host: int
+    name: str
+
+
+class LogStreams:
+    """The streams of attempts, listed no more often than it takes to see new ones.
+
+    Args:
+        describe: ``describe_log_streams`` of a boto3 client, as AWS answers it.
+        monotonic_s: a clock for how old a listing is.
+        now_s: the time of day, in seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        describe: Call,
+        *,
+        monotonic_s: Callable[[], float] = time.monotonic,
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
+        self._describe = describe
+        self._monotonic_s = monotonic_s
+        self._now_s = now_s
+        self._listed: dict[str, tuple[float, tuple[LogStream, ...]]] = {}
+
+    def of(self, attempt: Attempt) -> tuple[LogStream, ...]:
+        """Return the streams of an attempt, host by host, each host's oldest first; none if there are none yet.
+
+        Raises:
+            botocore.exceptions.ClientError: AWS refuses, other than because the log group is not there yet.
+        """
+        listed = self._listed.get(attempt.name)
+        if listed is not None and self._monotonic_s() < listed[0]:
+            return listed[1]
+        streams = tuple(sorted(self._list(attempt.name)))
+        fresh_until = _FOREVER if self.is_over(attempt) else self._monotonic_s() + FRESH_S
+        self._listed[attempt.name] = (fresh_until, streams)
+        return streams
+
+    def is_over(self, attempt: Attempt) -> bool:
+        """Whether an attempt ended so long ago that nothing it wrote is still to come."""
+        ended_ms = end_ms(attempt)
+        return ended_ms is not None and self._now_s() * 1000 > ended_ms + LATE_MS
+
+    def _list(self, attempt_name: str) -> Iterator[LogStream]:
+        where = {"logGroupName": LOG_GROUP, "logStreamNamePrefix": f"{attempt_name}/", "limit": STREAMS_PER_PAGE}
+        for _ in range(MAX_PAGES):
+            try:
+                page = self._describe(**where)
+            except ClientError as error:
+                # Before the account's first training job has written anything there is no log group.
+                if error.response["Error"]["Code"] == "ResourceNotFoundException":
+                    return
+                raise
+            for stream in page["logStreams"]:
+                found = _NAME.fullmatch(stream["logStreamName"])
+                if found is not None:
+                    yield LogStream(host=int(found["host"]), name=stream["logStreamName"])
+            if not page.get("nextToken"):
+                return
+            where["nextToken"] = page["nextToken"]
+
+
+_FOREVER = float("inf")
+
+
+def end_ms(attempt: Attempt) -> int | None:
+    """Return when SageMaker had ended an attempt, in milliseconds since 1970; None while it has not."""
+    if attempt.ended_time is None:
+        return None
+    return int(datetime.fromisoformat(attempt.ended_time).timestamp() * 1000)

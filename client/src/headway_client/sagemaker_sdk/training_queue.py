@@ -1,0 +1,234 @@
+"""The queue as an object, with the method names of AWS Batch's ``TrainingQueue`` for SageMaker training jobs.
+
+Those of SageMaker SDK 2.257.7 (``sagemaker.aws_batch``) and sagemaker-train 1.27.0, a part of SDK 3.27.0
+(``sagemaker.train.aws_batch``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from headway_client.errors import BatchRefusedError, JobNotFoundError, UsageError
+from headway_client.http.connect import default_api
+from headway_client.models import JOB_STATES, Job
+from headway_client.sagemaker_sdk.build_request import training_request
+from headway_client.sagemaker_sdk.queued_job import QueuedJob
+from headway_client.sagemaker_sdk.submit_options import QueueOptions
+
+if TYPE_CHECKING:
+    from headway_client.http.api import HeadwayApi
+
+logger = logging.getLogger(__name__)
+
+_STATES_OF_STATUS = {
+    "SUBMITTED": ("pending",),
+    "PENDING": ("pending",),
+    "RUNNABLE": ("pending", "preempted"),
+    "SCHEDULED": ("running",),
+    "STARTING": ("running",),
+    "RUNNING": ("running", "stopping"),
+    "SUCCEEDED": ("completed",),
+    "FAILED": ("failed", "stopped"),
+}
+"""The queue's states for AWS Batch's (source: botocore 1.44.5, batch/2016-08-10, ServiceJobStatus)."""
+
+
+class TrainingQueue:
+    """The queue, for estimators (SageMaker SDK 2), trainers (SDK 3) and plain CreateTrainingJob requests.
+
+    Every method raises kinds of `headway_client.errors.ClientError`::
+
+        queue = TrainingQueue("prod")
+        job = queue.submit(estimator, inputs, priority=5)
+        job.result()
+    """
+
+    def __init__(
+        self,
+        profile: str | None = None,
+        *,
+        api: HeadwayApi | None = None,
+        endpoint: str | None = None,
+        region: str | None = None,
+    ) -> None:
+        """Find the queue; nothing is sent yet.
+
+        Args:
+            profile: a profile of the profile file, which names a queue.
+            api: the queue itself; by default the one that the others, the environment or the profile file lead to.
+            endpoint: the queue's endpoint.
+            region: the queue's region.
+
+        Raises:
+            ClientError: of `headway_client.errors`: nothing says where the queue is, the profile is wrong, or there
+                are no credentials.
+        """
+        self._api = api or default_api(endpoint=endpoint, profile=profile, region=region)
+
+    def submit(
+        self,
+        training_job: Any,
+        inputs: Any = None,
+        job_name: str | None = None,
+        retry_config: Mapping[str, Any] | None = None,
+        priority: int | None = None,
+        share_identifier: str | None = None,
+        timeout: Mapping[str, int] | None = None,
+        tags: Mapping[str, str] | None = None,
+        *,
+        experiment_config: Mapping[str, str] | None = None,
+    ) -> QueuedJob:
+        """Put a training job in line; its sources are uploaded to S3 as ``fit`` and ``train`` do it.
+
+        What is given here counts before what the training job says itself.
+
+        Args:
+            training_job: an estimator, a ModelTrainer, or boto3's parameters of CreateTrainingJob.
+            inputs: what ``fit`` or ``train`` takes; for plain parameters their InputDataConfig.
+            job_name: the job's name, unique in the queue; by default the SDK makes one up.
+            retry_config: has to be None: the queue's policy decides what is tried again.
+            priority: 0 to 9999, higher goes first.
+            share_identifier: the team that is charged.
+            timeout: ``{"attemptDurationSeconds": s}``: how long an attempt may train, in seconds.
+            tags: more tags of the training job.
+            experiment_config: of an estimator, as ``fit`` takes it.
+
+        Returns:
+            The job. If the very same request is in the queue already, under its name, that one's.
+
+        Raises:
+            UsageError: an argument can't be used.
+            RefusedError: the queue refuses the request; its fields say what to change.
+            ConflictError: the queue holds a different request under that name.
+        """
+        options = QueueOptions(
+            priority=priority, share_identifier=share_identifier, timeout=timeout, tags=tags, retry_config=retry_config
+        )
+        request = training_request(training_job, inputs, job_name=job_name, experiment_config=experiment_config)
+        submission = self._api.submit(options.applied_to(request))
+        if not submission.created:
+            _warn_of_repetition(submission.job.name)
+        return self._job(submission.job.name)
+
+    def map(
+        self,
+        training_job: Any,
+        inputs: Iterable[Any],
+        job_names: Sequence[str] | None = None,
+        retry_config: Mapping[str, Any] | None = None,
+        priority: int | None = None,
+        share_identifier: str | None = None,
+        timeout: Mapping[str, int] | None = None,
+        tags: Mapping[str, str] | None = None,
+        *,
+        experiment_config: Mapping[str, str] | None = None,
+    ) -> list[QueuedJob]:
+        """Put a training job in line once for each of `inputs`, all in one call.
+
+        Nothing is sent before all requests are made; then the queue takes or refuses each by itself.
+
+        Args:
+            training_job: as for `submit`.
+            inputs: one entry a job, each as for `submit`.
+            job_names: the jobs' names, one for each of `inputs`.
+            retry_config: as for `submit`.
+            priority: as for `submit`.
+            share_identifier: as for `submit`.
+            timeout: as for `submit`.
+            tags: as for `submit`.
+            experiment_config: as for `submit`.
+
+        Returns:
+            The jobs, in the order of `inputs`.
+
+        Raises:
+            UsageError: an argument can't be used; nothing was sent.
+            BatchRefusedError: some were not taken; it says which and why, and which are in the queue.
+        """
+        options = QueueOptions(
+            priority=priority, share_identifier=share_identifier, timeout=timeout, tags=tags, retry_config=retry_config
+        )
+        each = list(inputs)
+        requests = [
+            options.applied_to(
+                training_request(training_job, one, job_name=job_name, experiment_config=experiment_config)
+            )
+            for one, job_name in zip(each, _names(job_names, len(each)), strict=True)
+        ]
+        _refuse_repeated(requests)
+        results = self._api.submit_many(requests)
+        if any(result.submission is None for result in results):
+            raise BatchRefusedError(results)
+        for result in results:
+            if result.submission is not None and not result.submission.created:
+                _warn_of_repetition(result.name)
+        return [self._job(result.name) for result in results]
+
+    def list_jobs(self, job_name: str | None = None, status: str | None = None) -> list[QueuedJob]:
+        """Return jobs: those that hold instances, then the line in rank order, then the ended, newest first.
+
+        Args:
+            job_name: only the job of this name.
+            status: only jobs in this state of the queue, or in those that are meant by a status of AWS Batch; by
+                default in any, also those that have ended.
+        """
+        states = _states(status)
+        if job_name is None:
+            return self._jobs(self._api.list_jobs(states=states))
+        try:
+            found = self._api.get_job(job_name).job
+        except JobNotFoundError:
+            return []
+        return [self._job(found.name)] if found.state in states else []
+
+    def list_jobs_by_share(self, status: str | None = None, share_identifier: str | None = None) -> list[QueuedJob]:
+        """Return the jobs of a team, in the order of `list_jobs`.
+
+        Args:
+            status: as for `list_jobs`.
+            share_identifier: the team; by default all.
+        """
+        return self._jobs(self._api.list_jobs(states=_states(status), team=share_identifier))
+
+    def get_job(self, job_name: str) -> QueuedJob:
+        """Return the job of that name; `JobNotFoundError` if there is none."""
+        return self._job(self._api.get_job(job_name).job.name)
+
+    def _jobs(self, jobs: Iterable[Job]) -> list[QueuedJob]:
+        # Pages are read one after the other, so that a job that ends meanwhile may stand on two of them.
+        return [self._job(name) for name in dict.fromkeys(job.name for job in jobs)]
+
+    def _job(self, name: str) -> QueuedJob:
+        return QueuedJob(self._api, name)
+
+
+def _names(job_names: Sequence[str] | None, count: int) -> Sequence[str | None]:
+    if job_names is None:
+        return [None] * count
+    if isinstance(job_names, str) or len(job_names) != count:
+        raise UsageError(f"job_names has to be a list of {count} names, one for each of the inputs.")
+    return job_names
+
+
+def _refuse_repeated(requests: Sequence[Mapping[str, Any]]) -> None:
+    names = [str(request["TrainingJobName"]) for request in requests]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise UsageError(f"Several jobs would be called {repeated[0]}; give job_names, each another name.")
+
+
+def _states(status: str | None) -> tuple[str, ...]:
+    if status is None:
+        return JOB_STATES
+    if status in JOB_STATES:
+        return (status,)
+    if status not in _STATES_OF_STATUS:
+        known = ", ".join([*JOB_STATES, *_STATES_OF_STATUS])
+        raise UsageError(f"{status!r} is no state of a job; take one of {known}.")
+    return _STATES_OF_STATUS[status]
+
+
+def _warn_of_repetition(name: str) -> None:
+    logger.warning("The queue holds this very request already, as %s; nothing was added.", name)

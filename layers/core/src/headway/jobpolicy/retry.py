@@ -1,0 +1,88 @@
+"""Whether a job whose attempt failed is tried again, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headway.errors import InvalidPolicy
+from headway.jobpolicy.failure_kinds import FailureKind
+
+MAX_BACKOFF_MS = 600_000
+"""However often a job has failed, it is tried again after this at the latest: it keeps its place meanwhile."""
+
+THEIR_OWN = frozenset({FailureKind.CODE, FailureKind.REQUEST, FailureKind.UNKNOWN})
+"""Kinds that would only happen again if nothing has changed: if the text is the same twice, it is not tried again."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Retry:
+    """How failures of one kind are treated.
+
+    Attributes:
+        max_per_job: how often a job is tried again after a failure of this kind.
+        backoff_ms: how long it waits the first time, ms; twice as long each further time, ten minutes at most.
+        min_run_ms: only if the attempt ran at least this long, ms.
+    """
+
+    max_per_job: int
+    backoff_ms: int
+    min_run_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.max_per_job, self.backoff_ms, self.min_run_ms) < 0:
+            raise InvalidPolicy("counts and times of retries cannot be negative")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Failure:
+    """A failed attempt.
+
+    Attributes:
+        kind: why it failed.
+        ran_ms: how long it trained, ms; where SageMaker does not say, how long it held its instances.
+        retried: how often its job was tried again after a failure of this kind.
+        repeated: whether the attempt before failed with the same text.
+    """
+
+    kind: FailureKind
+    ran_ms: int
+    retried: int
+    repeated: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What becomes of the job.
+
+    Attributes:
+        wait_ms: after so long it is tried again, ms; None if it is not.
+        sentence: why, for people.
+    """
+
+    wait_ms: int | None
+    sentence: str
+
+
+def judge(failure: Failure, rules: Mapping[FailureKind, Retry]) -> Verdict:
+    """Whether the job of a failed attempt is tried again."""
+    kind = f"a failure of the kind `{failure.kind}`"
+    rule = rules.get(failure.kind)
+    if rule is None or not rule.max_per_job:
+        return _never(f"{kind} is not tried again")
+    if failure.retried >= rule.max_per_job:
+        return _never(f"{kind} is tried again {rule.max_per_job} times at most")
+    if failure.ran_ms < rule.min_run_ms:
+        needed_s, ran_s = rule.min_run_ms // 1000, failure.ran_ms // 1000
+        return _never(f"{kind} is tried again only if it comes after {needed_s} s, and it came after {ran_s} s")
+    if failure.repeated and failure.kind in THEIR_OWN:
+        return _never("it failed in the same way before")
+    wait_ms = min(MAX_BACKOFF_MS, rule.backoff_ms << min(failure.retried, 32))
+    return Verdict(
+        wait_ms=wait_ms,
+        sentence=f"tried again in {wait_ms // 1000} s (retry {failure.retried + 1} of {rule.max_per_job})",
+    )
+
+
+def _never(sentence: str) -> Verdict:
+    return Verdict(wait_ms=None, sentence=sentence)

@@ -1,0 +1,199 @@
+"""How the use of running jobs is watched: which alarms that takes, and what they say together.
+
+A watch is a rule such as "below 1 % of its GPUs for three times five minutes". For each host of an attempt it takes one
+alarm, since each host publishes figures of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from headway.errors import InvalidPolicy
+from headway.jobpolicy.accelerators import gpus_of
+from headway.jobpolicy.rules import TrainingJob, When, matches
+
+MAX_HOSTS = 100
+"""A watch covers jobs of up to so many hosts; one of more is not watched, and that is said."""
+
+TRAINING_JOBS = "/aws/sagemaker/TrainingJobs"
+"""Where SageMaker publishes the figures of training jobs, each minute (guide, "Amazon SageMaker AI metrics")."""
+
+HOST = "Host"
+"""The dimension of these figures: ``<training job>/algo-<n>``."""
+
+GPU_METRICS = frozenset({"GPUUtilization", "GPUMemoryUtilization"})
+"""Figures that run to 100 for each GPU of a host (guide, as above)."""
+
+# They run to 100 whatever the host (guide, as above). CPUUtilization runs to 100 for each core.
+_OF_A_HUNDRED = frozenset({"MemoryUtilization", "DiskUtilization"})
+
+
+class Action(StrEnum):
+    """What is done about a job that uses too little."""
+
+    NOTIFY = "notify"
+    STOP = "stop"
+    #: It is stopped, and waits again with a lower priority.
+    REQUEUE = "requeue"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Watch:
+    """A rule on the use of running jobs.
+
+    Attributes:
+        name: of the watch.
+        metric: whose average is looked at.
+        namespace: where it is published.
+        dimension: that tells the host.
+        below_percent: a host uses too little below so much of what it could show.
+        full_scale: what a host shows that is fully used; None to derive it from the metric and the instance type.
+        period_s: of one average, s.
+        periods: so many averages in a row have to be below.
+        warm_up_ms: what a job does in its first time of training does not count, ms.
+        action: what is done.
+        priority: at most, of a job that is requeued.
+        all_hosts: whether all hosts of a job have to be below, or any.
+        instance_types: patterns; only hosts of these are watched.
+        when: which jobs it is for.
+    """
+
+    name: str
+    metric: str = "GPUUtilization"
+    namespace: str = TRAINING_JOBS
+    dimension: str = HOST
+    below_percent: float = 1.0
+    full_scale: float | None = None
+    period_s: int = 300
+    periods: int = 3
+    warm_up_ms: int = 1_800_000
+    action: Action = Action.STOP
+    priority: int = 0
+    all_hosts: bool = True
+    instance_types: tuple[str, ...] = ("*",)
+    when: When = field(default_factory=When)
+
+    def __post_init__(self) -> None:
+        if self.full_scale is None and self.metric not in GPU_METRICS | _OF_A_HUNDRED:
+            raise InvalidPolicy(f"nobody knows what {self.metric} shows on a host that is fully used: say it")
+
+    @property
+    def window_ms(self) -> int:
+        """The time that one verdict looks at, ms."""
+        return self.period_s * self.periods * 1000
+
+    def scale_of(self, instance_type: str) -> float | None:
+        """What a host of a type shows that is fully used; None if it shows nothing, or nobody knows."""
+        if self.full_scale is not None:
+            return self.full_scale
+        if self.metric in _OF_A_HUNDRED:
+            return 100.0
+        return 100.0 * gpus if (gpus := gpus_of(instance_type)) else None
+
+    def is_warm(self, training_since_ms: int, now_ms: int) -> bool:
+        """Whether an alarm's verdict looks at nothing that was before the end of the warm-up.
+
+        A verdict may be as old as the time between two evaluations: a minute, or ten seconds for alarms of shorter
+        periods (guide, "Using Amazon CloudWatch alarms"), so that comes on top.
+        """
+        age_ms = max(10, min(self.period_s, 60)) * 1000
+        return now_ms >= training_since_ms + self.warm_up_ms + self.window_ms + age_ms
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Watched:
+    """An attempt as watches see it.
+
+    Attributes:
+        attempt: its name, which is that of the training job.
+        hosts: their instance types, in the order in which SageMaker numbers them, from 1.
+        job: as the conditions see it.
+    """
+
+    attempt: str
+    hosts: tuple[str, ...]
+    job: TrainingJob
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Alarm:
+    """An alarm on the average of one host's figures.
+
+    Attributes:
+        attempt: whose host it is.
+        watch: for which watch.
+        number: of the host, from 1.
+        threshold: it fires below this.
+    """
+
+    attempt: str
+    watch: str
+    number: int
+    namespace: str
+    metric: str
+    dimension: str
+    threshold: float
+    period_s: int
+    periods: int
+
+    @property
+    def host(self) -> str:
+        """The value of the dimension (guide, "Amazon SageMaker AI metrics": ``[training-job-name]/algo-[number]``)."""
+        return f"{self.attempt}/algo-{self.number}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Coverage:
+    """How a watch covers an attempt.
+
+    Attributes:
+        watch: which.
+        alarms: one for each host that is watched.
+        note: why hosts are not watched, for people; empty if all are.
+    """
+
+    watch: Watch
+    alarms: tuple[Alarm, ...]
+    note: str = ""
+
+    def says_too_little(self, firing: Collection[Alarm]) -> bool:
+        """Whether the alarms say that the job uses too little. A host without figures never does."""
+        below = sum(alarm in firing for alarm in self.alarms)
+        return below > 0 and (not self.watch.all_hosts or below == len(self.alarms))
+
+
+def coverage(watched: Watched, watches: Iterable[Watch]) -> tuple[Coverage, ...]:
+    """How an attempt is covered by the watches that are for it."""
+    return tuple(_coverage(watched, watch) for watch in watches if watch.when.holds(watched.job))
+
+
+def _coverage(watched: Watched, watch: Watch) -> Coverage:
+    if len(watched.hosts) > MAX_HOSTS:
+        note = f"`{watch.name}` watches jobs of up to {MAX_HOSTS} hosts, and this one has {len(watched.hosts)}"
+        return Coverage(watch=watch, alarms=(), note=note)
+    scales = {each: watch.scale_of(each) for each in watched.hosts if matches(each, watch.instance_types)}
+    alarms = tuple(
+        Alarm(
+            attempt=watched.attempt,
+            watch=watch.name,
+            number=number,
+            namespace=watch.namespace,
+            metric=watch.metric,
+            dimension=watch.dimension,
+            threshold=scale * watch.below_percent / 100,
+            period_s=watch.period_s,
+            periods=watch.periods,
+        )
+        for number, each in enumerate(watched.hosts, 1)
+        if (scale := scales.get(each)) is not None
+    )
+    return Coverage(watch=watch, alarms=alarms, note="; ".join(_silent(watch, scales)))
+
+
+def _silent(watch: Watch, scales: Mapping[str, float | None]) -> Iterator[str]:
+    """Why hosts of some types are not watched."""
+    for instance_type in sorted(each for each, scale in scales.items() if scale is None):
+        why = "has no GPU" if gpus_of(instance_type) == 0 else "is not known here"
+        yield f"`{watch.name}` does not watch {instance_type}, which {why}: give it a watch with a metric of its own"

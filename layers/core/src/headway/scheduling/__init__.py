@@ -1,0 +1,4 @@
+"""Which jobs start, which attempts are preempted, and why does every other job wait?
+
+Pure. Nothing in the core imports it.
+"""

@@ -1,0 +1,100 @@
+"""Who holds instances while a decision is made, found by what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from headway.model import Allocation, Demand, Snapshot
+from headway.scheduling.fair_share import charge
+from headway.scheduling.looks import Looks
+from headway.scheduling.ordering import held_priority, victim_order
+from headway.vectors import total
+
+
+class Holders:
+    """All attempts of a snapshot. Those that the decision preempts go from the live to the stopping ones, one by one.
+
+    Pools are pools and team limits alike (:mod:`headway.scheduling.fair_share`).
+
+    Attributes:
+        stopping: attempts that have been asked to stop, first those from before this decision, by name.
+    """
+
+    def __init__(self, snapshot: Snapshot, looks: Looks) -> None:
+        self._snapshot = snapshot
+        self._looks = looks
+        self._policy = policy = snapshot.policy
+        limited = any(team.limit for team in policy.teams.values())
+        self._charges = _charges(snapshot) if limited else {}
+        self._live = {a.attempt: a for a in snapshot.allocations if not a.stopping}
+        self.stopping = sorted((a for a in snapshot.allocations if a.stopping), key=lambda each: each.attempt)
+        #: By pool, and by pools, worked out when first asked for.
+        self._by_pool: dict[str, list[Allocation]] | None = None
+        self._victim_lines: dict[tuple[str, ...], list[Allocation]] = {}
+        self._lowest: int | None = None
+
+    @property
+    def held(self) -> dict[str, int]:
+        """What all attempts of the snapshot hold together."""
+        return total(self._charges.values() or (a.demand for a in self._snapshot.allocations))
+
+    @property
+    def live(self) -> Mapping[str, Allocation]:
+        """Who holds instances and has not been asked to stop, by attempt."""
+        return self._live
+
+    @property
+    def lowest_priority(self) -> int:
+        """No live attempt is protected by less than this. Only asked for if there are any.
+
+        Worked out once: attempts only leave, so it stays a bound.
+        """
+        if self._lowest is None:
+            self._lowest = min(held_priority(each, self._policy) for each in self._live.values())
+        return self._lowest
+
+    def charged(self, allocation: Allocation) -> Demand:
+        """What an attempt takes of pools and of its team's limits."""
+        return self._charges.get(allocation.attempt, allocation.demand)
+
+    def stop(self, attempt: Allocation) -> None:
+        """An attempt is preempted by this decision."""
+        del self._live[attempt.attempt]
+        self.stopping.append(attempt)
+
+    def of(self, pools: Collection[str]) -> tuple[Allocation, ...]:
+        """Who holds some of these pools, stopping or not, each once."""
+        if self._by_pool is None:
+            self._by_pool = {}
+            for allocation in self._snapshot.allocations:
+                for pool in self.charged(allocation):
+                    self._by_pool.setdefault(pool, []).append(allocation)
+        if len(pools) == 1:
+            return tuple(self._by_pool.get(next(iter(pools)), ()))
+        return tuple({a.attempt: a for pool in pools for a in self._by_pool.get(pool, ())}.values())
+
+    def in_victim_order(self, pools: Collection[str]) -> Iterator[Allocation]:
+        """Live attempts that hold some of these pools, by :func:`headway.scheduling.ordering.victim_order`."""
+        key = tuple(sorted(pools))
+        line = self._victim_lines.get(key)
+        if line is None:
+            now_ms, policy = self._snapshot.now_ms, self._policy
+            line = sorted(
+                (a for a in self.of(key) if not a.stopping), key=lambda each: victim_order(each, now_ms, policy)
+            )
+            self._victim_lines[key] = line
+            self._looks.taken += 2 * len(line)
+        return (each for each in line if each.attempt in self._live)
+
+
+def _charges(snapshot: Snapshot) -> dict[str, Demand]:
+    """What each attempt takes of pools and limits. Attempts alike share it, as there are few kinds of them."""
+    kinds: dict[tuple[str, tuple[tuple[str, int], ...]], Demand] = {}
+    charges: dict[str, Demand] = {}
+    for each in snapshot.allocations:
+        kind = (each.team, tuple(each.demand.items()))
+        charged = kinds.get(kind)
+        if charged is None:
+            charged = kinds[kind] = charge(each.demand, each.team, snapshot.policy)
+        charges[each.attempt] = charged
+    return charges

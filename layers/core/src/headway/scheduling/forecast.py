@@ -1,0 +1,224 @@
+"""When waiting jobs are expected to start, and what a change would do to that: the decisions, run forward."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from headway.errors import HeadwayError
+from headway.model import STOP_MS, Allocation, Snapshot, WaitingJob
+from headway.plan import Plan, Preempt, Start
+from headway.scheduling.scheduler import schedule
+from headway.scheduling.simulation import Course, Event, Happening, RunTime
+
+MAX_FORECAST_STEPS = 2000
+"""Instants that a forecast looks ahead; of a job that starts later only that is told."""
+
+
+class UnknownChange(HeadwayError):
+    """A change names a job or a pool that the snapshot does not hold.
+
+    Attributes:
+        index: which of the changes, from 0 on.
+    """
+
+    index = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Forecast:
+    """When waiting jobs start if nobody else comes and all run as long as expected."""
+
+    #: By job, ms; None if it does not start within what was looked ahead, or waits for jobs that have no limit.
+    starts: Mapping[str, int | None]
+    #: How far it was looked ahead, ms; None if to the end.
+    until_ms: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Submit:
+    """A job enters the line."""
+
+    job: WaitingJob
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Withdraw:
+    """A waiting job leaves the line."""
+
+    job: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reprioritise:
+    """A job, waiting or running, gets another priority."""
+
+    job: str
+    priority: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resize:
+    """A pool, perhaps a new one, gets another size."""
+
+    pool: str
+    size: int
+
+
+Change = Submit | Withdraw | Reprioritise | Resize
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WhatIf:
+    """What changes would do."""
+
+    #: What the scheduler would do at once.
+    plan: Plan
+    before: Forecast
+    after: Forecast
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """Who would start at once."""
+        return tuple(action.job for action in self.plan.actions if isinstance(action, Start))
+
+    @property
+    def preempts(self) -> tuple[str, ...]:
+        """Who would be preempted at once."""
+        return tuple(action.job for action in self.plan.actions if isinstance(action, Preempt))
+
+    @property
+    def moved(self) -> Mapping[str, tuple[int | None, int | None]]:
+        """Whose expected start would change: before and after, ms. None for not known, or not waiting."""
+        names = sorted({*self.before.starts, *self.after.starts})
+        pairs = {name: (self.before.starts.get(name), self.after.starts.get(name)) for name in names}
+        return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def by_limits(snapshot: Snapshot) -> RunTime:
+    """Run times for a forecast: each job runs as long as its limit lets it."""
+
+    def left_ms(job: Allocation | WaitingJob) -> int | None:
+        if job.limit_ms is None or isinstance(job, WaitingJob):
+            return job.limit_ms
+        return max(0, job.since_ms + job.limit_ms - snapshot.now_ms)
+
+    return left_ms
+
+
+def forecast(
+    snapshot: Snapshot,
+    run_time: RunTime | None = None,
+    *,
+    stop_ms: int = STOP_MS,
+    steps: int = MAX_FORECAST_STEPS,
+    awaited: Collection[str] | None = None,
+) -> Forecast:
+    """When each waiting job is expected to start.
+
+    Args:
+        snapshot: the queue as it is.
+        run_time: what is known of run times, e.g. from history, ms; of a running job what is left. By default the
+            limits.
+        stop_ms: what a preempted attempt takes to end, ms.
+        steps: instants to look ahead, at most :data:`MAX_FORECAST_STEPS`.
+        awaited: looks ahead only until these have started; by default all.
+    """
+    starts: dict[str, int | None] = dict.fromkeys((job.name for job in snapshot.waiting), None)
+
+    def note(event: Event) -> None:
+        if event.happening is Happening.YIELDED:
+            starts.setdefault(event.job, None)
+        elif event.happening is Happening.STARTED and starts.get(event.job) is None:
+            starts[event.job] = event.time_ms
+
+    course = Course(
+        snapshot, partial(schedule, explain=False), run_time or by_limits(snapshot), stop_ms=stop_ms, record=note
+    )
+    course.settle()
+    for _ in range(min(steps, MAX_FORECAST_STEPS)):
+        if not _lacks(starts, awaited) or not course.step():
+            break
+    more = _lacks(starts, awaited) and course.next_ms is not None
+    return Forecast(starts=starts, until_ms=course.now_ms if more else None)
+
+
+def _lacks(starts: Mapping[str, int | None], awaited: Collection[str] | None) -> bool:
+    """Whether the start of a job that is awaited is not known yet."""
+    return None in starts.values() if awaited is None else any(starts.get(name) is None for name in awaited)
+
+
+def what_if(
+    snapshot: Snapshot,
+    changes: Iterable[Change],
+    run_time: RunTime | None = None,
+    *,
+    stop_ms: int = STOP_MS,
+    steps: int = MAX_FORECAST_STEPS,
+) -> WhatIf:
+    """What changes would do: who starts, who is preempted, how waits change. Nothing is changed.
+
+    Args:
+        snapshot: the queue as it is.
+        changes: applied in order.
+        run_time: as in :func:`forecast`.
+        stop_ms: as in :func:`forecast`.
+        steps: as in :func:`forecast`.
+
+    Raises:
+        UnknownChange: a change names a job that does not wait or run, or submits one whose name is taken.
+    """
+    changed = with_changes(snapshot, changes)
+    return WhatIf(
+        plan=schedule(changed),
+        before=forecast(snapshot, run_time, stop_ms=stop_ms, steps=steps),
+        after=forecast(changed, run_time, stop_ms=stop_ms, steps=steps),
+    )
+
+
+def with_changes(snapshot: Snapshot, changes: Iterable[Change]) -> Snapshot:
+    """The queue as it would be after changes, applied in order.
+
+    Raises:
+        UnknownChange: as :func:`what_if`.
+    """
+    for index, change in enumerate(changes):
+        try:
+            snapshot = _apply(snapshot, change)
+        except UnknownChange as error:
+            error.index = index
+            raise
+    return snapshot
+
+
+def _apply(snapshot: Snapshot, change: Change) -> Snapshot:
+    waiting = {job.name: job for job in snapshot.waiting}
+    holding = {allocation.job for allocation in snapshot.allocations}
+    match change:
+        case Submit():
+            if change.job.name in waiting or change.job.name in holding:
+                raise UnknownChange(f"there is a job `{change.job.name}` already: choose another name")
+            return replace(snapshot, waiting=(*snapshot.waiting, change.job))
+        case Withdraw():
+            if change.job not in waiting:
+                raise UnknownChange(f"no job `{change.job}` waits: check the name")
+            return replace(snapshot, waiting=tuple(job for job in snapshot.waiting if job.name != change.job))
+        case Reprioritise():
+            if change.job not in waiting and change.job not in holding:
+                raise UnknownChange(f"no job `{change.job}` waits or runs: check the name")
+            return replace(
+                snapshot,
+                waiting=tuple(
+                    replace(job, priority=change.priority) if job.name == change.job else job
+                    for job in snapshot.waiting
+                ),
+                allocations=tuple(
+                    replace(each, priority=change.priority) if each.job == change.job else each
+                    for each in snapshot.allocations
+                ),
+            )
+        case Resize():
+            if change.size < 0:
+                raise UnknownChange(f"a pool cannot have {change.size} instances")
+            return replace(snapshot, pools={**snapshot.pools, change.pool: change.size})

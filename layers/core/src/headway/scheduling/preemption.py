@@ -1,0 +1,235 @@
+"""Whom to preempt for one waiting job: the cheapest sufficient set, or nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+from headway.model import Allocation, Demand, Snapshot, WaitingJob
+from headway.policy import Policy
+from headway.scheduling.allocation_index import Holders
+from headway.scheduling.fair_share import Guarantees, gives_borrowed, within_guarantee
+from headway.scheduling.looks import Looks
+from headway.scheduling.ordering import given_priority, held_priority, returning_rank, waiting_rank
+from headway.vectors import minus, plus, shortfall, total
+
+
+def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
+    """From when on the attempt may be stopped for another job; None for never."""
+    if not policy.preemption or not allocation.preemptible or allocation.preemptions >= policy.max_preemptions:
+        return None
+    return allocation.since_ms + policy.min_run_time_ms if policy.min_run_time_ms else 0
+
+
+def is_movable(allocation: Allocation, now_ms: int, policy: Policy) -> bool:
+    """Whether the attempt may be stopped for another job now."""
+    from_ms = protected_until_ms(allocation, policy)
+    return from_ms is not None and from_ms <= now_ms and not allocation.ends_as_soon(now_ms)
+
+
+def outranks(
+    job: WaitingJob,
+    allocation: Allocation,
+    use: Mapping[str, Demand],
+    now_ms: int,
+    policy: Policy,
+    *,
+    reclaims: bool,
+) -> bool:
+    """Whether the attempt may be stopped for this job, as far as priorities and teams go.
+
+    Within a team, and where there are no teams, only strictly lower priority gives way. An attempt of another team
+    gives way only if that team keeps its guarantee; then to strictly higher priority, or to any job that
+    reclaims what its own team is guaranteed. What a job gained by ageing protects it, but preempts nobody; and an
+    attempt is not stopped for a job that its own job would rank before once it waits again. So no two jobs stop each
+    other back and forth: each stop either raises the priorities that run, or what the guarantees get.
+
+    Args:
+        job: the waiting job.
+        allocation: the attempt.
+        use: instances per pool that each team holds, without what is stopping.
+        now_ms: the moment of the decision.
+        policy: the rules.
+        reclaims: whether the job's team is within its guarantee with this job.
+    """
+    lower = held_priority(allocation, policy) < given_priority(job.priority, job.team, policy)
+    if lower and policy.ageing is not None:
+        lower = not _returns_ahead(allocation, job, now_ms, policy)
+    if allocation.team == job.team:
+        return lower
+    guaranteed = policy.team(allocation.team).guaranteed
+    borrowed = gives_borrowed(use.get(allocation.team, {}), allocation, guaranteed)
+    return (lower or reclaims) and borrowed
+
+
+def _returns_ahead(allocation: Allocation, job: WaitingJob, now_ms: int, policy: Policy) -> bool:
+    """Whether the job of an attempt would rank before this one once it waits again, by what it has gained by ageing.
+
+    Where teams take turns, a job that something has been freed for comes first among its equals.
+    """
+    returning, waiting = returning_rank(allocation, now_ms, policy), waiting_rank(job, now_ms, policy)
+    return returning[0] < waiting[0] if policy.teams else returning < waiting
+
+
+def victims_for(
+    job: WaitingJob,
+    lacking: Demand,
+    in_victim_order: Iterable[Allocation],
+    use: Mapping[str, Demand],
+    now_ms: int,
+    policy: Policy,
+    *,
+    reclaims: bool,
+    charged: Callable[[Allocation], Demand],
+    spared: Collection[str],
+) -> tuple[Allocation, ...]:
+    """The attempts to stop so that ``job`` gets what it lacks; empty if that cannot be had.
+
+    Attempts that may be stopped for it and hold something that is lacking are taken in order until the job fits;
+    then those that turned out needless are given back, the dearest first (the way Kueue's ``GetTargets`` fills back).
+
+    Args:
+        job: the waiting job.
+        lacking: instances per pool (and per limit of its team) beyond what is free, reserved or being freed for it.
+        in_victim_order: all that hold something that is lacking and are not stopping, by
+            :func:`headway.scheduling.ordering.victim_order`.
+        use: instances per pool that each team holds in them.
+        now_ms: the moment of the decision.
+        policy: the rules.
+        reclaims: whether the job reclaims what its team is guaranteed.
+        charged: what an attempt takes of pools and limits.
+        spared: attempts that are not stopped for the job.
+    """
+    mine = given_priority(job.priority, job.team, policy)
+    left = use
+    chosen: list[Allocation] = []
+    gained: dict[str, int] = {}
+    missing = lacking
+    for candidate in in_victim_order:
+        if not reclaims and held_priority(candidate, policy) >= mine:
+            break
+        frees = charged(candidate)
+        if not any(pool in missing for pool in frees) or not is_movable(candidate, now_ms, policy):
+            continue
+        if candidate.attempt in spared:
+            continue
+        # Asked with what is left: several attempts of one team may be borrowed one by one, but not all together.
+        if not outranks(job, candidate, left, now_ms, policy, reclaims=reclaims):
+            continue
+        chosen.append(candidate)
+        gained = plus(gained, frees)
+        if policy.teams:
+            left = {**left, candidate.team: minus(left.get(candidate.team, {}), candidate.demand)}
+        missing = shortfall(lacking, gained)
+        if not missing:
+            return _without_needless(chosen, gained, lacking, charged)
+    return ()
+
+
+def _without_needless(
+    chosen: list[Allocation], gained: Demand, lacking: Demand, charged: Callable[[Allocation], Demand]
+) -> tuple[Allocation, ...]:
+    """Give back, the dearest first, whom the others make needless."""
+    for candidate in reversed(chosen[:-1]):
+        without = minus(gained, charged(candidate))
+        if not shortfall(lacking, without):
+            chosen.remove(candidate)
+            gained = without
+    return tuple(chosen)
+
+
+class Preemption:
+    """Whom waiting jobs may stop, as far as one decision has got.
+
+    Args:
+        snapshot: what is decided on.
+        holders: who holds instances; those preempted are taken out of it as the decision goes on.
+        use: instances per pool that each team holds, kept up to date by the decision.
+        guarantees: which waiting jobs are covered by what their team is guaranteed.
+        looks: how much the decision has looked at.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        holders: Holders,
+        use: Mapping[str, Demand],
+        guarantees: Guarantees,
+        looks: Looks,
+    ) -> None:
+        self._looks = looks
+        self._policy = snapshot.policy
+        self._now_ms = snapshot.now_ms
+        self._holders = holders
+        self._use = use
+        self._guarantees = guarantees
+
+    def is_possible_for(self, job: WaitingJob) -> bool:
+        """Whether there is anybody at all whom the job could outrank."""
+        if not self._policy.preemption or not self._holders.live:
+            return False
+        if self._outranks_somebody(job):
+            return True
+        return self.reclaims(job)
+
+    def _outranks_somebody(self, job: WaitingJob) -> bool:
+        return given_priority(job.priority, job.team, self._policy) > self._holders.lowest_priority
+
+    def reclaims(self, job: WaitingJob) -> bool:
+        """Whether the job may reclaim what other teams have borrowed: the criterion by which it ranks before them."""
+        return bool(self._policy.teams) and self._guarantees.covers(job)
+
+    def victims(self, job: WaitingJob, lacking: Demand) -> tuple[Allocation, ...]:
+        """The attempts to stop so that the job gets what it lacks; empty if that cannot be had."""
+        if not self._policy.preemption or not self._holders.live:
+            return ()
+        reclaims = self.reclaims(job)
+        if not reclaims and not self._outranks_somebody(job):
+            return ()
+        spared: set[str] = set()
+        while True:
+            victims = victims_for(
+                job,
+                lacking,
+                self._counted(self._holders.in_victim_order(lacking)),
+                self._use,
+                self._now_ms,
+                self._policy,
+                reclaims=reclaims,
+                charged=self._holders.charged,
+                spared=spared,
+            )
+            ahead = self._ahead_again(job, victims)
+            if not ahead:
+                return victims
+            spared |= ahead
+
+    def _counted(self, candidates: Iterable[Allocation]) -> Iterator[Allocation]:
+        for candidate in candidates:
+            self._looks.taken += 1
+            yield candidate
+
+    def _ahead_again(self, job: WaitingJob, victims: Collection[Allocation]) -> set[str]:
+        """Of these attempts, those that the guarantee of the job's own team would cover once all of them have stopped.
+
+        If it does not cover the job itself, they would rank before it, and take back what they had given.
+        """
+        own = [victim for victim in victims if victim.team == job.team]
+        guaranteed = self._policy.team(job.team).guaranteed
+        if not own or not guaranteed or self._guarantees.covers_without(job, [victim.demand for victim in own]):
+            return set()
+        left = minus(self._use.get(job.team, {}), total(victim.demand for victim in own))
+        return {victim.attempt for victim in own if within_guarantee(left, victim.demand, guaranteed)}
+
+    def gives_way_to(self, job: WaitingJob) -> Callable[[Allocation], int | None]:
+        """From when on an attempt may be stopped for the job, ms; None for never."""
+        reclaims = self.reclaims(job)
+
+        def from_ms(allocation: Allocation) -> int | None:
+            since_ms = protected_until_ms(allocation, self._policy)
+            if since_ms is None or allocation.ends_as_soon(max(self._now_ms, since_ms)):
+                return None
+            if not outranks(job, allocation, self._use, self._now_ms, self._policy, reclaims=reclaims):
+                return None
+            return None if self._ahead_again(job, [allocation]) else since_ms
+
+        return from_ms

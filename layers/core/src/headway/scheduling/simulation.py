@@ -1,0 +1,359 @@
+"""How a queue goes on: it is advanced on virtual time, from event to event, under the decisions of a scheduler.
+
+Pure: the same start gives the same course. The forecast and the simulator are built on it, so what they say is what
+the decisions do. All that happens at one instant is taken in before anything is decided at it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from headway.errors import InvariantViolation
+from headway.model import Allocation, Demand, Reservation, Snapshot, WaitingJob
+from headway.plan import Plan, Preempt, Release, Start
+from headway.scheduling.ordering import rank
+from headway.vectors import plus
+
+_MAX_ROUNDS = 1000
+"""Decisions at one instant. A scheduler that still has actions after so many would have them for ever."""
+
+RunTime = Callable[[Allocation | WaitingJob], int | None]
+"""How long a job would still run, ms: a running one from now on, a waiting one once it has started. None: for ever."""
+
+
+class Happening(StrEnum):
+    """The kinds of event."""
+
+    ARRIVED = "arrived"
+    STARTED = "started"
+    #: The attempt is asked to stop for another job.
+    PREEMPTED = "preempted"
+    #: The attempt has stopped for another job, and its job waits again.
+    YIELDED = "yielded"
+    COMPLETED = "completed"
+    #: The job was ended at its limit before it was done.
+    CUT = "ended at its limit"
+    #: The attempt was stopping on request when the course began, and has ended.
+    STOPPED = "stopped"
+
+
+ENDS = frozenset({Happening.YIELDED, Happening.COMPLETED, Happening.CUT, Happening.STOPPED})
+"""Events that free instances."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """Something that happened to a job."""
+
+    time_ms: int
+    happening: Happening
+    job: str
+    demand: Demand
+    #: The attempt; empty for an arrival.
+    attempt: str = ""
+    #: Time that the attempt held its instances for nothing, ms (only if it yielded).
+    lost_ms: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Arrival:
+    """A job that enters the line later on."""
+
+    time_ms: int
+    job: WaitingJob
+    #: How long it runs if nothing stops it, ms; None for ever.
+    run_ms: int | None
+    checkpoints: bool = False
+    preemptible: bool = True
+
+
+@dataclass(slots=True)
+class _Nature:
+    """What a line does not know about a job, and the course has to."""
+
+    #: What it would still run from a start on, ms; None for ever.
+    run_ms: int | None
+    checkpoints: bool = False
+    preemptible: bool = True
+    preemptions: int = 0
+    attempts: int = 0
+
+
+class Course:
+    """A queue on virtual time.
+
+    Attributes:
+        now_ms: the present.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        decide: Callable[[Snapshot], Plan],
+        run_time: RunTime | None = None,
+        *,
+        stop_ms: int = 0,
+        arrivals: Iterable[Arrival] = (),
+        record: Callable[[Event], None] | None = None,
+    ) -> None:
+        """Begin with a snapshot.
+
+        Args:
+            snapshot: the queue as it is; its policy and pools stay, and so do pauses.
+            decide: the scheduler. It may keep a state of its own, but must come to an end at each instant.
+            run_time: how long the jobs of the snapshot run. Without, they never end, their limits aside.
+            stop_ms: what an attempt takes to end once it has been asked to stop, ms.
+            arrivals: jobs that enter later on, in any order.
+            record: is called with each event, in order.
+        """
+        self.now_ms = snapshot.now_ms
+        self._pools = snapshot.pools
+        self._pauses = snapshot.pauses
+        self._policy = snapshot.policy
+        self._decide = decide
+        self._stop_ms = stop_ms
+        self._record = record
+        self._arrivals = sorted(arrivals, key=lambda arrival: arrival.time_ms, reverse=True)
+        #: Kept in rank order: the scheduler's own sort then takes linear time.
+        self._waiting = sorted(snapshot.waiting, key=rank)
+        self._in_line = {job.name: job for job in self._waiting}
+        self._allocations = {allocation.attempt: allocation for allocation in snapshot.allocations}
+        self._reservations: dict[str, Demand] = {r.job: r.demand for r in snapshot.reservations}
+        self._natures: dict[str, _Nature] = {}
+        #: When each attempt ends if nothing else happens. Entries of the heap that differ from it are out of date.
+        self._ends: dict[str, int] = {}
+        self._ending: list[tuple[int, int, str]] = []
+        self._order = 0
+        self._asked_ms: dict[str, int] = {}
+        #: Instants at which nothing happens but a decision may turn out otherwise.
+        self._wakes: list[int] = []
+        left = run_time or (lambda _: None)
+        for job in self._waiting:
+            self._natures[job.name] = _Nature(run_ms=left(job))
+            self._wake(job.not_before_ms)
+        for allocation in snapshot.allocations:
+            self._take_in(allocation, left(allocation))
+
+    @property
+    def waiting(self) -> tuple[WaitingJob, ...]:
+        """Who waits, by :func:`headway.scheduling.ordering.rank`."""
+        return tuple(self._waiting)
+
+    @property
+    def allocations(self) -> Mapping[str, Allocation]:
+        """Who holds instances, by attempt."""
+        return self._allocations
+
+    @property
+    def next_ms(self) -> int | None:
+        """When something happens next; None if nothing will."""
+        while self._ending and self._ends.get(self._ending[0][2]) != self._ending[0][0]:
+            heapq.heappop(self._ending)
+        times = []
+        if self._ending:
+            times.append(self._ending[0][0])
+        if self._arrivals:
+            times.append(self._arrivals[-1].time_ms)
+        if self._wakes:
+            times.append(self._wakes[0])
+        return min(times, default=None)
+
+    def snapshot(self) -> Snapshot:
+        """The queue as it is now."""
+        return Snapshot(
+            now_ms=self.now_ms,
+            pools=self._pools,
+            allocations=tuple(self._allocations.values()),
+            reservations=tuple(Reservation(job=job, demand=demand) for job, demand in self._reservations.items()),
+            waiting=tuple(self._waiting),
+            pauses=self._pauses,
+            policy=self._policy,
+        )
+
+    def run(self, until_ms: int | None = None) -> None:
+        """Go on until nothing happens any more, or up to and with ``until_ms``. Begins with a decision at once."""
+        self.settle()
+        while (time_ms := self.next_ms) is not None and (until_ms is None or time_ms <= until_ms):
+            self.step()
+
+    def step(self) -> bool:
+        """Take in all that happens at the next instant, and decide. Returns whether anything happened."""
+        time_ms = self.next_ms
+        if time_ms is None:
+            return False
+        # What is overdue at the start happens at once.
+        self.now_ms = max(self.now_ms, time_ms)
+        while self._ending and self._ending[0][0] <= self.now_ms:
+            end_ms, _, attempt = heapq.heappop(self._ending)
+            if self._ends.get(attempt) == end_ms:
+                self._end(attempt)
+        while self._arrivals and self._arrivals[-1].time_ms <= self.now_ms:
+            self._arrive(self._arrivals.pop())
+        while self._wakes and self._wakes[0] <= self.now_ms:
+            heapq.heappop(self._wakes)
+        self.settle()
+        return True
+
+    def settle(self) -> None:
+        """Decide at the present until there is nothing left to do.
+
+        Raises:
+            InvariantViolation: the decisions come to no end.
+        """
+        for _ in range(_MAX_ROUNDS):
+            plan = self._decide(self.snapshot())
+            for action in plan.actions:
+                match action:
+                    case Release():
+                        self._reservations.pop(action.job, None)
+                    case Start():
+                        self._start(action)
+                    case Preempt():
+                        self._preempt(action)
+            if not plan.actions:
+                return
+        raise InvariantViolation(f"after {_MAX_ROUNDS} decisions at {self.now_ms} ms there is still something to do")
+
+    def _take_in(self, allocation: Allocation, left_ms: int | None) -> None:
+        """An attempt that holds its instances already when the course begins."""
+        ran_ms = self.now_ms - allocation.since_ms
+        self._natures[allocation.job] = _Nature(
+            run_ms=None if left_ms is None else ran_ms + left_ms,
+            checkpoints=allocation.checkpoints,
+            preemptible=allocation.preemptible,
+            preemptions=allocation.preemptions,
+        )
+        self._schedule_end(allocation)
+        if allocation.stopping:
+            self._asked_ms[allocation.attempt] = self.now_ms
+            self._end_by(allocation.attempt, self.now_ms + self._stop_ms)
+        else:
+            self._wake(allocation.since_ms + self._policy.min_run_time_ms)
+
+    def _schedule_end(self, allocation: Allocation) -> None:
+        run_ms, limit_ms = self._natures[allocation.job].run_ms, allocation.limit_ms
+        lasts = [ms for ms in (run_ms, limit_ms) if ms is not None]
+        if lasts:
+            self._end_by(allocation.attempt, allocation.since_ms + min(lasts))
+
+    def _end_by(self, attempt: str, time_ms: int) -> None:
+        if attempt in self._ends and self._ends[attempt] <= time_ms:
+            return
+        self._ends[attempt] = time_ms
+        self._order += 1
+        heapq.heappush(self._ending, (time_ms, self._order, attempt))
+
+    def _wake(self, time_ms: int) -> None:
+        if time_ms > self.now_ms:
+            heapq.heappush(self._wakes, time_ms)
+
+    def _arrive(self, arrival: Arrival) -> None:
+        job = arrival.job
+        self._natures[job.name] = _Nature(
+            run_ms=arrival.run_ms, checkpoints=arrival.checkpoints, preemptible=arrival.preemptible
+        )
+        self._enter(job)
+        self._tell(Happening.ARRIVED, job.name, job.demand)
+
+    def _enter(self, job: WaitingJob) -> None:
+        insort(self._waiting, job, key=rank)
+        self._in_line[job.name] = job
+        self._wake(job.not_before_ms)
+
+    def _start(self, action: Start) -> None:
+        job = self._leave(action.job)
+        self._reservations.pop(job.name, None)
+        nature = self._natures[job.name]
+        nature.attempts += 1
+        attempt = f"{job.name}-{nature.attempts}"
+        while attempt in self._allocations:
+            # Another job may have a name of this form.
+            attempt += "x"
+        allocation = Allocation(
+            job=job.name,
+            attempt=attempt,
+            demand=job.demand,
+            priority=job.priority,
+            since_ms=self.now_ms,
+            entry_time_ms=job.entry_time_ms,
+            handicap_ms=job.handicap_ms,
+            team=job.team,
+            limit_ms=job.limit_ms,
+            checkpoints=nature.checkpoints,
+            preemptible=nature.preemptible,
+            preemptions=nature.preemptions,
+        )
+        self._allocations[attempt] = allocation
+        self._schedule_end(allocation)
+        if self._policy.min_run_time_ms and self._policy.preemption:
+            self._wake(self.now_ms + self._policy.min_run_time_ms)
+        self._tell(Happening.STARTED, job.name, job.demand, attempt)
+
+    def _leave(self, name: str) -> WaitingJob:
+        job = self._in_line.pop(name, None)
+        if job is None:
+            raise InvariantViolation(f"{name} is started but does not wait")
+        del self._waiting[bisect_left(self._waiting, rank(job), key=rank)]
+        return job
+
+    def _preempt(self, action: Preempt) -> None:
+        victim = self._allocations[action.attempt]
+        self._allocations[action.attempt] = replace(
+            victim, stopping=True, freed_for=action.for_job, freed=dict(action.freed)
+        )
+        self._asked_ms[action.attempt] = self.now_ms
+        self._end_by(action.attempt, self.now_ms + self._stop_ms)
+        self._tell(Happening.PREEMPTED, victim.job, victim.demand, victim.attempt)
+
+    def _end(self, attempt: str) -> None:
+        ended = self._allocations.pop(attempt)
+        due_ms = self._ends.pop(attempt)
+        asked_ms = self._asked_ms.pop(attempt, None)
+        if ended.freed_for is not None and ended.freed_for in self._in_line and ended.freed:
+            self._reservations[ended.freed_for] = plus(self._reservations.get(ended.freed_for, {}), ended.freed)
+        nature = self._natures[ended.job]
+        ran_ms = due_ms - ended.since_ms
+        # A job that is done at or before its stop has completed, whatever it was asked.
+        if nature.run_ms is not None and nature.run_ms <= ran_ms:
+            self._tell(Happening.COMPLETED, ended.job, ended.demand, attempt)
+        elif ended.limit_ms is not None and ended.limit_ms <= ran_ms:
+            self._tell(Happening.CUT, ended.job, ended.demand, attempt)
+        elif ended.freed_for is None:
+            self._tell(Happening.STOPPED, ended.job, ended.demand, attempt)
+        else:
+            self._yield(ended, nature, ran_ms, (due_ms if asked_ms is None else asked_ms) - ended.since_ms)
+
+    def _yield(self, ended: Allocation, nature: _Nature, held_ms: int, trained_ms: int) -> None:
+        kept_ms = 0
+        if nature.checkpoints:
+            interval_ms = self._policy.checkpoint_interval_ms
+            # Checkpoints are written at even distances from the start; what was done since the last one is lost.
+            kept_ms = trained_ms - (trained_ms % interval_ms if interval_ms else 0)
+        if nature.run_ms is not None:
+            nature.run_ms -= kept_ms
+        nature.preemptions += 1
+        entered_ms = ended.since_ms if ended.entry_time_ms is None else ended.entry_time_ms
+        self._enter(
+            WaitingJob(
+                name=ended.job,
+                demand=ended.demand,
+                priority=ended.priority,
+                entry_time_ms=entered_ms,
+                handicap_ms=ended.handicap_ms,
+                team=ended.team,
+                limit_ms=ended.limit_ms,
+            )
+        )
+        self._tell(Happening.YIELDED, ended.job, ended.demand, ended.attempt, lost_ms=held_ms - kept_ms)
+
+    def _tell(self, happening: Happening, job: str, demand: Demand, attempt: str = "", *, lost_ms: int = 0) -> None:
+        if self._record is not None:
+            self._record(
+                Event(
+                    time_ms=self.now_ms, happening=happening, job=job, demand=demand, attempt=attempt, lost_ms=lost_ms
+                )
+            )

@@ -1,0 +1,393 @@
+"""Whether a request may enter the queue, and what it asks of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headway.jobpolicy.rules import DEFAULT_RUN_TIME_S, TrainingJob, tags_in, violations
+from headway.vectors import describe
+from headway_service.admission import team_access
+from headway_service.config.authorization import Caller
+from headway_service.config.document import DEFAULT_TEAM, Configuration, WarmPools
+from headway_service.errors import (
+    FieldError,
+    ImpossibleDemand,
+    InvalidRequest,
+    NotAllowed,
+    RequestTooLarge,
+    RuleViolation,
+)
+from headway_service.sagemaker_api import request_schema
+from headway_service.sagemaker_api.launch_request import on_demand
+
+MAX_REQUEST_BYTES = 400_000
+"""The largest request, as canonical JSON: what fits into one DynamoDB item (400 KiB) beside its keys."""
+
+PRIORITY_TAGS = ("priority", "headway:priority")
+"""Tags that carry the priority; the first is the article's, the second says whose it is."""
+
+TEAM_TAGS = ("team", "headway:team")
+"""Tags that name the team; looked at only if teams are configured."""
+
+PREEMPTIBLE_TAG = "headway:preemptible"
+"""Tag that says whether the job may be stopped for another one, ``true`` or ``false``."""
+
+JOB_TAG = "headway:job"
+"""Tag that the queue puts on every training job it launches: the job's name."""
+
+ATTEMPT_TAG = "headway:attempt"
+"""Tag that the queue puts on every training job it launches: the attempt's random mark."""
+
+MAX_TAGS = 48
+"""SageMaker takes 50 tags on a training job; two are the queue's own."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Admitted:
+    """A request that may enter the queue."""
+
+    name: str
+    #: The request as canonical JSON, as it is kept and launched.
+    request: str
+    #: Digest of ``request``.
+    digest: str
+    demand: Mapping[str, int]
+    priority: int
+    checkpoints: bool
+    #: Who is charged; empty unless teams are configured.
+    team: str = ""
+    #: The job holds its instances no longer than this once it has started, ms.
+    limit_ms: int
+    preemptible: bool = True
+    #: The same if it runs on demand, though it asks for spot instances; None if it does not ask for them.
+    on_demand_limit_ms: int | None = None
+    #: Whether it asks for a warm pool, which it is launched without.
+    warm_pool: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Wanted:
+    """Instances of one type that a part of the request asks for."""
+
+    #: Path of that part.
+    part: str
+    pool: str
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Review:
+    """All that is wrong with a request. One that nothing is wrong with may enter."""
+
+    #: SageMaker would not take it, or the queue cannot run it.
+    invalid: Sequence[FieldError]
+    #: The caller may not have it so. Not looked at if it is invalid.
+    forbidden: Sequence[FieldError]
+    #: It breaks rules of the configuration.
+    violations: Sequence[FieldError]
+    #: The pools could never give what it demands. Not looked at if it is invalid.
+    impossible: Sequence[FieldError]
+
+
+def admit(request: Any, configuration: Configuration, caller: Caller) -> Admitted:
+    """Check a CreateTrainingJob request. A refusal names each field that is wrong, for whatever reason.
+
+    Args:
+        request: the request as decoded from JSON.
+        configuration: the pools and the rules in force.
+        caller: who asks.
+
+    Raises:
+        InvalidRequest: it is not a request that SageMaker would take, or the queue cannot run it.
+        NotAllowed: the team does not take the caller's jobs, or they may not run with that role.
+        RequestTooLarge: it is larger than :data:`MAX_REQUEST_BYTES`.
+        RuleViolation: it breaks rules of the configuration.
+        ImpossibleDemand: the pools, or the limit of its team, could never give what it demands.
+    """
+    if not isinstance(request, dict):
+        raise InvalidRequest("the body must be a JSON object: the parameters of CreateTrainingJob")
+    canonical = json.dumps(request, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    size_bytes = len(canonical.encode())
+    if size_bytes > MAX_REQUEST_BYTES:
+        raise RequestTooLarge(
+            f"the request has {size_bytes} bytes, the queue takes {MAX_REQUEST_BYTES}: "
+            "move large hyperparameters or environment values to S3 and pass their location"
+        )
+    home = team_access.home_of(caller, configuration)
+    _refuse(_review(request, configuration, caller, home))
+    tags = tags_in(request.get("Tags"))
+    team = _team(tags, configuration, home)
+    spot = request.get("EnableManagedSpotTraining", False)
+    return Admitted(
+        name=request["TrainingJobName"],
+        request=canonical,
+        digest=hashlib.sha256(canonical.encode()).hexdigest(),
+        demand=_demand(_wanted(request)),
+        priority=_priority(request, team, configuration),
+        checkpoints="CheckpointConfig" in request,
+        team=team,
+        limit_ms=limit_ms(request, configuration),
+        preemptible=_preemptible(tags),
+        on_demand_limit_ms=limit_ms(on_demand(request), configuration) if spot else None,
+        warm_pool=_asks_for_warm_pool(request),
+    )
+
+
+def review(request: Mapping[str, Any], configuration: Configuration, caller: Caller | None = None) -> Review:
+    """All that is wrong with a request.
+
+    Args:
+        request: the request.
+        configuration: the pools and the rules in force.
+        caller: who asks; None for nobody in particular, who may have everything.
+    """
+    return _review(request, configuration, caller, team_access.home_of(caller, configuration))
+
+
+def _review(request: Mapping[str, Any], configuration: Configuration, caller: Caller | None, home: str) -> Review:
+    """See :func:`review`; ``home`` is the caller's team, for whom all callers of all teams are tried."""
+    errors = request_schema.check(request)
+    named: team_access.Named = ()
+    # The queue's own rules look only at parts that have the right shape.
+    if _sound("Tags", errors):
+        named = _tagged(request, TEAM_TAGS)
+        errors += team_access.team_errors(named, caller, home, configuration)
+        errors += _tag_errors(request, home, configuration)
+    if _sound("ResourceConfig", errors):
+        errors += _resource_errors(request, configuration)
+    if _sound("EnableManagedSpotTraining", errors) and _sound("StoppingCondition", errors):
+        errors += _spot_errors(request)
+    job = as_ruled(request, tags_in(request.get("Tags")), configuration, home)
+    broken = violations(configuration.job_rules(), job)
+    forbidden = team_access.refusals(request, named, job.team, caller, configuration) if caller and not errors else ()
+    return Review(
+        invalid=errors,
+        forbidden=list(forbidden),
+        violations=[FieldError(field=each.field, message=each.message) for each in broken],
+        impossible=[] if errors else list(_impossible(_wanted(request), job.team, configuration)),
+    )
+
+
+def as_ruled(
+    description: Mapping[str, Any], tags: Mapping[str, str], configuration: Configuration, home: str = DEFAULT_TEAM
+) -> TrainingJob:
+    """A training job as the rules see it.
+
+    Args:
+        description: a CreateTrainingJob request, or DescribeTrainingJob's answer.
+        tags: its tags; they come apart, as DescribeTrainingJob does not tell them.
+        configuration: names the teams.
+        home: the team that it is charged to if its tags name none.
+    """
+    team = _team(tags, configuration, home)
+    return TrainingJob(description=description, tags=tags, team=team, preemptible=_preemptible(tags))
+
+
+def _refuse(found: Review) -> None:
+    fields = [*found.invalid, *found.forbidden, *found.violations, *found.impossible]
+    if not fields:
+        return
+    first = fields[0]
+    more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
+    if found.invalid:
+        raise InvalidRequest(f"{first.field} {first.message}{more}", fields)
+    if found.forbidden:
+        raise NotAllowed(f"{first.field} {first.message}{more}", fields)
+    if found.violations:
+        raise RuleViolation(f"{first.field} {first.message}{more}", fields)
+    raise ImpossibleDemand(f"{first.message}{more}", fields)
+
+
+def _sound(part: str, errors: Sequence[FieldError]) -> bool:
+    return not any(error.field.startswith(part) for error in errors)
+
+
+def _tag_errors(request: Mapping[str, Any], home: str, configuration: Configuration) -> Iterator[FieldError]:
+    tags = request.get("Tags", [])
+    if len(tags) > MAX_TAGS:
+        message = f"has {len(tags)} entries; the queue adds 2 to SageMaker's 50, so use at most {MAX_TAGS}"
+        yield FieldError(field="Tags", message=message)
+    keys = [tag["Key"] for tag in tags]
+    for key in sorted({key for key in keys if keys.count(key) > 1}):
+        yield FieldError(field="Tags", message=f"holds the key {key!r} twice; SageMaker takes a key once")
+    for i, key in enumerate(keys):
+        if key in {JOB_TAG, ATTEMPT_TAG}:
+            yield FieldError(field=f"Tags[{i}].Key", message=f"is {key!r}, which the queue sets itself: remove it")
+        if key.lower().startswith("aws:"):
+            yield FieldError(field=f"Tags[{i}].Key", message=f"is {key!r}; keys that begin with 'aws:' are AWS's own")
+    yield from _priority_errors(request, home, configuration)
+    yield from _preemptible_errors(request, configuration)
+
+
+def _priority_errors(request: Mapping[str, Any], home: str, configuration: Configuration) -> Iterator[FieldError]:
+    found = _tagged(request, PRIORITY_TAGS)
+    team = _team(tags_in(request.get("Tags")), configuration, home)
+    most = configuration.max_priority(team)
+    of_team = f" for the team {team}" if most < configuration.priority.maximum else ""
+    for i, value in found:
+        if not (value.isascii() and value.isdecimal() and int(value) <= most):
+            message = f"is {value!r:.40}; a priority is a whole number from 0 to {most}{of_team}, higher goes first"
+            yield FieldError(field=f"Tags[{i}].Value", message=message)
+    if len({value for _, value in found}) > 1:
+        yield FieldError(
+            field="Tags", message="gives two different priorities: keep one of 'priority', 'headway:priority'"
+        )
+
+
+def _preemptible_errors(request: Mapping[str, Any], configuration: Configuration) -> Iterator[FieldError]:
+    for i, value in _tagged(request, (PREEMPTIBLE_TAG,)):
+        if value not in {"true", "false"}:
+            message = f"is {value!r:.40}; {PREEMPTIBLE_TAG} is 'true' or 'false'"
+            yield FieldError(field=f"Tags[{i}].Value", message=message)
+        elif value == "false" and not configuration.preemption.opt_out:
+            message = "is 'false', but this queue lets no job opt out of preemption (preemption.optOut): remove the tag"
+            yield FieldError(field=f"Tags[{i}].Value", message=message)
+
+
+def _resource_errors(request: Mapping[str, Any], configuration: Configuration) -> Iterator[FieldError]:
+    resources = request.get("ResourceConfig")
+    if resources is None:
+        yield FieldError(
+            field="ResourceConfig",
+            message="is required: the queue cannot count serverless training; name a type and count",
+        )
+        return
+    if "InstancePreferences" in resources:
+        yield FieldError(
+            field="ResourceConfig.InstancePreferences",
+            message="is not supported by this version of the queue, which has to know the type that it counts: "
+            "use InstanceType and InstanceCount, or InstanceGroups",
+        )
+        return
+    if "InstanceGroups" in resources:
+        yield from _group_errors(resources)
+        return
+    if "InstanceType" not in resources:
+        yield FieldError(field="ResourceConfig.InstanceType", message="is required: the pool that the job runs in")
+    if resources.get("InstanceCount", 0) < 1:
+        yield FieldError(
+            field="ResourceConfig.InstanceCount",
+            message=f"is {resources.get('InstanceCount', 'missing')}; a job needs at least 1 instance",
+        )
+    if configuration.warm_pools is WarmPools.REFUSE and _asks_for_warm_pool(request):
+        yield FieldError(
+            field="ResourceConfig.KeepAlivePeriodInSeconds",
+            message="asks for a warm pool, which would hold instances that others wait for (warmPools): remove it",
+        )
+
+
+def _asks_for_warm_pool(request: Mapping[str, Any]) -> bool:
+    return bool(request["ResourceConfig"].get("KeepAlivePeriodInSeconds", 0) > 0)
+
+
+def _group_errors(resources: Mapping[str, Any]) -> Iterator[FieldError]:
+    """What is wrong with a heterogeneous cluster."""
+    for other in ("InstanceType", "InstanceCount"):
+        if other in resources:
+            message = "cannot stand beside InstanceGroups: keep one of the two"
+            yield FieldError(field=f"ResourceConfig.{other}", message=message)
+    if resources.get("KeepAlivePeriodInSeconds", 0) > 0:
+        yield FieldError(
+            field="ResourceConfig.KeepAlivePeriodInSeconds",
+            message="asks for a warm pool, which instance groups cannot have: remove it",
+        )
+    if not resources["InstanceGroups"]:
+        yield FieldError(field="ResourceConfig.InstanceGroups", message="is empty: name at least one group")
+    for i, group in enumerate(resources["InstanceGroups"]):
+        if group["InstanceCount"] < 1:
+            yield FieldError(
+                field=f"ResourceConfig.InstanceGroups[{i}].InstanceCount",
+                message=f"is {group['InstanceCount']}; a group needs at least 1 instance",
+            )
+
+
+def _spot_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
+    """SageMaker's own rules for managed spot training, which its model does not hold (API reference)."""
+    spot = request.get("EnableManagedSpotTraining", False)
+    stopping = request.get("StoppingCondition", {})
+    wait_s = stopping.get("MaxWaitTimeInSeconds")
+    field = "StoppingCondition.MaxWaitTimeInSeconds"
+    if not spot and wait_s is not None:
+        yield FieldError(field=field, message="is only for spot: remove it or set EnableManagedSpotTraining to true")
+    if spot and wait_s is None:
+        yield FieldError(field=field, message="is required when EnableManagedSpotTraining is true")
+    if spot and wait_s is not None and wait_s < stopping.get("MaxRuntimeInSeconds", 0):
+        yield FieldError(field=field, message=f"is {wait_s}; it must be at least MaxRuntimeInSeconds")
+
+
+def _wanted(request: Mapping[str, Any]) -> list[_Wanted]:
+    """What a sound request asks for, part by part."""
+    resources = request["ResourceConfig"]
+    groups = [
+        (f"ResourceConfig.InstanceGroups[{i}]", group) for i, group in enumerate(resources.get("InstanceGroups", []))
+    ]
+    return [
+        _Wanted(part=part, pool=each["InstanceType"], count=each["InstanceCount"])
+        for part, each in groups or [("ResourceConfig", resources)]
+    ]
+
+
+def _demand(wanted: Sequence[_Wanted]) -> dict[str, int]:
+    """Instances per pool. Two groups of one type come from one pool, so their counts add up."""
+    demand: dict[str, int] = {}
+    for each in wanted:
+        demand[each.pool] = demand.get(each.pool, 0) + each.count
+    return demand
+
+
+def _impossible(wanted: Sequence[_Wanted], team: str, configuration: Configuration) -> Iterator[FieldError]:
+    """What the pools, or the limit of a team, could never give."""
+    problems: dict[str, tuple[str, str]] = {}
+    for pool, count in _demand(wanted).items():
+        known, most = configuration.pools.get(pool), configuration.most(pool, team)
+        if known is None:
+            problems[pool] = ("InstanceType", f"there is no pool {pool}")
+        elif count > known.size:
+            problems[pool] = ("InstanceCount", f"the pool {pool} has {known.size} instances, not {count}")
+        elif count > most:
+            message = f"the team {team} may use {most} instances of the pool {pool}, not {count}"
+            problems[pool] = ("InstanceCount", message)
+    sizes = {pool: most for pool in configuration.pools if (most := configuration.most(pool, team))}
+    all_of = describe(sizes).replace(" and ", " or ")
+    possible = f"a job may have up to {all_of}" if sizes else "all pools are empty now"
+    for each in wanted:
+        if each.pool in problems:
+            member, problem = problems.pop(each.pool)
+            yield FieldError(field=f"{each.part}.{member}", message=f"{problem}; {possible}")
+
+
+def limit_ms(request: Mapping[str, Any], configuration: Configuration) -> int:
+    """For how long a training job may hold instances at most, by its request or by DescribeTrainingJob's answer.
+
+    MaxRuntimeInSeconds counts from when SageMaker has the instances; for spot, MaxWaitTimeInSeconds takes in the
+    waiting for them (API reference, StoppingCondition). The queue counts from the intent to launch on, so how long
+    SageMaker may look for instances comes on top, and the overhead: providing, stopping and uploading.
+    """
+    stopping = request.get("StoppingCondition", {})
+    limit_s = stopping.get("MaxWaitTimeInSeconds") or stopping.get("MaxRuntimeInSeconds", DEFAULT_RUN_TIME_S)
+    limit_s += stopping.get("MaxPendingTimeInSeconds", 0) + configuration.overhead_seconds
+    return int(limit_s) * 1000
+
+
+def _priority(request: Mapping[str, Any], team: str, configuration: Configuration) -> int:
+    given = _tagged(request, PRIORITY_TAGS)
+    return int(given[0][1]) if given else min(configuration.priority.default, configuration.max_priority(team))
+
+
+def _team(tags: Mapping[str, str], configuration: Configuration, home: str) -> str:
+    """The configured team that tags name, or ``home``; empty if that is none that is configured."""
+    named = next((tags[key] for key in TEAM_TAGS if key in tags), home)
+    return named if named in configuration.teams else ""
+
+
+def _preemptible(tags: Mapping[str, str]) -> bool:
+    return tags.get(PREEMPTIBLE_TAG) != "false"
+
+
+def _tagged(request: Mapping[str, Any], keys: Collection[str]) -> list[tuple[int, str]]:
+    """Place and value of each tag of a request that has one of these keys."""
+    return [(i, tag["Value"]) for i, tag in enumerate(request.get("Tags", [])) if tag["Key"] in keys]

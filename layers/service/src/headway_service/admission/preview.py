@@ -1,0 +1,122 @@
+"""The configuration document tried out before it is in force: what is odd about it, what it would say to a request.
+
+It is the code that decides in earnest, with nothing of AWS around it, so that ``headway policy`` runs it anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headway.jobpolicy.rule_conflicts import contradictions
+from headway.jobpolicy.rules import INSTANCE_TYPE, Allowed, Rule, Violation, matches, tags_in
+from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG, TEAM_TAGS, as_ruled, review
+from headway_service.config.document import Configuration, parse, text_to_keep
+from headway_service.errors import FieldError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """What one rule says to a request."""
+
+    rule: str
+    #: Whether it is for this job at all.
+    applies: bool
+    violations: Sequence[Violation]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rehearsal:
+    """What a configuration would say to a request."""
+
+    #: The configured team that the job would be charged to; empty if none.
+    team: str
+    verdicts: Sequence[Verdict]
+    #: Whatever else is wrong with the request.
+    problems: Sequence[FieldError]
+
+    @property
+    def refused(self) -> bool:
+        """Whether the queue would refuse it."""
+        return bool(self.problems) or any(verdict.violations for verdict in self.verdicts)
+
+
+def lint(document: Any) -> list[FieldError]:
+    """Check a decoded document, and say what is valid yet hardly meant.
+
+    Raises:
+        InvalidConfiguration: the queue would refuse it.
+    """
+    configuration = parse(text_to_keep(document))
+    return [*_never_for_a_request(configuration), *_no_pool_left(configuration), *_contradictions(configuration)]
+
+
+def rehearse(document: Any, request: Mapping[str, Any], team: str | None = None) -> Rehearsal:
+    """What the queue would say to a request if a document were in force.
+
+    Args:
+        document: the decoded document.
+        request: a CreateTrainingJob request.
+        team: put in place of the team that the request names.
+
+    Raises:
+        InvalidConfiguration: the queue would refuse the document.
+    """
+    configuration = parse(text_to_keep(document))
+    asked = request if team is None else _with_team(request, team)
+    job = as_ruled(asked, tags_in(asked.get("Tags")), configuration)
+    found = review(asked, configuration)
+    return Rehearsal(
+        team=job.team,
+        verdicts=[
+            Verdict(rule=rule.name, applies=rule.when.holds(job), violations=rule.violations(job))
+            for rule in configuration.job_rules()
+        ],
+        problems=[*found.invalid, *found.impossible],
+    )
+
+
+def _never_for_a_request(configuration: Configuration) -> Iterator[FieldError]:
+    for rule in configuration.job_rules():
+        if rule.when.preemptible is False and not configuration.preemption.opt_out:
+            message = "is for no request, as this queue lets no job opt out of preemption (preemption.optOut)"
+            yield FieldError(field=f"rules.{rule.name}.when.preemptible", message=message)
+        for key in rule.when.tags:
+            if key in {JOB_TAG, ATTEMPT_TAG} or key.lower().startswith("aws:"):
+                message = "is for no request, as no request may carry this tag; only for jobs that have started"
+                yield FieldError(field=f"rules.{rule.name}.when.tags.{key}", message=message)
+
+
+def _no_pool_left(configuration: Configuration) -> Iterator[FieldError]:
+    for rule in configuration.job_rules():
+        for allowed in _instance_types(rule):
+            if not any(matches(pool, allowed.patterns) for pool in configuration.pools):
+                message = "allows none of the pools, so that every request that the rule is for is refused"
+                yield FieldError(field=f"rules.{rule.name}.require.instanceTypes", message=message)
+
+
+def _instance_types(rule: Rule) -> Iterator[Allowed]:
+    for requirement in rule.requirements:
+        if isinstance(requirement, Allowed) and requirement.path == INSTANCE_TYPE:
+            yield requirement
+
+
+def _contradictions(configuration: Configuration) -> Iterator[FieldError]:
+    for found in contradictions(configuration.job_rules()):
+        one, other = found.rules
+        whom, under = ("itself", "it") if one == other else (f"the rule {other}", "both")
+        message = f"contradicts {whom} about {found.subject}, so that every job under {under} is refused"
+        yield FieldError(field=f"rules.{one}.require", message=message)
+
+
+def _with_team(request: Mapping[str, Any], team: str) -> dict[str, Any]:
+    tags = request.get("Tags", [])
+    if not isinstance(tags, list):
+        return dict(request)
+    others = [tag for tag in tags if not _names_team(tag)]
+    return {**request, "Tags": [*others, {"Key": TEAM_TAGS[0], "Value": team}]}
+
+
+def _names_team(tag: Any) -> bool:
+    return isinstance(tag, Mapping) and tag.get("Key") in TEAM_TAGS

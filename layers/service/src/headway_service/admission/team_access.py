@@ -1,0 +1,86 @@
+"""Which team a caller's job is charged to, and whether the caller may have it so. ``docs/access.md`` describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from headway_service.config.authorization import Caller, matches
+from headway_service.config.document import DEFAULT_TEAM, Configuration
+from headway_service.errors import FieldError
+
+_MAX_NAMED_ROLES = 10
+
+Named = Sequence[tuple[int, str]]
+"""The teams that a request's tags name, each with its place among the tags."""
+
+
+def home_of(caller: Caller | None, configuration: Configuration) -> str:
+    """The team of a caller's jobs that name none; empty if that is open, as several list the caller."""
+    mine = configuration.access_rules().teams_of(caller) if caller else []
+    if len(mine) > 1:
+        return ""
+    return mine[0] if mine else DEFAULT_TEAM
+
+
+def team_errors(named: Named, caller: Caller | None, home: str, configuration: Configuration) -> Iterator[FieldError]:
+    """What is wrong with how a request names its team.
+
+    Args:
+        named: the teams that it names.
+        caller: who asks; None for nobody in particular.
+        home: see :func:`home_of`.
+        configuration: the rules in force.
+    """
+    if not configuration.teams:
+        return
+    # Which teams take somebody's jobs is asked only where that is told: it means to try all callers of all teams.
+    for i, value in named:
+        if value not in configuration.teams:
+            known = _possible(caller, configuration)
+            use = f": use one of {', '.join(known)}" if known else ""
+            yield FieldError(field=f"Tags[{i}].Value", message=f"is {value!r:.80}, which is no team{use}")
+    if len({value for _, value in named}) > 1:
+        yield FieldError(field="Tags", message="names two different teams: keep one of 'team', 'headway:team'")
+    if not named and home not in configuration.teams and (known := _possible(caller, configuration)):
+        mine = configuration.access_rules().teams_of(caller) if caller else []
+        belongs = ", and you belong to several" if mine else ""
+        message = f"names no team{belongs}: add the tag 'team' with one of {', '.join(mine or known)}"
+        yield FieldError(field="Tags", message=message)
+
+
+def refusals(
+    request: Mapping[str, Any], named: Named, team: str, caller: Caller, configuration: Configuration
+) -> Iterator[FieldError]:
+    """What the caller may not have of a sound request.
+
+    Args:
+        request: the request.
+        named: the teams that it names.
+        team: who is to be charged.
+        caller: who asks.
+        configuration: the rules in force.
+    """
+    access = configuration.access_rules()
+    field = f"Tags[{named[0][0]}].Value" if named else "Tags"
+    if configuration.teams and not _possible(caller, configuration):
+        message = "names a team, but none takes your jobs: ask an administrator of the queue to make you a member"
+        yield FieldError(field=field, message=f"{message} ({caller.name})")
+    elif not access.may_submit(caller, team):
+        message = (
+            f"means the team {team}, which takes the jobs of its members only: ask a lead of it or an administrator of "
+            f"the queue to make you one ({caller.name}), or use one of {', '.join(_possible(caller, configuration))}"
+        )
+        yield FieldError(field=field, message=message)
+    roles = access.roles_for(caller, team)
+    if roles is not None and not matches(request["RoleArn"], roles):
+        of_team = f" of the team {team}" if team else ""
+        use = f": use one of {', '.join(roles[:_MAX_NAMED_ROLES])}" if roles else ""
+        message = f"is {request['RoleArn']!r:.120}, which your jobs{of_team} may not run with{use}"
+        yield FieldError(field="RoleArn", message=f"{message}; an administrator of the queue can allow it")
+
+
+def _possible(caller: Caller | None, configuration: Configuration) -> list[str]:
+    """The teams that take a caller's jobs."""
+    access = configuration.access_rules()
+    return [team for team in sorted(configuration.teams) if caller is None or access.may_submit(caller, team)]

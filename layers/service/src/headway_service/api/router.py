@@ -1,0 +1,115 @@
+"""A router whose calls describe themselves: the OpenAPI document is made from that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from inspect import cleandoc
+from typing import Any, TypeVar
+
+from aws_lambda_powertools.event_handler.api_gateway import Router
+from aws_lambda_powertools.event_handler.openapi.types import OpenAPIResponse
+from pydantic.alias_generators import to_camel
+
+from headway_service.api import schemas
+from headway_service.errors import Busy, RequestError
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+VERSION_HEADER = "Headway-Version"
+"""Header of every answer: the version of the queue's code."""
+
+_HEADERS: Any = {VERSION_HEADER: {"description": "Version of the queue.", "schema": {"type": "string"}}}
+_RETRY_AFTER: Any = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
+_FORBIDDEN = "API Gateway's own: the call is not signed, or no IAM policy allows it."
+_THROTTLED = "API Gateway's own: there are more calls than the stage lets through."
+_INTERNAL_ERROR = "`InternalError`: A fault of the queue; its log says more."
+
+
+class Calls(Router):
+    """The calls on one noun.
+
+    Args:
+        tag: the noun, by which the OpenAPI document groups them.
+    """
+
+    def __init__(self, tag: str) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._tag = tag
+
+    def call(
+        self,
+        call: str,
+        succeeds: Mapping[int, str],
+        *refusals: type[RequestError],
+        models: Mapping[int, Any] | None = None,
+        operation: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> Callable[[Handler], Handler]:
+        """Register a handler. What it is called is the operation's id, its docstring the summary and the description.
+
+        Args:
+            call: method and path, such as ``GET /jobs/<name>``.
+            succeeds: what each status means that it answers with.
+            refusals: the errors that it may answer with; that the queue is busy or failed goes for every call.
+            models: what is answered with a status, where that is not all that the handler may return.
+            operation: the operation's id where one handler has several calls.
+            headers: what the headers say that only answers to this call carry, if it succeeds.
+        """
+        method, path = call.split()
+        own = {name: {"description": text, "schema": {"type": "string"}} for name, text in (headers or {}).items()}
+        responses = {status: _success(text, (models or {}).get(status), own) for status, text in succeeds.items()}
+        for status, errors in _by_status(refusals).items():
+            responses[status] = _refusal("\n\n".join(f"`{error.code}`: {_first_line(error)}" for error in errors))
+        forbidden = responses.get(HTTPStatus.FORBIDDEN)
+        responses[HTTPStatus.FORBIDDEN] = _by_gateway(_FORBIDDEN, beside=forbidden)
+        responses[HTTPStatus.TOO_MANY_REQUESTS] = _by_gateway(_THROTTLED)
+        responses[HTTPStatus.INTERNAL_SERVER_ERROR] = _refusal(_INTERNAL_ERROR)
+        responses[Busy.status]["headers"] = {**_HEADERS, **_RETRY_AFTER}
+
+        def register(handler: Handler) -> Handler:
+            summary, _, description = cleandoc(handler.__doc__ or "").partition("\n\n")
+            return self.route(
+                path,
+                method,
+                summary=summary.rstrip("."),
+                description=description or None,
+                tags=[self._tag],
+                operation_id=operation or to_camel(handler.__name__),
+                responses={int(status): response for status, response in sorted(responses.items())},
+            )(handler)
+
+        return register
+
+
+def _by_status(refusals: tuple[type[RequestError], ...]) -> dict[int, list[type[RequestError]]]:
+    found: dict[int, list[type[RequestError]]] = {}
+    every: tuple[type[RequestError], ...] = (*refusals, Busy)
+    for error in every:
+        found.setdefault(error.status, []).append(error)
+    return found
+
+
+def _success(text: str, model: Any, headers: Any) -> OpenAPIResponse:
+    response: OpenAPIResponse = {"description": text, "headers": {**_HEADERS, **headers}}
+    if model is not None:
+        response["content"] = {"application/json": {"model": model}}
+    return response
+
+
+def _refusal(text: str) -> OpenAPIResponse:
+    content: Any = {"application/json": {"model": schemas.Refusal}}
+    return {"description": text, "headers": _HEADERS, "content": content}
+
+
+def _by_gateway(text: str, *, beside: OpenAPIResponse | None = None) -> OpenAPIResponse:
+    """What API Gateway answers without asking a function, with a status that the queue itself may have too."""
+    if beside is None:
+        own: Any = {"application/json": {"model": schemas.GatewayRefusal}}
+        return {"description": text, "content": own}
+    both: Any = {"application/json": {"model": schemas.Refusal | schemas.GatewayRefusal}}
+    return {"description": f"{beside['description']}\n\n{text}", "headers": _HEADERS, "content": both}
+
+
+def _first_line(error: type[RequestError]) -> str:
+    return cleandoc(error.__doc__ or "").partition("\n")[0]

@@ -1,0 +1,57 @@
+"""How the pools are used, by whom ever."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+
+from aws_lambda_powertools.event_handler import Request
+from aws_lambda_powertools.event_handler.openapi.params import Path
+
+from headway_service.api import schemas
+from headway_service.api.request_context import caller, desk, services
+from headway_service.api.router import Calls
+from headway_service.api.serializers import pool_document, rogue_document
+from headway_service.errors import InvalidRequest, NotAllowed, RogueJobNotFound
+from headway_service.sagemaker_api.names import MAX_NAME_CHARS
+
+router = Calls("Capacity")
+
+RogueName = Annotated[
+    str,
+    Path(
+        description="The name of the training job.",
+        max_length=MAX_NAME_CHARS,
+        # TrainingJobName's pattern (service model of CreateTrainingJob).
+        pattern=r"^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$",
+    ),
+]
+"""The training job that a call is about."""
+
+
+@router.call("GET /capacity", {HTTPStatus.OK: "Each pool."})
+def show_capacity(asked: Request) -> schemas.Capacity:
+    """Show how the pools are used."""
+    return {"pools": [pool_document(use) for use in desk(asked).capacity()]}
+
+
+@router.call("GET /rogue-jobs", {HTTPStatus.OK: "The first 100 by name."})
+def list_rogue_jobs(asked: Request) -> schemas.RogueJobs:
+    """List training jobs that did not come through the queue."""
+    rogues, more = desk(asked).rogue_jobs()
+    return {"rogueJobs": [rogue_document(rogue) for rogue in rogues], "more": more}
+
+
+@router.call(
+    "DELETE /rogue-jobs/<name>",
+    {HTTPStatus.ACCEPTED: "The training job. The patrol asks SageMaker to stop it within a minute."},
+    InvalidRequest,
+    NotAllowed,
+    RogueJobNotFound,
+)
+def stop_rogue_job(name: RogueName, asked: Request) -> tuple[schemas.RogueJob, int]:
+    """Have a training job stopped that did not come through the queue.
+
+    Or one that the queue has lost its record of. Asking again is no error.
+    """
+    return rogue_document(services(asked).rogue_stops.ask(name, caller(asked).name)), HTTPStatus.ACCEPTED

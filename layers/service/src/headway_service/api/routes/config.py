@@ -1,0 +1,112 @@
+"""The configuration document."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler import Request, Response, content_types
+from aws_lambda_powertools.event_handler.openapi.params import Body, Header
+
+from headway_service.api import schemas
+from headway_service.api.request_context import caller, remaining_ms, services
+from headway_service.api.router import Calls
+from headway_service.config import document as configuration
+from headway_service.errors import (
+    ConfigurationChanged,
+    InvalidConfiguration,
+    InvalidRequest,
+    NotAllowed,
+    UnsupportedMediaType,
+    VersionRequired,
+)
+from headway_service.observability.logging import logger
+from headway_service.pools.apply_config import InForce, current
+
+router = Calls("Configuration")
+
+_ANY = "*"
+_ETAG = {"ETag": "The version of the configuration, in quotes, for `If-Match`."}
+
+IfMatch = Annotated[
+    str | None,
+    Header(
+        alias="If-Match",
+        description="The version that the document was made from, in quotes; `*` replaces whatever there is.",
+        pattern=r'^(\*|"[0-9]{1,15}")$',
+    ),
+]
+"""Which configuration a call is meant for (RFC 9110)."""
+
+
+@router.call("GET /config", {HTTPStatus.OK: "The configuration."}, headers=_ETAG)
+def show_configuration(asked: Request) -> Response[schemas.ConfigurationInForce]:
+    """Show the configuration in force.
+
+    The document carries its version, so that it can be changed and put as it is. The version is the `ETag`, too.
+    """
+    given = services(asked)
+    return _answer(current(given.table, given.store, given.clock))
+
+
+@router.call(
+    "PUT /config",
+    {HTTPStatus.OK: "The configuration, in force."},
+    InvalidConfiguration,
+    InvalidRequest,
+    NotAllowed,
+    UnsupportedMediaType,
+    ConfigurationChanged,
+    VersionRequired,
+    headers=_ETAG,
+)
+def replace_configuration(
+    document: Annotated[dict[str, Any], Body(description="The configuration document.")],
+    asked: Request,
+    if_match: IfMatch = None,
+) -> Response[schemas.ConfigurationInForce]:
+    """Replace the configuration.
+
+    Only if its version is still the one that the document was made from, which `If-Match` says, or else the document's
+    own `version`.
+    """
+    given = services(asked)
+    who = caller(asked)
+    made_from = _made_from(if_match, configuration.validate(document).version)
+    applied = given.editor(remaining_ms(asked)()).replace(document, made_from)
+    logger.info("configuration replaced", extra={"caller": who.arn, "version": applied.version})
+    given.wake("configuration changed")
+    return _answer(applied)
+
+
+def _made_from(if_match: str | None, version: int | None) -> int | None:
+    """The version that a document was made from; None if it replaces whatever there is.
+
+    Raises:
+        VersionRequired: nobody says.
+    """
+    if if_match == _ANY:
+        return None
+    if if_match is not None:
+        return int(if_match.strip('"'))
+    if version is None:
+        raise VersionRequired(
+            "the document does not say which version it was made from: start from the newest one (GET /config, "
+            "`headway config show`), or say the version (If-Match, `--if-version`), or that whatever is there is "
+            "replaced (`If-Match: *`, `--force`)"
+        )
+    return version
+
+
+def _answer(known: InForce) -> Response[schemas.ConfigurationInForce]:
+    body: schemas.ConfigurationInForce = {
+        "document": {**known.configuration.model_dump(mode="json"), "version": known.version},
+        "version": known.version,
+        "problem": known.problem,
+    }
+    return Response(
+        HTTPStatus.OK,
+        content_type=content_types.APPLICATION_JSON,
+        body=body,
+        headers={"ETag": f'"{known.version}"'},
+    )

@@ -1,0 +1,134 @@
+"""What is to come: why a job waits, when jobs start, what changes would do."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+from aws_lambda_powertools.event_handler import Request
+from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from headway.scheduling import forecast
+from headway.scheduling.ordering import MAX_PRIORITY
+from headway_service.api import request_context, schemas
+from headway_service.api.router import Calls
+from headway_service.api.serializers import consequences_document, explanation_document, forecast_document
+from headway_service.config.document import MAX_POOL_SIZE, InstanceType
+from headway_service.errors import (
+    ImpossibleDemand,
+    InvalidRequest,
+    JobNotFound,
+    NameInUse,
+    NotAllowed,
+    RequestTooLarge,
+    RuleViolation,
+    UnsupportedMediaType,
+)
+from headway_service.forecast import service
+from headway_service.store.job_listing import MAX_LISTED
+
+router = Calls("Foresight")
+
+MAX_CHANGES = 10
+"""Changes in one what-if."""
+
+
+class _Change(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, alias_generator=to_camel)
+
+
+class Submit(_Change):
+    """A request is submitted."""
+
+    change: Literal["submit"]
+    request: Annotated[dict[str, Any], Field(description="A CreateTrainingJob request.")]
+
+    def as_asked(self) -> service.Change:
+        """It for the service."""
+        return service.SubmitRequest(request=self.request)
+
+
+class Withdraw(_Change):
+    """A waiting job leaves the line."""
+
+    change: Literal["withdraw"]
+    job_name: str
+
+    def as_asked(self) -> service.Change:
+        """It for the service."""
+        return forecast.Withdraw(job=self.job_name)
+
+
+class Reprioritise(_Change):
+    """A job, waiting or running, gets another priority."""
+
+    change: Literal["reprioritise"]
+    job_name: str
+    priority: Annotated[int, Field(ge=0, le=MAX_PRIORITY)]
+
+    def as_asked(self) -> service.Change:
+        """It for the service."""
+        return forecast.Reprioritise(job=self.job_name, priority=self.priority)
+
+
+class Resize(_Change):
+    """A pool, perhaps a new one, gets another size."""
+
+    change: Literal["resize"]
+    pool: InstanceType
+    size: Annotated[int, Field(ge=0, le=MAX_POOL_SIZE)]
+
+    def as_asked(self) -> service.Change:
+        """It for the service."""
+        return forecast.Resize(pool=self.pool, size=self.size)
+
+
+Change = Annotated[Submit | Withdraw | Reprioritise | Resize, Field(discriminator="change")]
+
+
+class Changes(BaseModel):
+    """Changes, applied in order."""
+
+    model_config = ConfigDict(extra="forbid")
+    changes: Annotated[list[Change], Field(min_length=1, max_length=MAX_CHANGES)]
+
+
+@router.call("GET /jobs/<name>/explanation", {HTTPStatus.OK: "The explanation."}, JobNotFound)
+def explain_job(name: Annotated[str, Path(description="The name of the job.")], asked: Request) -> schemas.Explanation:
+    """Explain why a job is where it is, and when it is expected to start or end."""
+    return explanation_document(request_context.foresight(asked).explain(name))
+
+
+@router.call("GET /forecast", {HTTPStatus.OK: "The forecast."}, InvalidRequest, JobNotFound)
+def forecast_starts(
+    asked: Request,
+    job: Annotated[str | None, Query(min_length=1, description="Only of this job.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="At most so many.")] = MAX_LISTED,
+) -> schemas.Forecast:
+    """Forecast when waiting jobs start."""
+    return forecast_document(request_context.foresight(asked).forecast(job, limit))
+
+
+@router.call(
+    "POST /what-if",
+    {HTTPStatus.OK: "What they would do."},
+    InvalidRequest,
+    NameInUse,
+    NotAllowed,
+    RequestTooLarge,
+    UnsupportedMediaType,
+    RuleViolation,
+    ImpossibleDemand,
+)
+def what_if(changes: Annotated[Changes, Body()], asked: Request) -> schemas.Consequences:
+    """Tell what changes would do.
+
+    They are applied in order to the queue as it is, and decisions are run forward. Nothing is changed.
+    """
+    return consequences_document(
+        request_context.foresight(asked).what_if(
+            [each.as_asked() for each in changes.changes], request_context.caller(asked)
+        )
+    )

@@ -1,0 +1,134 @@
+"""Pools: paused, resumed, drained and resized while jobs wait and run."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+
+from aws_lambda_powertools.event_handler import Request
+from aws_lambda_powertools.event_handler.openapi.params import Body, Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from headway_service.api import schemas
+from headway_service.api.request_context import caller, desk, remaining_ms, services
+from headway_service.api.router import Calls
+from headway_service.api.serializers import pool_document
+from headway_service.config.document import MAX_POOL_SIZE, POOL_PATTERN
+from headway_service.errors import (
+    InvalidConfiguration,
+    InvalidRequest,
+    NotAllowed,
+    PoolNotFound,
+    RestoreUnfinished,
+    UnsupportedMediaType,
+)
+from headway_service.pools.operations import MAX_REASON_CHARS
+from headway_service.store.records import PauseRecord
+from headway_service.store.repository import no_pool
+
+router = Calls("Pools")
+
+# Neither control characters nor such as turn the direction of a line: the text is shown to everybody who waits.
+_HIDDEN = r"\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069"
+
+PoolName = Annotated[str, Path(description="The pool's instance type.", pattern=POOL_PATTERN)]
+"""The pool that a call is about."""
+
+
+class Why(BaseModel):
+    """Why somebody pauses."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    reason: Annotated[
+        str,
+        Field(
+            description="Why, in one line: it is told to everybody who waits.",
+            max_length=MAX_REASON_CHARS,
+            pattern=rf"^[^{_HIDDEN}]*[^{_HIDDEN}\s][^{_HIDDEN}]*$",
+        ),
+    ]
+
+
+class Drain(Why):
+    """How a pool is drained, and why."""
+
+    stop: Annotated[bool, Field(description="Whether what runs is stopped and put back into the line.")] = False
+
+
+class Resize(BaseModel):
+    """What a pool has from now on."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    size: Annotated[int, Field(ge=0, le=MAX_POOL_SIZE, description="Instances.")]
+
+
+_PAUSING = (InvalidRequest, UnsupportedMediaType, NotAllowed)
+
+
+@router.call("POST /pools/<pool>/pause", {HTTPStatus.OK: "The pool, paused."}, *_PAUSING, PoolNotFound)
+def pause_pool(pool: PoolName, why: Annotated[Why, Body()], asked: Request) -> schemas.Pool:
+    """Pause a pool.
+
+    Nothing is started there, and nobody preempted for it, until it is resumed. What runs goes on.
+    """
+    services(asked).pauses.pause(pool, caller(asked).name, why.reason)
+    return _show(asked, pool)
+
+
+@router.call("POST /pools/<pool>/drain", {HTTPStatus.OK: "The pool, paused."}, *_PAUSING, PoolNotFound)
+def drain_pool(pool: PoolName, drain: Annotated[Drain, Body()], asked: Request) -> schemas.Pool:
+    """Pause a pool so that it gets empty.
+
+    What runs goes on to its end, or is stopped and put back into the line.
+    """
+    services(asked).pauses.pause(pool, caller(asked).name, drain.reason, stops=drain.stop)
+    return _show(asked, pool)
+
+
+@router.call("POST /pools/<pool>/resume", {HTTPStatus.OK: "The pool."}, InvalidRequest, NotAllowed, PoolNotFound)
+def resume_pool(pool: PoolName, asked: Request) -> schemas.Pool:
+    """Let jobs start again in a pool that was paused."""
+    services(asked).pauses.resume(pool, caller(asked).name)
+    return _show(asked, pool)
+
+
+@router.call("PATCH /pools/<pool>", {HTTPStatus.OK: "The pool."}, *_PAUSING, InvalidConfiguration, PoolNotFound)
+def resize_pool(pool: PoolName, change: Annotated[Resize, Body()], asked: Request) -> schemas.Pool:
+    """Change the size of a pool.
+
+    Nothing else of the configuration document changes. What runs goes on, also where that is more than the size.
+    """
+    given = services(asked)
+    given.editor(remaining_ms(asked)()).resize(pool, change.size)
+    given.wake("a pool was resized")
+    return _show(asked, pool)
+
+
+@router.call("POST /pause", {HTTPStatus.OK: "Each pool."}, *_PAUSING)
+def pause_everything(why: Annotated[Why, Body()], asked: Request) -> schemas.Capacity:
+    """Pause all pools, those too that are added later."""
+    services(asked).pauses.pause(PauseRecord.EVERYTHING, caller(asked).name, why.reason)
+    return _show_all(asked)
+
+
+@router.call("POST /resume", {HTTPStatus.OK: "Each pool."}, NotAllowed, RestoreUnfinished)
+def resume_everything(asked: Request) -> schemas.Capacity:
+    """End the pause of all pools. One that was paused by itself stays so."""
+    services(asked).pauses.resume(PauseRecord.EVERYTHING, caller(asked).name)
+    return _show_all(asked)
+
+
+def _show(asked: Request, pool: str) -> schemas.Pool:
+    """How a pool is used now.
+
+    Raises:
+        PoolNotFound: it was taken out meanwhile.
+    """
+    uses = {use.pool: use for use in desk(asked).capacity()}
+    if pool not in uses:
+        raise no_pool(pool, uses)
+    return pool_document(uses[pool])
+
+
+def _show_all(asked: Request) -> schemas.Capacity:
+    return {"pools": [pool_document(use) for use in desk(asked).capacity()]}

@@ -1,0 +1,20 @@
+"""The API itself: its version, and what it takes and answers."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from headway_service import __version__
+from headway_service.api import schemas
+from headway_service.api.router import Calls
+
+router = Calls("About")
+
+API_VERSION = 1
+"""Goes up with a change that clients have to know of; not with a new call, parameter or member of an answer."""
+
+
+@router.call("GET /version", {HTTPStatus.OK: "The versions."})
+def show_version() -> schemas.Version:
+    """Show the version of the queue."""
+    return {"version": __version__, "api": API_VERSION}

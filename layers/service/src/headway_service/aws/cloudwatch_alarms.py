@@ -1,0 +1,108 @@
+"""The alarms on running jobs, in CloudWatch.
+
+An alarm's name holds the attempt, the watch and the host that it is for. So nothing need be kept of it elsewhere, and
+one that is no longer wanted is found by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from headway.jobpolicy.utilization import Alarm
+from headway_service.aws.transient_errors import answering
+from headway_service.ports import SeenAlarm
+from headway_service.response_check import check_answers, member
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudwatch import CloudWatchClient
+    from mypy_boto3_cloudwatch.type_defs import MetricAlarmTypeDef
+
+# PutMetricAlarm: the account has as many alarms as it may have, and jobs that end give theirs back (API reference).
+_answering = partial(answering, "CloudWatch", {"LimitExceeded"})
+
+_MAX_DELETED = 100
+"""Alarms that one DeleteAlarms call takes (API reference)."""
+
+_PAGE = 100
+"""The most that one DescribeAlarms call gives (API reference)."""
+
+
+class CloudWatchAlarms:
+    """:class:`headway_service.ports.Alarms` on CloudWatch.
+
+    Args:
+        client: of CloudWatch.
+        prefix: what the names of this queue's alarms begin with, and no others.
+        topic_arn: the SNS topic that a firing alarm tells.
+    """
+
+    def __init__(self, client: CloudWatchClient, prefix: str, topic_arn: str) -> None:
+        check_answers(client)
+        self._client = client
+        self._prefix = prefix
+        self._topic_arn = topic_arn
+
+    def put(self, alarm: Alarm) -> None:
+        """See :class:`headway_service.ports.Alarms`."""
+        with _answering():
+            self._client.put_metric_alarm(
+                AlarmName=f"{self._prefix}{alarm.attempt}/{alarm.watch}/{alarm.number}",
+                AlarmDescription=f"Headway's watch `{alarm.watch}` on {alarm.host}; gone when that has ended",
+                Namespace=alarm.namespace,
+                MetricName=alarm.metric,
+                Dimensions=[{"Name": alarm.dimension, "Value": alarm.host}],
+                Statistic="Average",
+                Period=alarm.period_s,
+                EvaluationPeriods=alarm.periods,
+                DatapointsToAlarm=alarm.periods,
+                Threshold=alarm.threshold,
+                ComparisonOperator="LessThanThreshold",
+                # A job is never stopped for want of figures.
+                TreatMissingData="notBreaching",
+                AlarmActions=[self._topic_arn],
+            )
+
+    def delete(self, names: Iterable[str]) -> None:
+        """See :class:`headway_service.ports.Alarms`."""
+        all_of = sorted(names)
+        for start in range(0, len(all_of), _MAX_DELETED):
+            with _answering():
+                self._client.delete_alarms(AlarmNames=all_of[start : start + _MAX_DELETED])
+
+    def seen(self, attempt: str | None = None) -> tuple[SeenAlarm, ...]:
+        """See :class:`headway_service.ports.Alarms`."""
+        prefix = self._prefix if attempt is None else f"{self._prefix}{attempt}/"
+        pages = self._client.get_paginator("describe_alarms").paginate(
+            AlarmNamePrefix=prefix, AlarmTypes=["MetricAlarm"], PaginationConfig={"PageSize": _PAGE}
+        )
+        with _answering():
+            return tuple(self._read(each) for page in pages for each in member(page, "MetricAlarms"))
+
+    def attempt_of(self, name: str) -> str | None:
+        """See :class:`headway_service.ports.Alarms`."""
+        attempt, _, rest = name.removeprefix(self._prefix).partition("/")
+        return attempt if name.startswith(self._prefix) and rest else None
+
+    def _read(self, document: MetricAlarmTypeDef) -> SeenAlarm:
+        name = document["AlarmName"]
+        firing = document["StateValue"] == "ALARM"
+        try:
+            attempt, watch, number = name.removeprefix(self._prefix).rsplit("/", 2)
+            ((dimension, _),) = [(each["Name"], each["Value"]) for each in document["Dimensions"]]
+            alarm = Alarm(
+                attempt=attempt,
+                watch=watch,
+                number=int(number),
+                namespace=document["Namespace"],
+                metric=document["MetricName"],
+                dimension=dimension,
+                threshold=document["Threshold"],
+                period_s=document["Period"],
+                periods=document["EvaluationPeriods"],
+            )
+        except (KeyError, ValueError):
+            # Somebody has made it under our name, or changed it: it is no alarm of ours, and goes.
+            return SeenAlarm(name=name, alarm=None, firing=firing)
+        return SeenAlarm(name=name, alarm=alarm, firing=firing)

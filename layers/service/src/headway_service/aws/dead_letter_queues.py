@@ -1,0 +1,130 @@
+"""The dead-letter queues on SQS, and those whom their letters are for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError
+
+from headway_service.aws.error_codes import FAILED_CALLS, code_of
+from headway_service.aws.transient_errors import answering
+from headway_service.errors import NotHandedOver
+from headway_service.observability.logging import logger
+from headway_service.ports import DeadLetter, Wake
+from headway_service.response_check import member
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+    from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.type_defs import MessageTypeDef
+
+HIDDEN_S = 30
+"""How long a letter that was taken is hidden from others, s: longer than the API function lives."""
+
+_answering = partial(answering, "the dead-letter queue")
+
+_BATCH = 10
+"""SQS's limit of messages in one call (service quota)."""
+
+_WAIT_S = 1
+"""SQS asks all of its servers only if it may wait; else a queue may look empty that is not (its developer guide)."""
+
+
+class SqsDeadLetterQueue:
+    """:class:`headway_service.ports.DeadLetterQueue` on an SQS queue, standard or FIFO with one message group."""
+
+    def __init__(self, client: SQSClient, url: str) -> None:
+        self._client = client
+        self._url = url
+
+    def take(self, most: int) -> Sequence[DeadLetter]:
+        """See :class:`headway_service.ports.DeadLetterQueue`."""
+        with _answering():
+            answer = self._client.receive_message(
+                QueueUrl=self._url,
+                MaxNumberOfMessages=min(most, _BATCH),
+                MessageSystemAttributeNames=["SentTimestamp", "ApproximateReceiveCount"],
+                MessageAttributeNames=["ERROR_CODE", "ERROR_MESSAGE"],
+                VisibilityTimeout=HIDDEN_S,
+                WaitTimeSeconds=_WAIT_S,
+            )
+        return [_letter(message) for message in answer.get("Messages", [])]
+
+    def remove(self, letter: DeadLetter) -> None:
+        """See :class:`headway_service.ports.DeadLetterQueue`."""
+        with _answering():
+            self._client.delete_message(QueueUrl=self._url, ReceiptHandle=letter.receipt)
+
+    def give_back(self, letters: Sequence[DeadLetter]) -> None:
+        """See :class:`headway_service.ports.DeadLetterQueue`."""
+        for letter in letters:
+            with _answering():
+                self._client.change_message_visibility(
+                    QueueUrl=self._url, ReceiptHandle=letter.receipt, VisibilityTimeout=0
+                )
+
+    def count(self) -> int:
+        """See :class:`headway_service.ports.DeadLetterQueue`."""
+        with _answering():
+            answer = self._client.get_queue_attributes(
+                QueueUrl=self._url,
+                AttributeNames=["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"],
+            )
+            return sum(int(number) for number in member(answer, "Attributes").values())
+
+
+class AwsRecipients:
+    """:class:`headway_service.ports.Recipients` on AWS.
+
+    Args:
+        client: Lambda's.
+        observe_function: ARN of the observer's function.
+        wake: asks for a tick and raises boto3's errors.
+    """
+
+    def __init__(self, client: LambdaClient, observe_function: str, wake: Wake) -> None:
+        self._client = client
+        self._observe_function = observe_function
+        self._wake = wake
+
+    def observe(self, event: Mapping[str, Any]) -> None:
+        """See :class:`headway_service.ports.Recipients`."""
+        with _handing_over():
+            # As EventBridge invokes it, so that what fails again goes the way of any event that fails.
+            self._client.invoke(
+                FunctionName=self._observe_function, InvocationType="Event", Payload=json.dumps(event).encode()
+            )
+
+    def wake(self, why: str) -> None:
+        """See :class:`headway_service.ports.Recipients`."""
+        with _handing_over():
+            self._wake(why)
+
+
+@contextmanager
+def _handing_over() -> Iterator[None]:
+    try:
+        yield
+    except (BotoCoreError, *FAILED_CALLS) as error:
+        code = code_of(error)
+        logger.warning("a dead letter was not handed over", extra={"code": code}, exc_info=True)
+        raise NotHandedOver(code) from error
+
+
+def _letter(message: MessageTypeDef) -> DeadLetter:
+    return DeadLetter(
+        message_id=message["MessageId"],
+        receipt=message["ReceiptHandle"],
+        body=message["Body"],
+        attributes={
+            name: attribute["StringValue"]
+            for name, attribute in message.get("MessageAttributes", {}).items()
+            if "StringValue" in attribute
+        },
+        sent_ms=int(message["Attributes"]["SentTimestamp"]),
+        receive_count=int(message["Attributes"]["ApproximateReceiveCount"]),
+    )

@@ -1,0 +1,309 @@
+"""Puts the parts together on AWS, once per function process. Each client is made when it is first needed."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Callable
+from functools import cached_property
+from random import Random, SystemRandom
+from typing import TYPE_CHECKING
+
+import boto3
+import botocore
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError
+
+from headway_service import __version__
+from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
+from headway_service.aws.dead_letter_queues import AwsRecipients, SqsDeadLetterQueue
+from headway_service.aws.dynamodb_table import DynamoDBTable
+from headway_service.aws.error_codes import FAILED_CALLS
+from headway_service.aws.event_sinks import EventBus, Topic
+from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
+from headway_service.aws.ssm_config_store import ParameterStore
+from headway_service.config.document import Configuration
+from headway_service.config.notifications import Notifications
+from headway_service.dead_letters.parser import LetterQueue
+from headway_service.dead_letters.redrive import DeadLetters
+from headway_service.events.publisher import Teller
+from headway_service.forecast.service import Foresight
+from headway_service.jobs.desk import Desk
+from headway_service.jobs.unmanaged_stops import RogueStops
+from headway_service.monitoring.utilization_monitor import Watcher
+from headway_service.observability.logging import logger
+from headway_service.pools.apply_config import InForce, applied, in_force
+from headway_service.pools.edit_config import Editor
+from headway_service.pools.operations import Pauses
+from headway_service.ports import Alarms, AllTrainingJobs, ConfigurationStore, Table, Wake
+from headway_service.response_check import check_answers
+from headway_service.scheduling.launcher import LEASE_MARGIN_MS, Launcher
+from headway_service.scheduling.tick import Ticker, TickReport
+from headway_service.settings import Settings
+from headway_service.store.marks import Marks
+from headway_service.tracking.observer import Observer
+from headway_service.tracking.unmanaged_jobs import Rogues
+from headway_service.tracking.unmanaged_scan import patrol
+
+if TYPE_CHECKING:
+    from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_lambda import LambdaClient
+    from mypy_boto3_sns import SNSClient
+    from mypy_boto3_sqs import SQSClient
+
+CALL_LIMITS = Config(
+    connect_timeout=2,
+    read_timeout=8,
+    retries={"mode": "standard", "total_max_attempts": 3},
+    # botocore writes its own, of a dozen parts, twice a call. It is all that tells its features from each other.
+    user_agent=f"Headway/{__version__} Boto3/{boto3.__version__} Botocore/{botocore.__version__}",
+)
+"""Limits of every call to AWS, s: three tries stay well inside a function's time. CloudTrail shows who called."""
+
+OWN_REQUESTS = CALL_LIMITS.merge(Config(parameter_validation=False))
+"""The same for services whose requests are all of our own making, in shapes that tests hold against botocore's models.
+
+Requests for SageMaker have what callers wrote, and CloudWatch and the rest are seldom called: those are still checked.
+"""
+
+ONE_TRY = CALL_LIMITS.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
+"""For CreateTrainingJob, which has no client token: a retry by botocore would hide what became of the first try."""
+
+WAKE_GROUP = "schedule"
+"""The one message group of the wake queue, so that SQS hands its messages to one invocation at a time."""
+
+
+def now_ms() -> int:
+    """The time, ms since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+class Services:
+    """The service layer on AWS.
+
+    Args:
+        settings: what the deployment says.
+        clock: now, ms since the epoch.
+        random: makes names and marks that nobody else has.
+    """
+
+    def __init__(self, settings: Settings, *, clock: Callable[[], int] = now_ms, random: Random | None = None) -> None:
+        self.settings = settings
+        self.clock = clock
+        self._random = random or SystemRandom()
+
+    @classmethod
+    def from_environment(cls) -> Services:
+        """The service layer as the function's environment describes it."""
+        return cls(Settings.of(os.environ))
+
+    @cached_property
+    def table(self) -> Table:
+        """The table."""
+        return DynamoDBTable(boto3.client("dynamodb", config=OWN_REQUESTS), self.settings.table)
+
+    @cached_property
+    def training_jobs(self) -> AllTrainingJobs:
+        """SageMaker."""
+        return SageMakerTrainingJobs(
+            boto3.client("sagemaker", config=CALL_LIMITS),
+            lambda: boto3.client("sagemaker", config=ONE_TRY),
+        )
+
+    @cached_property
+    def marks(self) -> Marks:
+        """The marks of this deployment's training jobs."""
+        return Marks(self.table, self.settings.table, self._token)
+
+    @cached_property
+    def store(self) -> ConfigurationStore:
+        """Where the configuration document is."""
+        return ParameterStore(boto3.client("ssm", config=OWN_REQUESTS), self.settings.configuration_parameter)
+
+    @cached_property
+    def alarms(self) -> Alarms:
+        """CloudWatch's alarms."""
+        client = boto3.client("cloudwatch", config=CALL_LIMITS)
+        return CloudWatchAlarms(client, self.settings.alarm_prefix, self.settings.alarm_topic_arn)
+
+    @cached_property
+    def _sqs(self) -> SQSClient:
+        return check_answers(boto3.client("sqs", config=OWN_REQUESTS))
+
+    @cached_property
+    def _lambda(self) -> LambdaClient:
+        return check_answers(boto3.client("lambda", config=CALL_LIMITS))
+
+    def wake(self, why: str) -> None:
+        """Ask for a tick. If that fails, the next reconcile run asks again, so nothing is lost but a minute."""
+        try:
+            self._send_wake_up(why)
+        except (BotoCoreError, *FAILED_CALLS):
+            logger.exception("nobody was woken; the next reconcile run makes it good", extra={"why": why})
+
+    def _send_wake_up(self, why: str) -> None:
+        self._sqs.send_message(
+            QueueUrl=self.settings.wake_queue_url,
+            MessageBody=why,
+            MessageGroupId=WAKE_GROUP,
+            # SQS drops a message whose id it saw in the last five minutes, so each has its own.
+            MessageDeduplicationId=str(uuid.uuid4()),
+        )
+
+    @cached_property
+    def _event_bridge(self) -> EventBridgeClient:
+        return check_answers(boto3.client("events", config=CALL_LIMITS))
+
+    @cached_property
+    def _sns(self) -> SNSClient:
+        return check_answers(boto3.client("sns", config=CALL_LIMITS))
+
+    @property
+    def teller(self) -> Teller:
+        """Tells of changes."""
+        return Teller(
+            bus=EventBus(self._event_bridge, self.settings.event_bus),
+            topic=Topic(self._sns, self.settings.notification_topic_arn),
+            notifications=self._notifications,
+        )
+
+    @property
+    def observer(self) -> Observer:
+        """Takes in what SageMaker says."""
+        return Observer(self.table, self.settings.retention_s, self._configuration)
+
+    @property
+    def rogue_stops(self) -> RogueStops:
+        """Takes requests of operators to stop training jobs that did not come through the queue."""
+        return RogueStops(self.table)
+
+    @property
+    def rogues(self) -> Rogues:
+        """Takes in what SageMaker says of training jobs that did not come through the queue."""
+        return Rogues(self.table, self.training_jobs, self.marks)
+
+    def patrol(self, remaining_ms: int) -> int:
+        """Look after training jobs that did not come through the queue.
+
+        Args:
+            remaining_ms: how long this invocation may live.
+
+        Returns:
+            How many were looked at.
+        """
+        return patrol(
+            table=self.table,
+            training_jobs=self.training_jobs,
+            rogues=Rogues(self.table, self.training_jobs, self.marks, stops=True),
+            clock=self.clock,
+            pause=self.pause,
+            wake=self.wake,
+            after_s=self.settings.reconcile_after_s,
+            deadline_ms=self.clock() + remaining_ms,
+        )
+
+    def pause(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+    @cached_property
+    def watcher(self) -> Watcher:
+        """Watches the use of running jobs. One for all invocations, as it remembers that there was nothing to ask."""
+        return Watcher(
+            table=self.table,
+            alarms=self.alarms,
+            configuration=self._configuration,
+            clock=self.clock,
+            wake=self.wake,
+        )
+
+    @property
+    def desk(self) -> Desk:
+        """Answers callers."""
+        return self.desk_that_wakes(self.wake)
+
+    def desk_that_wakes(self, wake: Wake) -> Desk:
+        """Answers callers, and asks for ticks in this way."""
+        return Desk(
+            table=self.table,
+            wake=wake,
+            clock=self.clock,
+            in_force=self._in_force,
+            retention_s=self.settings.retention_s,
+        )
+
+    @property
+    def pauses(self) -> Pauses:
+        """Pauses, drains and resumes pools."""
+        return Pauses(table=self.table, wake=self.wake, clock=self.clock, configuration=self._configuration)
+
+    def editor(self, remaining_ms: int) -> Editor:
+        """Changes the configuration document.
+
+        Args:
+            remaining_ms: how long this invocation may live.
+        """
+        lease_until_ms = self.clock() + remaining_ms + LEASE_MARGIN_MS
+        return Editor(
+            table=self.table,
+            store=self.store,
+            clock=self.clock,
+            holder=self._token(),
+            lease_until_ms=lease_until_ms,
+        )
+
+    @property
+    def foresight(self) -> Foresight:
+        """Looks ahead."""
+        return Foresight(table=self.table, clock=self.clock, configuration=self._configuration, desk=self.desk)
+
+    @property
+    def dead_letters(self) -> DeadLetters:
+        """Shows and redrives what was put aside."""
+        return DeadLetters(
+            {
+                LetterQueue.WAKE: SqsDeadLetterQueue(self._sqs, self.settings.wake_dead_letters_url),
+                LetterQueue.EVENT: SqsDeadLetterQueue(self._sqs, self.settings.event_dead_letters_url),
+            },
+            AwsRecipients(self._lambda, self.settings.observe_function, self._send_wake_up),
+            self.clock,
+        )
+
+    def tick(self, remaining_ms: int) -> TickReport:
+        """Run a tick.
+
+        Args:
+            remaining_ms: how long this invocation may live.
+        """
+        deadline_ms = self.clock() + remaining_ms
+        ticker = Ticker(
+            table=self.table,
+            store=self.store,
+            launcher=Launcher(
+                self.table,
+                self.training_jobs,
+                self.observer,
+                holder=self._token(),
+                deadline_ms=deadline_ms,
+                jitter=self._random.random,
+            ),
+            clock=self.clock,
+            marks=self.marks,
+            deadline_ms=deadline_ms,
+        )
+        return ticker.run()
+
+    def _in_force(self) -> InForce:
+        return in_force(self.table, self.store, self.clock)
+
+    def _configuration(self) -> Configuration:
+        return self._in_force().configuration
+
+    def _notifications(self) -> Notifications:
+        """The policy on messages; the default before any document was applied, so that telling changes nothing."""
+        known = applied(self.table)
+        return known.configuration.notifications if known else Notifications()
+
+    def _token(self) -> str:
+        return f"{self._random.getrandbits(128):032x}"

@@ -1,0 +1,393 @@
+"""The configuration document: the pools and the rules, kept in SSM Parameter Store, changed without a redeploy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import Field, Strict, StringConstraints, ValidationError, model_validator
+
+from headway import policy
+from headway.jobpolicy.failure_kinds import FailureKind
+from headway.jobpolicy.retry import MAX_BACKOFF_MS
+from headway.jobpolicy.retry import Retry as RetryRule
+from headway.jobpolicy.rules import OnStart, Rule
+from headway.jobpolicy.utilization import Watch
+from headway.policy import MAX_BACKFILL_WINDOW, MAX_LIMIT_WEIGHT, MAX_RESERVED_HEADS, Policy
+from headway.scheduling.ordering import MAX_PRIORITY
+from headway_service.config import access as access_notation
+from headway_service.config import rules as rule_notation
+from headway_service.config import utilization
+from headway_service.config.authorization import Access, People
+from headway_service.config.base import Document, TeamName
+from headway_service.config.notifications import Notifications
+from headway_service.errors import FieldError, InvalidConfiguration
+
+MAX_DOCUMENT_CHARS = 8192
+"""The largest document: what an advanced SSM parameter holds (API reference, PutParameter).
+
+A standard one holds 4096: some twenty rules on jobs beside ten teams, which is too few.
+"""
+
+MAX_POOLS = 50
+"""Each pool costs a tick one query for each team."""
+
+MAX_POOL_SIZE = 10_000
+
+MAX_TEAMS = 20
+
+MAX_WAITING = 10_000
+"""The longest line that ``limits`` can allow: a submission counts it, 4 MB of it."""
+
+MAX_LINES = 200
+"""Pools times teams (and one for jobs without a team): each is a line of its own, which costs a tick one query."""
+
+DEFAULT_TEAM = "default"
+"""The team that takes the jobs whose requests name none, if it is configured."""
+
+_LONGEST_S = 30 * 86_400
+"""No training job lasts longer (API reference, StoppingCondition), so no rule need look further."""
+
+POOL_PATTERN = r"^ml\.[a-z0-9-]{1,40}\.[a-z0-9-]{1,20}$"
+"""What pools are called: instance types."""
+
+InstanceType = Annotated[str, StringConstraints(pattern=POOL_PATTERN)]
+Instances = Annotated[int, Field(ge=0, le=MAX_POOL_SIZE)]
+
+
+class Pool(Document):
+    """One pool."""
+
+    #: Instances in the pool. 0 lets what runs finish and starts nothing.
+    size: int = Field(ge=0, le=MAX_POOL_SIZE)
+
+
+class Priorities(Document):
+    """Rules on priorities."""
+
+    #: Priority of a job whose request carries none.
+    default: int = Field(default=0, ge=0, le=MAX_PRIORITY)
+    #: The highest priority that a request may carry.
+    maximum: int = Field(default=MAX_PRIORITY, ge=0, le=MAX_PRIORITY)
+    #: Among jobs of one priority a job's turn is its entry time plus so many times its limit.
+    limit_weight: int = Field(default=0, ge=0, le=MAX_LIMIT_WEIGHT)
+
+    @model_validator(mode="after")
+    def _default_is_allowed(self) -> Priorities:
+        if self.default > self.maximum:
+            raise ValueError(f"default ({self.default}) must not be above maximum ({self.maximum})")
+        return self
+
+
+class Team(Document):
+    """What a team is entitled to."""
+
+    #: Instances per pool that it gets back whenever it needs them.
+    guaranteed: dict[InstanceType, Instances] = Field(default_factory=dict)
+    #: Instances per pool that it may use at most; a pool that is not named has no limit.
+    limit: dict[InstanceType, Instances] = Field(default_factory=dict)
+    #: Its use is divided by this before it is compared with that of other teams.
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    #: Whose jobs it takes; everybody's if it lists neither members nor leads.
+    members: access_notation.Callers = Field(default_factory=list)
+    #: They may change all its jobs, and are members too.
+    leads: access_notation.Callers = Field(default_factory=list)
+    #: The highest priority that a request of the team may carry.
+    max_priority: int | None = Field(default=None, ge=0, le=MAX_PRIORITY)
+
+
+class Preemption(Document):
+    """Rules on preemption."""
+
+    enabled: bool = True
+    #: An attempt is no victim before it has held its instances this long.
+    min_run_time_seconds: int = Field(default=0, ge=0, le=_LONGEST_S)
+    #: A job that has been preempted this often is no victim any more.
+    max_per_job: int = Field(default=10, ge=0, le=1000)
+    #: What a job that writes checkpoints loses at most when it is stopped.
+    checkpoint_interval_seconds: int = Field(default=600, ge=0, le=_LONGEST_S)
+    #: Whether a request may say that its job is never preempted.
+    opt_out: bool = False
+
+
+class Backfill(Document):
+    """Rules on starting jobs past a blocked one."""
+
+    enabled: bool = True
+    #: How many blocked jobs of each combination of pools hold a reserved start.
+    reserved_heads: int = Field(default=1, ge=1, le=MAX_RESERVED_HEADS)
+    #: Waiting jobs that a decision looks at after the first blocked one.
+    window: int = Field(default=1000, ge=0, le=MAX_BACKFILL_WINDOW)
+
+
+class Retry(Document):
+    """When a job that failed is tried again: one rule for each kind of failure."""
+
+    #: How often, for one job.
+    max_per_job: int = Field(ge=0, le=100)
+    #: It waits this long the first time, twice as long each further time, ten minutes at most.
+    backoff_seconds: int = Field(default=60, ge=0, le=MAX_BACKOFF_MS // 1000)
+    #: Only if the attempt trained at least this long.
+    min_run_time_seconds: int = Field(default=0, ge=0, le=_LONGEST_S)
+
+
+_RETRIES = {
+    # Nobody's fault, so it is not the job that pays for it.
+    FailureKind.SERVICE: Retry.model_validate({"maxPerJob": 3}),
+    FailureKind.CAPACITY: Retry.model_validate({"maxPerJob": 30, "backoffSeconds": 300}),
+}
+
+
+class Spot(Document):
+    """When a job that asks for spot instances goes on with instances on demand, inside the same pools."""
+
+    #: After more interruptions than this over its life; null for never.
+    max_interruptions: int | None = Field(default=3, ge=0, le=1000)
+    #: When it has waited for spot instances in vain, up to its MaxWaitTimeInSeconds.
+    after_wait: bool = True
+
+
+class Rogues(Document):
+    """Rules on training jobs that did not come through the queue."""
+
+    #: Whether what they take is missing in the pools.
+    charge: bool = True
+    #: What is done about one, whether or not it keeps the rules.
+    action: Annotated[OnStart, Strict(strict=False)] = OnStart.REPORT
+
+
+class WarmPools(StrEnum):
+    """What is done about requests that ask for a warm pool (KeepAlivePeriodInSeconds)."""
+
+    #: The job is launched without it.
+    LEAVE_OUT = "leaveOut"
+    REFUSE = "refuse"
+
+
+class Limits(Document):
+    """How many jobs may wait in one line: those of one team (or of no team) that demand one pool."""
+
+    #: All of them.
+    waiting_per_team: int = Field(default=1000, ge=1, le=MAX_WAITING)
+    #: Those of one owner.
+    waiting_per_owner: int = Field(default=500, ge=1, le=MAX_WAITING)
+
+
+class Ageing(Document):
+    """A waiting job gains one priority for each interval that it has waited, up to a cap."""
+
+    interval_seconds: int = Field(ge=1, le=_LONGEST_S)
+    cap: int = Field(ge=0, le=MAX_PRIORITY)
+
+
+class Configuration(Document):
+    """The whole document, e.g. ``{"pools": {"ml.p5.48xlarge": {"size": 2}}}``."""
+
+    #: The version that the document was made from. It is compared when the document is set, and not kept.
+    version: int | None = Field(default=None, ge=0)
+    pools: dict[InstanceType, Pool] = Field(min_length=1, max_length=MAX_POOLS)
+    priority: Priorities = Priorities()
+    teams: dict[TeamName, Team] = Field(default_factory=dict, max_length=MAX_TEAMS)
+    limits: Limits = Limits()
+    preemption: Preemption = Preemption()
+    backfill: Backfill = Backfill()
+    ageing: Ageing | None = None
+    #: By kind of failure. What is named replaces the default for that kind; the others keep theirs.
+    retries: dict[Annotated[FailureKind, Strict(strict=False)], Retry] = Field(default_factory=dict)
+    spot: Spot = Spot()
+    warm_pools: Annotated[WarmPools, Strict(strict=False)] = WarmPools.LEAVE_OUT
+    #: On the use of running jobs, by name. What is named replaces the default of that name; null switches it off.
+    watches: dict[utilization.WatchName, utilization.Watch | None] = Field(
+        default_factory=dict, max_length=utilization.MAX_WATCHES
+    )
+    #: Who may do what.
+    access: access_notation.Access = access_notation.Access()
+    #: Of which changes people are told by message.
+    notifications: Notifications = Notifications()
+    #: How long a job may hold instances beyond its own limit: while they are provided, while it stops and uploads.
+    overhead_seconds: int = Field(default=1800, ge=0, le=_LONGEST_S)
+    rogues: Rogues = Rogues()
+    #: What training jobs have to keep, by name.
+    rules: dict[rule_notation.RuleName, rule_notation.Rule] = Field(
+        default_factory=dict, max_length=rule_notation.MAX_RULES
+    )
+
+    def policy(self) -> Policy:
+        """The rules that decisions are made under."""
+        ageing = None
+        if self.ageing is not None:
+            ageing = policy.Ageing(interval_ms=self.ageing.interval_seconds * 1000, cap=self.ageing.cap)
+        return Policy(
+            limit_weight=self.priority.limit_weight,
+            backfill=self.backfill.enabled,
+            reserved_heads=self.backfill.reserved_heads,
+            backfill_window=self.backfill.window,
+            preemption=self.preemption.enabled,
+            min_run_time_ms=self.preemption.min_run_time_seconds * 1000,
+            max_preemptions=self.preemption.max_per_job,
+            checkpoint_interval_ms=self.preemption.checkpoint_interval_seconds * 1000,
+            ageing=ageing,
+            teams={
+                name: policy.Team(
+                    guaranteed=team.guaranteed, limit=team.limit, weight=team.weight, max_priority=team.max_priority
+                )
+                for name, team in self.teams.items()
+            },
+        )
+
+    def retry_rules(self) -> dict[FailureKind, RetryRule]:
+        """The kinds of failure after which a job is tried again."""
+        return {
+            kind: RetryRule(
+                max_per_job=rule.max_per_job,
+                backoff_ms=rule.backoff_seconds * 1000,
+                min_run_ms=rule.min_run_time_seconds * 1000,
+            )
+            for kind, rule in {**_RETRIES, **self.retries}.items()
+        }
+
+    def active_watches(self) -> list[Watch]:
+        """The watches on the use of running jobs."""
+        named = {**utilization.DEFAULT_WATCHES, **self.watches}
+        return [watch.watch(name) for name, watch in sorted(named.items()) if watch is not None]
+
+    def job_rules(self) -> list[Rule]:
+        """What training jobs have to keep."""
+        return [rule.rule(name) for name, rule in sorted(self.rules.items())]
+
+    def access_rules(self) -> Access:
+        """Who may do what."""
+        return Access(
+            admins=self.access.admins,
+            details=self.access.details,
+            teams={name: People(members=team.members, leads=team.leads) for name, team in self.teams.items()},
+            training_roles=[each.grant() for each in self.access.training_roles],
+        )
+
+    def max_priority(self, team: str) -> int:
+        """The highest priority that a request of a team may carry."""
+        known = self.teams.get(team)
+        most = self.priority.maximum
+        return most if known is None or known.max_priority is None else min(most, known.max_priority)
+
+    def most(self, pool: str, team: str) -> int:
+        """How many instances of a pool one job of a team could ever have; 0 without such a pool."""
+        known = self.pools.get(pool)
+        size = known.size if known else 0
+        return min(size, self.teams[team].limit.get(pool, size)) if team in self.teams else size
+
+
+def parse(text: str) -> Configuration:
+    """Read a document.
+
+    Raises:
+        InvalidConfiguration: it is no JSON, too long, or not a valid document; says what to change, field by field.
+    """
+    if len(text) > MAX_DOCUMENT_CHARS:
+        raise InvalidConfiguration(f"the document has {len(text)} characters; at most {MAX_DOCUMENT_CHARS} can be kept")
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise InvalidConfiguration(f"the document is no JSON: {error}") from None
+    return validate(document)
+
+
+def validate(document: Any) -> Configuration:
+    """Check a decoded document.
+
+    Raises:
+        InvalidConfiguration: as :func:`parse`.
+    """
+    try:
+        configuration = Configuration.model_validate(document)
+    except ValidationError as error:
+        fields = [
+            FieldError(
+                field=".".join(str(part) for part in problem["loc"] if part != "[key]") or "(the document)",
+                message=problem["msg"].removeprefix("Value error, "),
+            )
+            for problem in error.errors(include_url=False)
+        ]
+        raise _invalid(fields) from None
+    fields = [*_team_errors(configuration), *_unknown_teams(configuration), *_open_teams(configuration)]
+    if fields:
+        raise _invalid(fields)
+    return configuration
+
+
+def text_to_keep(document: Any) -> str:
+    """Check a decoded document, and give it as it is kept.
+
+    Raises:
+        InvalidConfiguration: as :func:`parse`.
+    """
+    text = text_of(validate(document))
+    parse(text)
+    return text
+
+
+def text_of(configuration: Configuration) -> str:
+    """The document as it is kept: what was said, without the defaults, as tight as its limit in characters asks."""
+    document = configuration.model_dump(mode="json", exclude_unset=True, exclude={"version"})
+    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+
+
+def _invalid(fields: list[FieldError]) -> InvalidConfiguration:
+    first = fields[0]
+    more = f" (and {len(fields) - 1} more)" if len(fields) > 1 else ""
+    return InvalidConfiguration(f"{first.field}: {first.message}{more}", fields)
+
+
+def _team_errors(configuration: Configuration) -> Iterator[FieldError]:
+    """What is wrong with the teams beyond the shape of the document."""
+    pools, teams = configuration.pools, configuration.teams
+    lines = len(pools) * (len(teams) + 1)
+    if lines > MAX_LINES:
+        message = (
+            f"{len(teams)} teams and {len(pools)} pools make {lines} lines (pools times teams and one for jobs "
+            f"without a team); at most {MAX_LINES} are possible"
+        )
+        yield FieldError(field="teams", message=message)
+    for name, team in teams.items():
+        for kind, instances in (("guaranteed", team.guaranteed), ("limit", team.limit)):
+            for pool in instances.keys() - pools.keys():
+                yield FieldError(field=f"teams.{name}.{kind}.{pool}", message=f"there is no pool {pool}")
+        for pool, count in team.guaranteed.items():
+            limit = team.limit.get(pool)
+            if limit is not None and count > limit:
+                message = f"{count} must not be above the team's limit of {limit}"
+                yield FieldError(field=f"teams.{name}.guaranteed.{pool}", message=message)
+    for pool, known in pools.items():
+        guaranteed = {name: team.guaranteed[pool] for name, team in teams.items() if team.guaranteed.get(pool)}
+        if sum(guaranteed.values()) > known.size:
+            told = ", ".join(f"{name} {count}" for name, count in guaranteed.items())
+            message = f"{known.size} is less than the {sum(guaranteed.values())} that teams are guaranteed ({told})"
+            yield FieldError(field=f"pools.{pool}.size", message=message)
+
+
+def _unknown_teams(configuration: Configuration) -> Iterator[FieldError]:
+    """Teams that are named where they are not configured."""
+    named = {
+        **{f"rules.{name}.when": rule.when.teams for name, rule in configuration.rules.items()},
+        **{f"watches.{name}.when": watch.when.teams for name, watch in configuration.watches.items() if watch},
+        "notifications": configuration.notifications.teams,
+        **{f"access.trainingRoles.{i}": each.teams for i, each in enumerate(configuration.access.training_roles)},
+    }
+    for part, teams in named.items():
+        for team in teams or ():
+            if team not in configuration.teams:
+                yield FieldError(field=f"{part}.teams", message=f"there is no team {team}")
+
+
+def _open_teams(configuration: Configuration) -> Iterator[FieldError]:
+    """Teams that roles are granted to, though they take anybody's jobs."""
+    people = configuration.access_rules().teams
+    for i, grant in enumerate(configuration.access.training_roles):
+        for team in grant.teams:
+            if team in people and not people[team].listed:
+                message = (
+                    f"the team {team} takes everybody's jobs, so everybody would get these roles: list its members"
+                )
+                yield FieldError(field=f"access.trainingRoles.{i}.teams", message=message)

@@ -1,0 +1,173 @@
+"""How rules on training jobs are written in the configuration document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    Strict,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
+
+from headway.jobpolicy import rules
+from headway.jobpolicy.rules import OnStart, Requirement
+from headway_service.config.base import Document, TeamName
+
+MAX_RULES = 50
+
+MAX_PATTERNS = 50
+"""Entries of one list of a rule."""
+
+MAX_PATTERN_CHARS = 256
+"""The longest value of a tag (API reference, Tag), and longer than most ARNs."""
+
+MAX_NOTE_CHARS = 200
+"""What a rule says to people who break it."""
+
+# What tags are made of (API reference, Tag).
+_TAG = r"\w\s.:/=+@\-"
+
+
+def _like(shape: str, what: str) -> AfterValidator:
+    """Checks that a pattern can match anything: a mistyped one would refuse every job."""
+
+    def check(pattern: str) -> str:
+        if not re.match(shape, pattern):
+            raise ValueError(f"{pattern!r:.80} is no pattern of {what}; * stands for any text, ? for one character")
+        return pattern
+
+    return AfterValidator(check)
+
+
+_T = TypeVar("_T")
+_Listed = Annotated[list[_T], Field(min_length=1, max_length=MAX_PATTERNS)]
+_Pattern = Annotated[str, StringConstraints(min_length=1, max_length=MAX_PATTERN_CHARS)]
+# The length stands beside the pattern: in it, 128 classes of all of Unicode would be compiled at each cold start, again
+# for each model that holds them, which took a tenth of it.
+_TagKey = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=rf"^[{_TAG}]+$")]
+_TagKeys = _Listed[Annotated[_Pattern, _like(rf"[{_TAG}*?\[\]!]+\Z", "a tag's key")]]
+_Tags = Annotated[
+    dict[_TagKey, _Listed[Annotated[_Pattern, _like(rf"[{_TAG}*?\[\]!]+\Z", "a tag's value")]]],
+    Field(min_length=1, max_length=MAX_PATTERNS),
+]
+InstanceTypes = _Listed[Annotated[_Pattern, _like(r"ml\.|\*", "an instance type such as ml.g5.*")]]
+_Roles = _Listed[Annotated[_Pattern, _like(r"arn:|\*", "a role's ARN")]]
+_Outputs = _Listed[Annotated[_Pattern, _like(r"s3://|\*", "a place such as s3://bucket/*")]]
+_Subnets = _Listed[Annotated[_Pattern, _like(r"subnet-|\*", "a subnet's id")]]
+_SecurityGroups = _Listed[Annotated[_Pattern, _like(r"sg-|\*", "a security group's id")]]
+
+RuleName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$")]
+
+_ALLOWED = {
+    "instance_types": rules.INSTANCE_TYPE,
+    "roles": "RoleArn",
+    "images": "AlgorithmSpecification.TrainingImage",
+    "output_paths": "OutputDataConfig.S3OutputPath",
+    "output_keys": "OutputDataConfig.KmsKeyId",
+    "subnets": "VpcConfig.Subnets",
+    "security_groups": "VpcConfig.SecurityGroupIds",
+}
+_GIVEN = {"checkpoints": "CheckpointConfig", "vpc": "VpcConfig"}
+_SWITCHED = {
+    "network_isolation": "EnableNetworkIsolation",
+    "traffic_encryption": "EnableInterContainerTrafficEncryption",
+}
+
+
+class _Sparse(Document):
+    """A part of which most is left out, also where it is shown."""
+
+    @model_serializer(mode="wrap")
+    def _only_what_is_said(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in serialize(self).items() if value is not None}
+
+
+class When(_Sparse):
+    """Which jobs a rule is for: all of it has to hold."""
+
+    teams: _Listed[TeamName] | None = None
+    tags: _Tags | None = None
+    #: Spot instances only, or with false on demand only.
+    spot: bool | None = None
+    #: Only jobs that may be preempted, or with false only those that may not.
+    preemptible: bool | None = None
+
+    def condition(self) -> rules.When:
+        """The condition as it is decided on."""
+        return rules.When(
+            teams=tuple(self.teams or ()), tags=_tuples(self.tags or {}), spot=self.spot, preemptible=self.preemptible
+        )
+
+
+class Require(_Sparse):
+    """What a rule asks of a job: all of it. Each list names what is allowed."""
+
+    tags: _Tags | None = None
+    forbidden_tags: _TagKeys | None = None
+    instance_types: InstanceTypes | None = None
+    #: Of all groups together.
+    max_instances: int | None = Field(default=None, ge=1, le=1_000_000)
+    max_run_time_seconds: int | None = Field(default=None, ge=1, le=30 * 86_400)
+    checkpoints: Literal[True] | None = None
+    roles: _Roles | None = None
+    images: _Listed[_Pattern] | None = None
+    output_paths: _Outputs | None = None
+    output_keys: _Listed[_Pattern] | None = None
+    vpc: Literal[True] | None = None
+    subnets: _Subnets | None = None
+    security_groups: _SecurityGroups | None = None
+    network_isolation: Literal[True] | None = None
+    traffic_encryption: Literal[True] | None = None
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Require:
+        if all(value is None for _, value in self):
+            raise ValueError("asks for nothing: name at least one requirement")
+        return self
+
+    def requirements(self) -> Iterator[Requirement]:
+        """The requirements as they are decided on."""
+        yield from (rules.Tagged(key, patterns) for key, patterns in _tuples(self.tags or {}).items())
+        if self.forbidden_tags is not None:
+            yield rules.Untagged(tuple(self.forbidden_tags))
+        yield from (
+            rules.Allowed(path, tuple(getattr(self, name))) for name, path in _ALLOWED.items() if getattr(self, name)
+        )
+        yield from (rules.Given(path) for name, path in _GIVEN.items() if getattr(self, name))
+        yield from (rules.Switched(path) for name, path in _SWITCHED.items() if getattr(self, name))
+        if self.max_instances is not None:
+            yield rules.MaxInstances(self.max_instances)
+        if self.max_run_time_seconds is not None:
+            yield rules.MaxRunTime(self.max_run_time_seconds)
+
+
+class Rule(_Sparse):
+    """A rule on training jobs, e.g. ``{"when": {"spot": true}, "require": {"checkpoints": true}}``."""
+
+    when: When = When()
+    require: Require
+    #: What is done about a job that started against it, also one that did not come through the queue.
+    on_start: Annotated[OnStart, Strict(strict=False)] = OnStart.REPORT
+    #: Said to people who break it, such as whom to ask.
+    message: str | None = Field(default=None, min_length=1, max_length=MAX_NOTE_CHARS)
+
+    def rule(self, name: str) -> rules.Rule:
+        """The rule as it is decided on."""
+        return rules.Rule(
+            name=name,
+            requirements=tuple(self.require.requirements()),
+            when=self.when.condition(),
+            on_start=self.on_start,
+            note=self.message or "",
+        )
+
+
+def _tuples(tags: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
+    return {key: tuple(patterns) for key, patterns in tags.items()}

@@ -1,0 +1,133 @@
+"""What a dead letter says: what it is about, why it failed, and what makes it good. Nothing is sent from here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from headway_service.ports import DeadLetter
+from headway_service.sagemaker_api.masking import masked
+
+MAX_TEXT_CHARS = 300
+"""What is told of a letter is cut to this, text by text; the whole letter stays in its queue."""
+
+
+NOT_TOLD = (
+    "no events and messages were sent of them in six hours, and none will be; the histories of the jobs tell it all "
+    "(`headway show`), and redriving removes this letter"
+)
+
+
+class LetterQueue(StrEnum):
+    """The dead-letter queues: of events that no function could take, and of wake-ups that no tick followed."""
+
+    EVENT = "event"
+    WAKE = "wake"
+
+
+@dataclass(frozen=True, slots=True)
+class Observe:
+    """The observer has to see this event."""
+
+    event: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A tick makes it good, as a tick does all there is to do. One is enough for any number of such letters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Illegible:
+    """Nobody knows whom it was meant for."""
+
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Nothing can make it good any more, so it goes once somebody has read it."""
+
+    problem: str
+
+
+Remedy = Observe | Tick | Illegible | Lost
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Content:
+    """What a dead letter says."""
+
+    #: A training job and its status, or why somebody was to be woken; None if it is illegible.
+    about: str | None
+    remedy: Remedy
+    error_type: str | None = None
+    error_message: str | None = None
+
+
+def content_of(queue: LetterQueue, letter: DeadLetter) -> Content:
+    """What a letter of that queue says."""
+    if queue is LetterQueue.WAKE:
+        return Content(about=_cut(letter.body), remedy=Tick())
+    try:
+        document = json.loads(letter.body)
+    except (ValueError, RecursionError):
+        return Content(about=None, remedy=Illegible("it is no JSON"))
+    match document:
+        # A function failed on the event: an invocation record (source: Lambda developer guide, "Capturing records of
+        # Lambda asynchronous invocations").
+        case {"requestPayload": event}:
+            answer = document.get("responsePayload")
+            error_type = _text(answer, "errorType") or _text(document.get("requestContext"), "condition")
+            return _of_event(event, error_type, _text(answer, "errorMessage", quoting=event))
+        # A function failed on changes of the table. It says where they are in the stream, which keeps them for a day
+        # (source: Lambda developer guide, "Retaining discarded records for a DynamoDB event source").
+        case {"DDBStreamBatchInfo": batch}:
+            error_type = _text(document.get("requestContext"), "condition")
+            return Content(about=_changes(batch), remedy=Lost(NOT_TOLD), error_type=error_type)
+        # No function could be reached: the event itself (source: EventBridge user guide, "Using dead-letter queues to
+        # process undelivered events").
+        case _:
+            told = letter.attributes
+            return _of_event(document, _text(told, "ERROR_CODE"), _text(told, "ERROR_MESSAGE", quoting=document))
+
+
+def _of_event(event: Any, error_type: str | None, error_message: str | None) -> Content:
+    about: str | None
+    remedy: Remedy
+    match event:
+        case {"source": "aws.sagemaker", "detail-type": "SageMaker Training Job State Change"}:
+            about, remedy = _training_job(event.get("detail")), Observe(event)
+        case {"source": "aws.events", "detail-type": "Scheduled Event"}:
+            # What runs every minute has run many times since; what is left of its duty is to wake the scheduler.
+            about, remedy = "a minute's run", Tick()
+        case _:
+            about, remedy = None, Illegible("it holds no event that a function of the queue takes")
+    return Content(about=about, remedy=remedy, error_type=error_type, error_message=error_message)
+
+
+def _changes(batch: object) -> str:
+    count = batch.get("batchSize") if isinstance(batch, Mapping) else None
+    first = _text(batch, "approximateArrivalOfFirstRecord") or "a time unknown"
+    return f"{count} change{'s' if count != 1 else ''} of jobs from {first} on"
+
+
+def _training_job(detail: object) -> str:
+    told = (_text(detail, "TrainingJobName"), _text(detail, "TrainingJobStatus"))
+    return " ".join(text for text in told if text) or "a training job without a name"
+
+
+def _text(document: object, key: str, *, quoting: object = None) -> str | None:
+    """A text of a document, as it is told; ``quoting`` is an event that it may quote, which holds hyperparameters."""
+    found = document.get(key) if isinstance(document, Mapping) else None
+    if not isinstance(found, str) or not found:
+        return None
+    detail = quoting.get("detail") if isinstance(quoting, Mapping) else None
+    return _cut(masked(found, detail) if isinstance(detail, Mapping) else found)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_TEXT_CHARS else text[: MAX_TEXT_CHARS - 1] + "…"

@@ -1,0 +1,4 @@
+"""Who is notified of what happens to a job?
+
+Imported by `aws` and `bootstrap`.
+"""

@@ -1,0 +1,173 @@
+"""The events that tell of changes, as they stand on the event bus. Pure; ``docs/events.md`` describes them.
+
+The JSON schema in ``docs/events.schema.json`` is made from these models. Fields, codes and detail types may be added at
+any time; whatever else changes needs another ``schemaVersion``.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import models_json_schema
+
+from headway.lifecycle import JobState
+from headway.reasons import outside_gone
+from headway.reasons.remedies import remedy_for
+from headway_service.store.records import JobRecord, ReasonRecord, RogueRecord
+
+SOURCE = "headway"
+"""``source`` of all events."""
+
+
+class Change(BaseModel):
+    """What all events have in their ``detail``."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        field_title_generator=lambda name, _: to_camel(name),
+    )
+
+    DETAIL_TYPE: ClassVar[str]
+
+    schema_version: Literal["1"] = "1"
+    id: str = Field(description="Tells the change from all others; an event that comes again has the same.")
+    version: int = Field(description="Puts the changes of one job in order; it grows, perhaps by more than one.")
+    time: AwareDatetime = Field(description="When it happened.")
+    code: str = Field(description="The kind of reason. Further kinds may come at any time.")
+    message: str = Field(description="The reason in a sentence. It may quote what SageMaker said.")
+    remedy: str | None = Field(description="What to do; null if there is nothing to do.")
+    team: str | None = Field(description="Who is charged; null for nobody in particular.")
+
+    @property
+    @abstractmethod
+    def subject(self) -> str:
+        """Whose change it is: those of one subject are told in order."""
+
+    def detail(self) -> str:
+        """``detail`` as it is sent."""
+        return json.dumps(self.document(), ensure_ascii=False, separators=(",", ":"))
+
+    def document(self) -> dict[str, Any]:
+        """``detail`` as a document."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+class JobChange(Change):
+    """A job in the queue has changed."""
+
+    DETAIL_TYPE: ClassVar[str] = "Headway Job Change"
+
+    job_name: str
+    job_state: JobState = Field(description="Its state from now on.")
+    previous_state: JobState | None = Field(description="Its state before; null for a new job.")
+    attempt_name: str | None = Field(description="The training job that it is about; null for none.")
+    attempt_count: int = Field(description="Training jobs that were launched for it so far.")
+    jobs: tuple[str, ...] = Field(description="Other jobs that the message names.")
+    priority: int
+    owner: str | None = Field(description="ARN of who submitted it.")
+
+    @property
+    def subject(self) -> str:
+        """See :class:`Change`."""
+        return self.job_name
+
+
+class RogueJobChange(Change):
+    """A training job that did not come through the queue was seen, is treated otherwise than before, or is gone."""
+
+    DETAIL_TYPE: ClassVar[str] = "Headway Rogue Job Change"
+
+    training_job_name: str
+    training_job_arn: str
+    training_job_status: str = Field(description="SageMaker's, when it was seen last.")
+    live: bool = Field(description="Whether it is still there.")
+    demand: dict[str, int] = Field(description="Its instances per type.")
+    charged: dict[str, int] = Field(description="Those of them that are missing in the pools meanwhile.")
+
+    @property
+    def subject(self) -> str:
+        """See :class:`Change`."""
+        return self.training_job_name
+
+
+CHANGES: tuple[type[Change], ...] = (JobChange, RogueJobChange)
+"""All kinds of events."""
+
+
+def job_change(new: JobRecord, old: JobRecord | None) -> JobChange | None:
+    """The event of a write of a job's item; None if it was no step in the job's history.
+
+    Args:
+        new: what was written.
+        old: what was there before; None if nothing was.
+    """
+    if not new.history or (old is not None and old.history == new.history):
+        return None
+    step = new.history[-1]
+    return JobChange(
+        id=f"{new.job_name}/{new.version}",
+        version=new.version,
+        time=datetime.fromtimestamp(step.time_ms / 1000, UTC),
+        code=step.reason.code,
+        message=step.reason.message,
+        remedy=remedy_for(step.reason.code),
+        team=new.team or None,
+        job_name=new.job_name,
+        job_state=new.job_state,
+        previous_state=old.job_state if old else None,
+        attempt_name=step.attempt_name,
+        attempt_count=new.attempt_count,
+        jobs=step.reason.jobs,
+        priority=new.priority,
+        owner=new.owner,
+    )
+
+
+def rogue_change(new: RogueRecord | None, old: RogueRecord | None, now_ms: int) -> RogueJobChange | None:
+    """The event of a write of a rogue job's item; None if it tells nothing new.
+
+    Args:
+        new: what was written; None if it was deleted.
+        old: what was there before; None if nothing was.
+        now_ms: when it was written.
+    """
+    told = new or old
+    if told is None or (new and old and new.reason == old.reason):
+        return None
+    reason = told.reason if new else ReasonRecord.of(outside_gone(told.charged))
+    version = told.version if new else told.version + 1
+    return RogueJobChange(
+        # By when it was first seen: a training job may be seen again after it was taken for gone.
+        id=f"{told.training_job_name}/{told.since_ms}/{version}",
+        version=version,
+        time=datetime.fromtimestamp(now_ms / 1000, UTC),
+        code=reason.code,
+        message=reason.message,
+        remedy=remedy_for(reason.code),
+        team=told.team or None,
+        training_job_name=told.training_job_name,
+        training_job_arn=told.arn,
+        training_job_status=told.training_job_status,
+        live=new is not None,
+        demand=told.demand,
+        charged=told.charged,
+    )
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of each ``detail``, by ``detail-type``."""
+    _, definitions = models_json_schema([(kind, "serialization") for kind in CHANGES], by_alias=True)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The detail of Headway's events, by detail-type",
+        "source": SOURCE,
+        "oneOf": [{"title": kind.DETAIL_TYPE, "$ref": f"#/$defs/{kind.__name__}"} for kind in CHANGES],
+        **definitions,
+    }

@@ -1,0 +1,392 @@
+"""What people ask about what is to come: when jobs start, why not yet, what a new job or a change would do.
+
+Nothing is changed. The decisions themselves are run forward on virtual time (:mod:`headway.scheduling.forecast`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
+from headway.model import Demand, WaitingJob
+from headway.plan import Preempt
+from headway.reasons.remedies import remedy_for
+from headway.scheduling import forecast as core
+from headway.scheduling.forecast import Forecast, Reprioritise, Resize, Submit, UnknownChange, WhatIf, Withdraw
+from headway_service.admission.admit import Admitted, admit
+from headway_service.admission.queue_limits import Room
+from headway_service.config.authorization import Caller
+from headway_service.config.document import Configuration, Pool
+from headway_service.errors import FieldError, InvalidRequest, JobNotFound, NameInUse, RequestError
+from headway_service.forecast.snapshot import MAX_FORESEEN, look_out
+from headway_service.jobs.desk import Desk, PoolUse, require_priority
+from headway_service.jobs.new_job import new_job
+from headway_service.jobs.position import MAX_PLACE, Explainer, Seen, told_by
+from headway_service.ports import Table
+from headway_service.store.job_listing import Wanted, list_jobs
+from headway_service.store.records import AttemptRecord, JobRecord
+from headway_service.store.repository import job_named, live_attempt_of
+
+MAX_AHEAD = 20
+"""Jobs ahead of one that its explanation names."""
+
+MAX_DELAYS = 20
+"""Waiting jobs that a dry run names because they would start at another time."""
+
+MAX_MOVED = 100
+"""Jobs that a what-if names because they would start at another time."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Move:
+    """A job that would start at another time, ms; None for not known, or not waiting."""
+
+    job: str
+    before_ms: int | None
+    after_ms: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DryRun:
+    """What would come of a request."""
+
+    #: The job as it would be.
+    seen: Seen
+    expected_start_ms: int | None
+    #: Whom it would preempt at once.
+    preempts: Sequence[str]
+    #: Who would start at another time, the first :data:`MAX_DELAYS` in line.
+    delays: Sequence[Move]
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ahead:
+    """A job that another one waits for."""
+
+    job: str
+    job_state: JobState
+    priority: int
+    demand: Demand
+    started_ms: int | None
+    expected_end_ms: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Explanation:
+    """Why a job is where it is, and what comes next."""
+
+    seen: Seen
+    expected_start_ms: int | None
+    expected_end_ms: int | None
+    note: str
+    #: Who holds instances of its pools, who ends first first; then who is before it in line. At most :data:`MAX_AHEAD`.
+    ahead: Sequence[Ahead] = ()
+    #: How many there are beyond these, counted to :data:`MAX_PLACE`.
+    more: int = 0
+    #: The pools that it demands.
+    pools: Sequence[PoolUse] = ()
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Expected:
+    """A waiting job, and when it is expected to start, ms."""
+
+    seen: Seen
+    start_ms: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outlook:
+    """When waiting jobs are expected to start."""
+
+    as_of_ms: int
+    #: How far was looked ahead, ms; None if to the end.
+    until_ms: int | None
+    note: str
+    jobs: Sequence[Expected]
+    more: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Consequences:
+    """What changes would do."""
+
+    #: Who would start at once, and who would be preempted at once.
+    starts: Sequence[str]
+    preempts: Sequence[str]
+    #: Who would start at another time, the first :data:`MAX_MOVED`.
+    moved: Sequence[Move]
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SubmitRequest:
+    """The change that a request is submitted."""
+
+    request: Any
+
+
+Change = SubmitRequest | Withdraw | Reprioritise | Resize
+
+
+class Foresight:
+    """Looks ahead.
+
+    Args:
+        table: the table.
+        clock: now, ms.
+        configuration: the configuration in force.
+        desk: shows the pools.
+    """
+
+    def __init__(
+        self, *, table: Table, clock: Callable[[], int], configuration: Callable[[], Configuration], desk: Desk
+    ) -> None:
+        self._table = table
+        self._clock = clock
+        self._configuration = configuration
+        self._desk = desk
+        self._explainer = Explainer(table, clock, lambda: configuration().policy())
+
+    def dry_run(self, request: Any, caller: Caller) -> DryRun:
+        """What :meth:`headway_service.jobs.desk.Desk.submit` would answer, and what would come of it.
+
+        Raises:
+            InvalidRequest, RequestTooLarge, NotAllowed, RuleViolation, ImpossibleDemand, QueueFull: as a submission.
+            NameInUse: a request of that name is in the queue, be it the same one.
+        """
+        configuration = self._configuration()
+        admitted = self._admit(request, caller, configuration)
+        job = new_job(admitted, configuration.policy(), owner=caller.arn, key=None, now_ms=self._clock())
+        room = Room(self._table, configuration.limits, caller.arn)
+        room.require(job)
+        lookout = look_out(self._table, job.entry_time, configuration.policy())
+        result = lookout.what_if([Submit(job=job.waiting())])
+        told = told_by(result.plan).get(job.job_name)
+        place = self._explainer.places([job], read=room.lines)[job.job_name]
+        in_line = {each.name for each in lookout.snapshot.waiting}
+        moved = [move for move in _moves(result) if move.job in in_line]
+        return DryRun(
+            seen=Seen(job=job, place=place, reason=told[1] if told else job.reason),
+            expected_start_ms=result.after.starts[job.job_name],
+            preempts=[
+                action.job
+                for action in result.plan.actions
+                if isinstance(action, Preempt) and action.for_job == job.job_name
+            ],
+            delays=moved[:MAX_DELAYS],
+            note=lookout.note(result.after, job.waiting()),
+        )
+
+    def explain(self, name: str) -> Explanation:
+        """Why a job is where it is, and what comes next.
+
+        Raises:
+            JobNotFound: there is none of that name.
+        """
+        job = job_named(self._table, name)
+        seen = self._explainer.explain([job])[0]
+        remedy = remedy_for(seen.reason.code)
+        if job.job_state in TERMINAL:
+            return Explanation(
+                seen=seen, expected_start_ms=None, expected_end_ms=None, note="The job has ended.", remedy=remedy
+            )
+        pools = [use for use in self._desk.capacity() if use.pool in job.demand]
+        if job.in_line:
+            return self._explain_waiting(seen, pools, remedy)
+        attempt = live_attempt_of(self._table, job)
+        if attempt is not None:
+            note, end_ms = (
+                "It ends by then at the latest: its limit and the configured overhead are over.",
+                _end_ms(attempt),
+            )
+        else:
+            note, end_ms = (
+                f"It stands in no line, and starts only after it was released (`headway release {name}`).",
+                None,
+            )
+        return Explanation(
+            seen=seen, expected_start_ms=None, expected_end_ms=end_ms, note=note, pools=pools, remedy=remedy
+        )
+
+    def forecast(self, name: str | None, limit: int) -> Outlook:
+        """When waiting jobs are expected to start: by that time, those without one last, then by place.
+
+        Args:
+            name: of the only job to tell of; None for all.
+            limit: at most so many jobs.
+
+        Raises:
+            JobNotFound: there is no job of that name.
+        """
+        if name is not None:
+            listed, more = [job_named(self._table, name)], None
+        else:
+            listed, more = list_jobs(self._table, Wanted(states=WAITING), MAX_FORESEEN, None)
+        lookout = look_out(self._table, self._clock(), self._configuration().policy(), also=listed if name else ())
+        seen = lookout.forecast([name] if name else None)
+        # The listing may lag: who has started since waits no more.
+        started = {attempt.job_name for attempt in lookout.ledger.attempts}
+        waiting = [job for job in listed if job.job_state in WAITING and job.job_name not in started]
+        waiting.sort(key=lambda job: (_last(seen.starts.get(job.job_name)), job.held, job.rank()))
+        told = self._explainer.explain(waiting[:limit])
+        return Outlook(
+            as_of_ms=lookout.snapshot.now_ms,
+            until_ms=seen.until_ms,
+            note=lookout.note(seen),
+            jobs=[Expected(seen=each, start_ms=seen.starts.get(each.job.job_name)) for each in told],
+            more=more is not None or len(waiting) > limit,
+        )
+
+    def what_if(self, changes: Sequence[Change], caller: Caller) -> Consequences:
+        """What changes would do, applied in order.
+
+        Raises:
+            RequestError: as each change by itself; fields begin with ``changes.N``.
+        """
+        configuration = self._configuration()
+        changed = _resized(configuration, changes)
+        applied: list[core.Change] = []
+        also: list[JobRecord] = []
+        submitted: set[str] = set()
+        for index, change in enumerate(changes):
+            try:
+                match change:
+                    case SubmitRequest():
+                        admitted = self._admit(change.request, caller, changed)
+                        job = new_job(admitted, changed.policy(), owner=caller.arn, key=None, now_ms=self._clock())
+                        submitted.add(job.job_name)
+                        applied.append(Submit(job=job.waiting()))
+                    case Withdraw() | Reprioritise():
+                        if change.job not in submitted:
+                            also.append(self._changeable(change, changed))
+                        applied.append(change)
+                    case Resize():
+                        applied.append(change)
+            except RequestError as error:
+                raise _within(error, index, "request." if isinstance(change, SubmitRequest) else "") from None
+        lookout = look_out(self._table, self._clock(), configuration.policy(), also=also)
+        try:
+            result = lookout.what_if(applied)
+        except UnknownChange as error:
+            fields = [FieldError(field=f"changes.{error.index}", message=str(error))]
+            raise InvalidRequest(f"changes.{error.index}: {error}", fields) from None
+        return Consequences(
+            starts=result.starts,
+            preempts=result.preempts,
+            moved=_moves(result)[:MAX_MOVED],
+            note=lookout.note(result.after),
+        )
+
+    def _admit(self, request: Any, caller: Caller, configuration: Configuration) -> Admitted:
+        """Check a request as a submission that makes a new job."""
+        admitted = admit(request, configuration, caller)
+        if self._table.get(JobRecord.key(admitted.name)) is not None:
+            raise NameInUse(
+                f"a request is in the queue as `{admitted.name}` already: choose a new name",
+                [FieldError(field="TrainingJobName", message="is the name of another job in the queue")],
+            )
+        return admitted
+
+    def _changeable(self, change: Withdraw | Reprioritise, configuration: Configuration) -> JobRecord:
+        """The job that a change is about, if it can be changed so."""
+        try:
+            job = job_named(self._table, change.job)
+        except JobNotFound as error:
+            raise _wrong_job(str(error)) from None
+        if job.job_state in TERMINAL:
+            raise _wrong_job(f"`{change.job}` has {job.job_state} already, so nothing of it can change")
+        if job.held:
+            raise _wrong_job(f"`{change.job}` is held and stands in no line, so nothing would change: release it first")
+        if isinstance(change, Reprioritise):
+            require_priority(change.priority, configuration.max_priority(job.team), job.team)
+        elif job.job_state in HOLDING:
+            raise _wrong_job(f"`{change.job}` is {job.job_state}, and only a job that waits can be withdrawn")
+        return job
+
+    def _waiting(self, job: WaitingJob, seen: Forecast) -> Ahead:
+        item = self._table.get(JobRecord.key(job.name))
+        return Ahead(
+            job=job.name,
+            # The line does not say whether it has run before.
+            job_state=JobRecord.parse(item).job_state if item else JobState.PENDING,
+            priority=job.priority,
+            demand=job.demand,
+            started_ms=None,
+            expected_end_ms=_plus(seen.starts.get(job.name), job.limit_ms),
+        )
+
+    def _explain_waiting(self, seen: Seen, pools: Sequence[PoolUse], remedy: str | None) -> Explanation:
+        job = seen.job
+        lookout = look_out(self._table, self._clock(), self._configuration().policy(), also=[job])
+        forecast = lookout.forecast([job.job_name])
+        start_ms = forecast.starts.get(job.job_name)
+        holders = sorted(
+            (each for each in lookout.ledger.attempts if each.demand.keys() & job.demand.keys()),
+            key=lambda each: (_last(_end_ms(each)), each.attempt_name),
+        )
+        waiting = lookout.ahead_of(job.waiting())
+        ahead = [_holding(attempt) for attempt in holders[:MAX_AHEAD]]
+        ahead += [self._waiting(each, forecast) for each in waiting[: MAX_AHEAD - len(ahead)]]
+        before = len(waiting) if lookout.covers(job.waiting()) else max(len(waiting), (seen.place or MAX_PLACE + 1) - 1)
+        return Explanation(
+            seen=seen,
+            expected_start_ms=start_ms,
+            expected_end_ms=_plus(start_ms, job.limit_ms),
+            note=lookout.note(forecast, job.waiting()),
+            ahead=ahead,
+            more=min(MAX_PLACE, max(0, len(holders) + before - len(ahead))),
+            pools=pools,
+            remedy=remedy,
+        )
+
+
+def _moves(result: WhatIf) -> list[Move]:
+    """Who would start at another time, who starts first by now first."""
+    found = [Move(job=name, before_ms=before, after_ms=after) for name, (before, after) in result.moved.items()]
+    return sorted(found, key=lambda move: (_last(move.before_ms), _last(move.after_ms), move.job))
+
+
+def _holding(attempt: AttemptRecord) -> Ahead:
+    return Ahead(
+        job=attempt.job_name,
+        job_state=JobState.RUNNING if attempt.stop_cause is None else JobState.STOPPING,
+        priority=attempt.priority,
+        demand=attempt.demand,
+        started_ms=attempt.since_ms,
+        expected_end_ms=_end_ms(attempt),
+    )
+
+
+def _resized(configuration: Configuration, changes: Iterable[Change]) -> Configuration:
+    """The configuration with the sizes of pools that changes give them."""
+    sizes = {change.pool: Pool(size=change.size) for change in changes if isinstance(change, Resize)}
+    return configuration.model_copy(update={"pools": {**configuration.pools, **sizes}})
+
+
+def _wrong_job(message: str) -> InvalidRequest:
+    return InvalidRequest(message, [FieldError(field="jobName", message=message)])
+
+
+def _within(error: RequestError, index: int, part: str) -> RequestError:
+    """The same refusal of one of several changes."""
+    fields = [FieldError(field=f"changes.{index}.{part}{each.field}", message=each.message) for each in error.fields]
+    return type(error)(f"changes.{index}: {error}", fields)
+
+
+def _end_ms(attempt: AttemptRecord) -> int | None:
+    """When an attempt has ended by its limit, at the latest."""
+    return _plus(attempt.since_ms, attempt.limit_ms)
+
+
+def _plus(start_ms: int | None, limit_ms: int | None) -> int | None:
+    return None if start_ms is None or limit_ms is None else start_ms + limit_ms
+
+
+def _last(time_ms: int | None) -> tuple[bool, int]:
+    """Sorts what is not known behind all times."""
+    return (time_ms is None, time_ms or 0)

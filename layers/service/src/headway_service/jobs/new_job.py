@@ -1,0 +1,41 @@
+"""A request that may enter the queue, as the job that it becomes."""
+
+from __future__ import annotations
+
+from headway.lifecycle import JobState
+from headway.policy import Policy
+from headway.reasons import entered
+from headway.scheduling.ordering import handicap_ms
+from headway_service.admission.admit import Admitted
+from headway_service.store.records import JobRecord, ReasonRecord, Step
+
+
+def new_job(admitted: Admitted, policy: Policy, *, owner: str, key: str | None, now_ms: int) -> JobRecord:
+    """The job that an admitted request becomes.
+
+    Args:
+        admitted: the request.
+        policy: the rules in force.
+        owner: ARN of the caller.
+        key: by which the caller knows the call again when it is repeated.
+        now_ms: its entry time.
+    """
+    reason = ReasonRecord.of(entered(admitted.demand, warm_pool=admitted.warm_pool))
+    return JobRecord(
+        job_name=admitted.name,
+        job_state=JobState.PENDING,
+        priority=admitted.priority,
+        entry_time=now_ms,
+        handicap_ms=handicap_ms(admitted.limit_ms, policy),
+        demand=dict(admitted.demand),
+        checkpoints=admitted.checkpoints,
+        team=admitted.team,
+        limit_ms=admitted.limit_ms,
+        preemptible=admitted.preemptible,
+        on_demand_limit_ms=admitted.on_demand_limit_ms,
+        owner=owner,
+        request_digest=admitted.digest,
+        idempotency_key=key,
+        reason=reason,
+        history=(Step(time_ms=now_ms, job_state=JobState.PENDING, reason=reason),),
+    )

@@ -1,0 +1,183 @@
+"""Where a job stands and why, as the scheduler would say at this moment.
+
+A hold is not kept with the job: it is worked out when somebody asks. So it is always current, and nothing is
+written for jobs that merely go on waiting.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from headway import reasons
+from headway.model import Snapshot
+from headway.plan import Plan, Start
+from headway.policy import Policy
+from headway.reasons import Reason
+from headway.scheduling.ordering import rank_key
+from headway.scheduling.scheduler import schedule
+from headway_service.ports import Table
+from headway_service.store.ledger import look_at_ledger, read_lines, read_snapshot
+from headway_service.store.queue_tail import Line
+from headway_service.store.records import JobRecord, LineEntry, ReasonRecord
+
+MAX_PLACE = 1000
+"""A place in line is counted to this; of a job further back only that is told."""
+
+MAX_EXPLAINED = 100
+"""Heads of each line that are explained one by one; a job further back is told how many are ahead of it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seen:
+    """A job as a caller sees it: its record, its place in line, and why it is where it is now."""
+
+    job: JobRecord
+    place: int | None
+    reason: ReasonRecord
+
+
+class Explainer:
+    """Explains jobs.
+
+    Args:
+        table: the table.
+        clock: now, ms.
+        policy: the rules in force.
+    """
+
+    def __init__(self, table: Table, clock: Callable[[], int], policy: Callable[[], Policy]) -> None:
+        self._table = table
+        self._clock = clock
+        self._policy = policy
+
+    def explain(self, jobs: Sequence[JobRecord]) -> list[Seen]:
+        """Jobs with their places and the reasons of this moment, in the order given."""
+        waiting = [job for job in jobs if job.in_line]
+        if not waiting:
+            return [Seen(job=job, place=None, reason=job.reason) for job in jobs]
+        ledger = look_at_ledger(self._table)
+        snapshot = read_snapshot(
+            self._table, ledger, self._clock(), policy=self._policy(), also=waiting, heads=MAX_EXPLAINED
+        )
+        told = told_by(schedule(snapshot))
+        further_back = [job for job in waiting if job.job_name not in told]
+        places = _Lines(self._table, ledger.lines, snapshot).places(further_back)
+        told |= {name: _further_back(place) for name, place in places.items()}
+        seen = []
+        for job in jobs:
+            place: int | None = None
+            reason = job.reason
+            if job.in_line:
+                # A job that the decision did not look at (or that has just been started) is told its place only.
+                place, reason = told[job.job_name]
+            seen.append(Seen(job=job, place=place, reason=reason))
+        return seen
+
+    def places(
+        self, jobs: Sequence[JobRecord], teams: Sequence[str] | None = None, read: Mapping[str, Line] | None = None
+    ) -> dict[str, int | None]:
+        """The place of each job in the longest of its lines, 1 being next; None beyond :data:`MAX_PLACE`.
+
+        The lines of all teams in a pool count as one, in the order of the given priorities.
+
+        Args:
+            jobs: the jobs, which need not stand in line.
+            teams: the teams that have lines; None if that is to be read too.
+            read: lines that were read already, by partition; they are not read again where they tell enough.
+        """
+        if not jobs:
+            return {}
+        return _Lines(self._table, read_lines(self._table) if teams is None else teams, read=read).places(jobs)
+
+
+def told_by(plan: Plan) -> dict[str, tuple[int | None, ReasonRecord]]:
+    """Place and reason of the jobs that are among the heads of their lines, as a decision tells them."""
+    told: dict[str, tuple[int | None, ReasonRecord]] = {}
+    ahead: dict[str, int] = {}
+    for action in plan.actions:
+        if isinstance(action, Start):
+            place = 1 + max(ahead.get(pool, 0) for pool in action.demand)
+            told[action.job] = (place, ReasonRecord.of(reasons.starts_now(action.demand)))
+            for pool in action.demand:
+                ahead[pool] = ahead.get(pool, 0) + 1
+    for hold in plan.holds:
+        # Behind the heads that are read in any case, jobs may be missing from the snapshot.
+        if hold.ahead < MAX_EXPLAINED:
+            reason = Reason(code=hold.reason.code, message=hold.sentence, jobs=hold.reason.jobs)
+            told[hold.job] = (hold.ahead + 1, ReasonRecord.of(reason))
+    return told
+
+
+def _further_back(place: int | None) -> tuple[int | None, ReasonRecord]:
+    ahead = place - 1 if place is not None else MAX_PLACE
+    return place, ReasonRecord.of(reasons.waits_in_line(ahead, at_least=place is None))
+
+
+class _Lines:
+    """Counts who stands ahead of jobs.
+
+    Args:
+        table: the table.
+        teams: the teams that have lines.
+        snapshot: whose heads need not be read again, if any.
+        read: lines that were read already, by partition.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        teams: Sequence[str],
+        snapshot: Snapshot | None = None,
+        read: Mapping[str, Line] | None = None,
+    ) -> None:
+        self._table = table
+        self._teams = teams
+        self._read = read or {}
+        self._heads: dict[tuple[str, str], list[str]] = {}
+        if snapshot is not None:
+            self._heads = {(pool, team): [] for pool in snapshot.pools for team in teams}
+            for job in snapshot.waiting:
+                for pool in job.demand:
+                    if (pool, job.team) in self._heads:
+                        self._heads[pool, job.team].append(rank_key(job.priority, job.turn_ms, job.name))
+            for line in self._heads.values():
+                line.sort()
+
+    def places(self, jobs: Sequence[JobRecord]) -> dict[str, int | None]:
+        """The place of each job in the longest of its lines; None beyond :data:`MAX_PLACE`.
+
+        Each line is read once, however many the jobs are.
+        """
+        pools = sorted({pool for job in jobs for pool in job.demand})
+        ranks = {pool: {job.rank() for job in jobs if pool in job.demand} for pool in pools}
+        lines = {pool: [self._line(pool, team, ranks[pool]) for team in self._teams] for pool in pools}
+        places: dict[str, int | None] = {}
+        for job in jobs:
+            ahead = max(sum(before(job.rank()) for before in lines[pool]) for pool in job.demand)
+            places[job.job_name] = ahead + 1 if ahead < MAX_PLACE else None
+        return places
+
+    def _line(self, pool: str, team: str, ranks: Collection[str]) -> Callable[[str], int]:
+        """How many of a line stand before one of these ranks, to :data:`MAX_PLACE` at least."""
+        heads = self._heads.get((pool, team))
+        if heads is not None and len(heads) < MAX_EXPLAINED:
+            # So few heads were found because the line has no more.
+            return partial(bisect_left, heads)
+        partition = LineEntry.partition(pool, team)
+        known = self._read.get(partition)
+        if known is None:
+            return self._counted(partition, ranks)
+        further = [rank for rank in ranks if not known.tells(rank)]
+        counted = self._counted(partition, further) if further else known.ahead
+        return lambda rank: known.ahead(rank) if known.tells(rank) else counted(rank)
+
+    def _counted(self, partition: str, ranks: Collection[str]) -> Callable[[str], int]:
+        last = max(ranks)
+        if len(ranks) == 1:
+            # DynamoDB reads as much for a number as for the ranks, but sends less.
+            found = self._table.count_before(partition, last, limit=MAX_PLACE)
+            return lambda _: found
+        return partial(bisect_left, self._table.keys_before(partition, last, limit=MAX_PLACE))

@@ -1,0 +1,4 @@
+"""What is measured of the queue and of running jobs?
+
+Imported by `bootstrap`.
+"""

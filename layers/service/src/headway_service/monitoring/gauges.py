@@ -1,0 +1,176 @@
+"""How the queue stands at this moment, in figures: who waits, what is held, and what does not go on as it should.
+
+Pure but for :func:`gauges` and :func:`startable_jobs`, which read what the others work on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+
+from headway.lifecycle import AttemptState
+from headway.plan import Start
+from headway.vectors import total
+from headway_service.errors import Busy
+from headway_service.monitoring.queue_depth import Backlog, backlogs
+from headway_service.observability import metrics
+from headway_service.observability.logging import logger
+from headway_service.observability.metrics import Figure
+from headway_service.pools.apply_config import applied
+from headway_service.ports import Table
+from headway_service.sagemaker_api.status import STARTING
+from headway_service.scheduling.decide import decide
+from headway_service.store.ledger import Ledger
+from headway_service.store.records import AttemptRecord
+
+STUCK_LAUNCHING_S = 900
+"""A launch that is not settled after this is stuck: longer than the longest back-off of a pool and a lease."""
+
+STUCK_STARTING_S = 3600
+"""An attempt that SageMaker has accepted, and that has not trained after this, is stuck: no capacity, a huge image."""
+
+STUCK_STOPPING_S = 1800
+"""An attempt that has not ended so long after its stop was decided is stuck: it has 120 s, and then uploads."""
+
+UNCONFIRMED_S = 900
+"""Instances of an attempt that SageMaker has said nothing of for longer are in doubt, though the reconciler asks."""
+
+RESERVED_MS = 15_000
+"""Figures are left out of a run that has less time left than this."""
+
+_MAX_NAMED = 10
+"""Attempts, jobs or pools that one line of the log names."""
+
+
+def gauges(table: Table, ledger: Ledger, now_ms: int, after_s: int) -> list[Figure]:
+    """All gauges; none if the table cannot answer now.
+
+    Args:
+        table: the table.
+        ledger: as it was read a moment ago.
+        now_ms: now.
+        after_s: SageMaker is asked about an attempt that nothing was heard of for so long.
+    """
+    try:
+        lines = list(backlogs(table, ledger))
+        startable = startable_jobs(table, ledger, lines, now_ms)
+    except Busy as error:
+        logger.warning("no gauges this time", extra={"error": str(error)})
+        return []
+    stuck = stuck_attempts(ledger.attempts, now_ms)
+    drift = drift_by_pool(ledger, now_ms, after_s)
+    for what, names in (
+        ("jobs could start now", startable),
+        ("attempts are stuck", [each.attempt_name for each in stuck]),
+        ("the ledger and SageMaker differ", list(drift)),
+    ):
+        if names:
+            logger.warning(what, extra={"count": len(names), "names": sorted(names)[:_MAX_NAMED]})
+    return [
+        *pool_figures(ledger, lines, now_ms),
+        *team_figures(ledger, lines, now_ms),
+        metrics.STARTABLE.of(len(startable)),
+        metrics.STUCK.of(len(stuck)),
+        metrics.DRIFT.of(sum(drift.values())),
+    ]
+
+
+def pool_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Iterator[Figure]:
+    """How each pool is used and who waits for it."""
+    allocated = total(each.demand for each in ledger.attempts)
+    reserved = total(each.demand for each in ledger.reservations)
+    rogue = total(each.charged for each in ledger.rogues)
+    waits = list(lines)
+    for pool in ledger.pools:
+        name = pool.pool
+        held = allocated.get(name, 0)
+        yield metrics.ALLOCATED.of(held, name)
+        yield metrics.RESERVED.of(reserved.get(name, 0), name)
+        yield metrics.ROGUE.of(rogue.get(name, 0), name)
+        taken = held + reserved.get(name, 0) + rogue.get(name, 0)
+        # Where nobody holds anything, all are free: a queue at rest publishes nothing.
+        if taken:
+            yield metrics.FREE.of(pool.size - taken, name)
+        # A pool that was made empty is as used as it can be while anything runs in it.
+        yield metrics.UTILISATION.of(100 * held / pool.size if pool.size else 100.0 * bool(held), name)
+        mine = [each for each in waits if each.pool == name]
+        yield metrics.WAITING_IN_POOL.of(sum(each.waiting for each in mine), name)
+        yield metrics.OLDEST_IN_POOL.of(_longest_s(mine, now_ms), name)
+
+
+def team_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Iterator[Figure]:
+    """Who waits of each team. Jobs without a team are nobody's; a job that demands two pools waits in both."""
+    waits = list(lines)
+    for team in ledger.teams:
+        mine = [each for each in waits if each.team == team.team]
+        yield metrics.WAITING_OF_TEAM.of(sum(each.waiting for each in mine), team.team)
+        yield metrics.OLDEST_OF_TEAM.of(_longest_s(mine, now_ms), team.team)
+
+
+def startable_jobs(table: Table, ledger: Ledger, lines: Collection[Backlog], now_ms: int) -> list[str]:
+    """Waiting jobs that a decision would start at this moment, which the next tick should do.
+
+    It is the decision itself that is asked, so pauses, back-offs, limits of teams and reserved starts count as they do
+    there. Nothing is read where nobody waits, or nothing is free or reserved.
+    """
+    usable = {pool.pool for pool in ledger.pools if pool.free > 0} | total(e.demand for e in ledger.reservations).keys()
+    force = applied(table) if any(each.pool in usable for each in lines) else None
+    if force is None:
+        return []
+    _snapshot, plan = decide(table, ledger, now_ms, policy=force.configuration.policy())
+    return [action.job for action in plan.actions if isinstance(action, Start)]
+
+
+def stuck_attempts(attempts: Iterable[AttemptRecord], now_ms: int) -> list[AttemptRecord]:
+    """Attempts that hold instances and get neither to training nor to their end within the bounds above."""
+    return [each for each in attempts if _is_stuck(each, now_ms)]
+
+
+def drift_by_pool(ledger: Ledger, now_ms: int, after_s: int) -> dict[str, int]:
+    """Instances by which the ledger and SageMaker seem to differ, of the pools where they do.
+
+    These are: instances of attempts that SageMaker has not confirmed for three times as long as the reconciler waits
+    before it asks; instances of live training jobs that carry the mark of an attempt and are none; and those by which a
+    pool's counter differs from what its holders leave.
+
+    Args:
+        ledger: the ledger.
+        now_ms: now.
+        after_s: see :func:`gauges`.
+    """
+    unheard_ms = now_ms - max(UNCONFIRMED_S, 3 * after_s) * 1000
+    found: Counter[str] = Counter()
+    for attempt in ledger.attempts:
+        if attempt.attempt_state is not AttemptState.LAUNCHING and attempt.seen_ms < unheard_ms:
+            found.update(attempt.demand)
+    for rogue in ledger.rogues:
+        if rogue.marked:
+            found.update(rogue.demand)
+    held = total(
+        [
+            *(each.demand for each in ledger.attempts),
+            *(each.demand for each in ledger.reservations),
+            *(each.charged for each in ledger.rogues),
+        ]
+    )
+    for pool in ledger.pools:
+        found[pool.pool] += abs(pool.size - held.get(pool.pool, 0) - pool.free)
+    pools = {pool.pool for pool in ledger.pools}
+    return {pool: count for pool, count in sorted(found.items()) if count and pool in pools}
+
+
+def _is_stuck(attempt: AttemptRecord, now_ms: int) -> bool:
+    held_s = (now_ms - attempt.since_ms) / 1000
+    if attempt.attempt_state is AttemptState.STOPPING:
+        since_ms = now_ms if attempt.stopping_since_ms is None else attempt.stopping_since_ms
+        return (now_ms - since_ms) / 1000 > STUCK_STOPPING_S
+    if attempt.attempt_state is AttemptState.LAUNCHING:
+        return held_s > STUCK_LAUNCHING_S
+    # A spot job that was interrupted starts again, and when it does is not the queue's affair.
+    starts = attempt.secondary_status is None or attempt.secondary_status in STARTING
+    return starts and not attempt.interruptions and held_s > STUCK_STARTING_S
+
+
+def _longest_s(lines: Iterable[Backlog], now_ms: int) -> float:
+    """How long the oldest job of some lines has waited, s; 0 if nobody waits there."""
+    return max(((now_ms - each.oldest_ms) / 1000 for each in lines), default=0.0)

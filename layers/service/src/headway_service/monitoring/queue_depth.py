@@ -1,0 +1,55 @@
+"""How long the lines are, and since when somebody has waited in them. What is read does not grow with the backlog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from headway_service.ports import Table
+from headway_service.store.ledger import Ledger, behind_priority
+from headway_service.store.records import LineEntry
+
+MAX_COUNTED = 1000
+"""Jobs of one line are counted to this."""
+
+MAX_PRIORITIES = 20
+"""Priorities of one line whose first jobs are looked at for the oldest, beginning with the highest."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Backlog:
+    """A line in which somebody waits: the jobs of a team in a pool, and when the oldest of them was accepted, ms."""
+
+    pool: str
+    team: str
+    waiting: int
+    oldest_ms: int
+
+
+def backlogs(table: Table, ledger: Ledger) -> Iterator[Backlog]:
+    """The lines in which somebody waits."""
+    for pool in ledger.pools:
+        for team in ledger.lines:
+            line = LineEntry.partition(pool.pool, team)
+            oldest_ms = _oldest_ms(table, line)
+            if oldest_ms is not None:
+                waiting = table.count_before(line, "~", limit=MAX_COUNTED)
+                yield Backlog(pool=pool.pool, team=team, waiting=waiting, oldest_ms=oldest_ms)
+
+
+def _oldest_ms(table: Table, line: str) -> int | None:
+    """When the oldest job of a line was accepted, ms; None if the line is empty.
+
+    Among the jobs of one priority the first is the oldest, unless the policy lets limits count: then it is the one
+    whose turn is first. So one item of each priority is read.
+    """
+    oldest_ms: int | None = None
+    after = ""
+    for _ in range(MAX_PRIORITIES):
+        items = table.query(line, after=after, limit=1)
+        if not items:
+            break
+        entry = LineEntry.parse(items[0])
+        oldest_ms = entry.entry_time if oldest_ms is None else min(oldest_ms, entry.entry_time)
+        after = behind_priority(entry.priority)
+    return oldest_ms

@@ -1,0 +1,4 @@
+"""Where do logs and metrics go?
+
+Imported by all layers above `store`.
+"""

@@ -1,0 +1,108 @@
+"""What is measured of the queue: every metric that it publishes, and what a change of a job comes to.
+
+A metric's dimensions are bounded in number, as each combination of their values is billed as a metric of its own. All
+have the dimension ``service``, the stack; some have one more. ``docs/operations.md`` has the table of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from aws_lambda_powertools.metrics import MetricUnit
+
+from headway.lifecycle import WAITING, JobTrigger
+from headway_service.store.records import JobRecord
+
+NAMESPACE = "Headway"
+"""Where CloudWatch keeps them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric.
+
+    Attributes:
+        name: its name.
+        unit: of its values.
+        by: the dimension that it has beside the stack, if it has one.
+        noughts: whether a value of 0 is published. A metric is billed for each hour in which it has any value, so where
+            0 says that all is as it should be, nothing says so as well.
+    """
+
+    name: str
+    unit: MetricUnit = MetricUnit.Count
+    by: Literal["", "pool", "team", "outcome"] = ""
+    noughts: bool = False
+
+    def of(self, value: float, which: str = "") -> Figure:
+        """A figure of it; ``which`` is the value of its dimension."""
+        return Figure(self, value, which)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One value of a metric, measured now."""
+
+    metric: Metric
+    value: float
+    which: str = ""
+
+
+TICK_FAILED = Metric("TickFailed")
+STARTED = Metric("Started")
+PREEMPTED = Metric("Preempted")
+TIME_TO_START = Metric("TimeToStart", MetricUnit.Seconds, "pool", noughts=True)
+WORK_LOST = Metric("WorkLost", MetricUnit.Seconds)
+ENDED = Metric("Ended", by="outcome")
+
+WAITING_IN_POOL = Metric("Waiting", by="pool")
+WAITING_OF_TEAM = Metric("Waiting", by="team")
+OLDEST_IN_POOL = Metric("OldestWait", MetricUnit.Seconds, "pool")
+OLDEST_OF_TEAM = Metric("OldestWait", MetricUnit.Seconds, "team")
+ALLOCATED = Metric("Allocated", by="pool")
+RESERVED = Metric("Reserved", by="pool")
+ROGUE = Metric("Rogue", by="pool")
+FREE = Metric("Free", by="pool", noughts=True)
+UTILISATION = Metric("Utilisation", MetricUnit.Percent, "pool")
+STARTABLE = Metric("Startable")
+STUCK = Metric("Stuck")
+DRIFT = Metric("Drift")
+UNHEARD = Metric("Unheard")
+
+UNWATCHED = Metric("Unwatched")
+MEASURES = Metric("Measures")
+UNTOLD = Metric("Untold")
+
+OUTCOMES: Mapping[JobTrigger, str] = {
+    JobTrigger.COMPLETE: "completed",
+    JobTrigger.FAIL: "failed",
+    JobTrigger.RETRY: "retried",
+    JobTrigger.YIELD: "preempted",
+    JobTrigger.END_STOPPED: "stopped",
+}
+"""What the end of an attempt was for its job."""
+
+
+def is_published(figure: Figure) -> bool:
+    """Whether a figure is worth its price."""
+    return figure.value != 0 or figure.metric.noughts
+
+
+def ended(trigger: JobTrigger) -> Figure:
+    """An attempt has ended."""
+    return ENDED.of(1, OUTCOMES[trigger])
+
+
+def time_to_start(job: JobRecord, now_ms: int) -> list[Figure]:
+    """A job starts now: how long it has waited in each of its pools, since it was accepted or came back to the line.
+
+    A time for which somebody held it counts, as that is what its owner waited.
+    """
+    since_ms = job.entry_time
+    for step in reversed(job.history):
+        if step.job_state not in WAITING:
+            break
+        since_ms = step.time_ms
+    return [TIME_TO_START.of((now_ms - since_ms) / 1000, pool) for pool in sorted(job.demand)]

@@ -1,0 +1,262 @@
+"""Brings the pools and teams of the ledger in line with the configuration document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headway_service.config import document as configuration
+from headway_service.config.document import Configuration
+from headway_service.errors import Busy, Conflict, InvalidConfiguration
+from headway_service.observability.logging import logger
+from headway_service.pools.config_writes import intended, read_edits
+from headway_service.ports import (
+    Absent,
+    Check,
+    Condition,
+    ConfigurationStore,
+    ConfigurationText,
+    Equals,
+    Key,
+    Put,
+    Table,
+)
+from headway_service.store import transitions
+from headway_service.store.ledger import read_ledger
+from headway_service.store.records import LineEntry, TeamRecord
+from headway_service.store.schema_version import stamped, upgraded
+
+TEAM_KEPT_MS = 86_400_000
+"""A team that left the configuration keeps its lines at least this long, for submissions that were under way."""
+
+CLOCK_MARGIN_MS = 60_000
+"""Times of two clocks that differ by less say nothing."""
+
+_REPLACED = (
+    "the stored document replaced a newer one that it was not made from, so it is not in force; set the configuration "
+    "again"
+)
+
+_KEY = Key("config", "config")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InForce:
+    """The configuration that decisions are made under."""
+
+    configuration: Configuration
+    version: int
+    #: When the store wrote it, ms; 0 if the store did not say.
+    modified_ms: int = 0
+    #: The teams that have lines, beginning with that of the jobs without a team; None if only the ledger tells, as
+    #: pools and teams are still being brought in line with the document.
+    lines: tuple[str, ...] | None = None
+    #: Why the stored document is not in force, if it is not.
+    problem: str | None = None
+
+    def is_older_than(self, stored: ConfigurationText) -> bool:
+        """Whether a document was stored after this one. What was read may be old, and then this one is newer.
+
+        Versions only grow; but they begin again if somebody deletes the parameter and creates it again.
+        """
+        later = self.modified_ms > 0 and stored.modified_ms >= self.outdated_from_ms
+        return stored.version > self.version or later
+
+    @property
+    def outdated_from_ms(self) -> int:
+        """What was stored at this time or later was stored after this one, whatever its version."""
+        return self.modified_ms + CLOCK_MARGIN_MS
+
+
+def applied(table: Table) -> InForce | None:
+    """The last valid document that was applied, or is being applied, if there is any yet."""
+    item = table.get(_KEY)
+    if item is None:
+        return None
+    # Not parsed like a stored document: what is in force was short enough once, and is not refused for its length.
+    item = upgraded(item)
+    document = configuration.validate(json.loads(item["document"]))
+    # An item of a time before those who left were noted tells of none.
+    lines = ("", *document.teams, *item["left"]) if "left" in item else None
+    return InForce(
+        configuration=document,
+        version=int(item["version"]),
+        modified_ms=int(item.get("modifiedMs", 0)),
+        lines=lines,
+    )
+
+
+def in_force(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> InForce:
+    """The last valid document that was applied; before the first tick, the stored one.
+
+    Raises:
+        InvalidConfiguration: there has never been a valid document.
+    """
+    known = applied(table)
+    return known if known is not None else apply_configuration(table, store, clock)
+
+
+def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> InForce:
+    """Read the stored document and, if it is new and valid, give the pools the sizes and the teams the lines it says.
+
+    An invalid document changes nothing: the last valid one stays in force, and the problem is told.
+
+    Raises:
+        InvalidConfiguration: the document is invalid and there has never been a valid one.
+    """
+    stored = store.read()
+    known = applied(table)
+    if known is None or known.is_older_than(stored):
+        try:
+            found = intended(stored, read_edits(table), store, clock())
+        except Busy as error:
+            if known is None:
+                raise
+            return replace(known, problem=str(error))
+        if found.text != stored.text:
+            logger.error("the stored configuration replaced a newer one", extra={"version": stored.version})
+        stored = found
+    return _apply(table, known, stored, clock)
+
+
+def apply_text(table: Table, stored: ConfigurationText, clock: Callable[[], int]) -> InForce:
+    """As :func:`apply_configuration`, for a document that was read or written just now.
+
+    The document is noted first, on the condition that no other was meanwhile; and what is changed for it is changed on
+    the condition that it is still the one that is noted. So nothing goes back to a document that is older than another.
+
+    Raises:
+        InvalidConfiguration: as :func:`apply_configuration`.
+    """
+    return _apply(table, applied(table), stored, clock)
+
+
+def _apply(table: Table, known: InForce | None, stored: ConfigurationText, clock: Callable[[], int]) -> InForce:
+    if known is not None and not known.is_older_than(stored):
+        return known if known.lines is not None else _bring_in_line(table, known, clock)
+    try:
+        wanted = configuration.parse(stored.text)
+    except InvalidConfiguration as error:
+        if known is None:
+            raise
+        logger.error(
+            "the stored configuration is invalid; the last valid one stays in force", extra={"error": str(error)}
+        )
+        return replace(known, problem=str(error))
+    if known is not None and known.lines is None:
+        # Jobs may wait already in lines of teams that only this document names.
+        known = _bring_in_line(table, known, clock)
+        if known.lines is None:
+            return known
+    noted = InForce(configuration=wanted, version=stored.version, modified_ms=stored.modified_ms)
+    try:
+        table.write([Put(item=_item(noted), requires=Absent() if known is None else _is_noted(known))])
+    except Conflict:
+        # Two at once, such as the first two submissions after a deployment. The other brings it to its end.
+        logger.info("somebody else applies a configuration at the same time", extra={"version": stored.version})
+        return applied(table) or noted
+    return _bring_in_line(table, noted, clock)
+
+
+def _bring_in_line(table: Table, noted: InForce, clock: Callable[[], int]) -> InForce:
+    """Give the pools the sizes and the teams the lines that the document says which is noted."""
+    still = Check(key=_KEY, requires=_is_noted(noted))
+    try:
+        left = _apply_teams(table, noted.configuration, clock(), still)
+        _resize(table, noted.configuration, still)
+        table.write([Put(item={**_item(noted), "left": left}, requires=_is_noted(noted))])
+    except Conflict:
+        # The document is in force all the same, if it is the newest; the next tick does what is left undone.
+        logger.info("somebody else applies a configuration at the same time", extra={"version": noted.version})
+        return noted
+    logger.info("configuration applied", extra={"version": noted.version})
+    return replace(noted, lines=("", *noted.configuration.teams, *left))
+
+
+def _item(noted: InForce) -> dict[str, Any]:
+    text = configuration.text_of(noted.configuration)
+    said = {"document": text, "version": noted.version, "modifiedMs": noted.modified_ms}
+    return stamped({"pk": _KEY.pk, "sk": _KEY.sk, **said})
+
+
+def _is_noted(known: InForce) -> Condition:
+    return Equals("version", known.version)
+
+
+def current(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> InForce:
+    """The configuration in force, and whether the stored document has a problem.
+
+    Raises:
+        InvalidConfiguration: there has never been a valid document.
+    """
+    known = in_force(table, store, clock)
+    stored = store.read()
+    try:
+        document = configuration.text_of(configuration.parse(stored.text))
+    except InvalidConfiguration as error:
+        return replace(known, problem=str(error))
+    if stored.version == known.version and document != configuration.text_of(known.configuration):
+        return replace(known, problem=_REPLACED)
+    return known
+
+
+def _resize(table: Table, wanted: Configuration, still: Check) -> None:
+    """Idempotent: after a crash half way, the next call goes on from what the ledger says.
+
+    Raises:
+        Conflict: somebody else resizes the same pool now, or another document is noted.
+    """
+    ledger = {pool.pool: pool for pool in read_ledger(table).pools}
+    for name, pool in sorted(wanted.pools.items()):
+        if name not in ledger:
+            table.write([*transitions.add_pool(name, pool.size), still])
+        elif ledger[name].size != pool.size:
+            table.write([*transitions.resize_pool(ledger[name], pool.size), still])
+    for name in sorted(ledger.keys() - wanted.pools.keys()):
+        if ledger[name].size:
+            table.write([*transitions.resize_pool(ledger[name], 0), still])
+        try:
+            table.write([*transitions.remove_pool(ledger[name]), still])
+        except Conflict:
+            # In use: it stays with size 0, starts nothing, and goes when a later configuration finds it empty.
+            logger.info("a removed pool is still in use", extra={"pool": name})
+
+
+def _apply_teams(table: Table, wanted: Configuration, now_ms: int, still: Check) -> list[str]:
+    """Idempotent, as :func:`_resize`.
+
+    Returns:
+        The teams that are not in the configuration any more and may still have lines.
+
+    Raises:
+        Conflict: somebody else brings back a team that is removed now, a job of a team that comes or goes is started
+            now, or another document is noted.
+    """
+    ledger = read_ledger(table)
+    known = {team.team: team for team in ledger.teams}
+    for name in sorted(wanted.teams):
+        if name not in known or known[name].left_ms is not None:
+            table.write([*transitions.add_team(name, known.get(name)), still])
+    pools = {pool.pool for pool in ledger.pools} | wanted.pools.keys()
+    left = sorted(known.keys() - wanted.teams.keys())
+    gone = set()
+    for name in left:
+        team = known[name]
+        if team.left_ms is None:
+            table.write([*transitions.take_out_team(team, now_ms), still])
+        elif team.left_ms + TEAM_KEPT_MS < now_ms and not _has_jobs(table, team, pools):
+            table.write([*transitions.remove_team(team), still])
+            gone.add(name)
+    return [name for name in left if name not in gone]
+
+
+def _has_jobs(table: Table, team: TeamRecord, pools: Collection[str]) -> bool:
+    """Whether a job of a team waits or holds instances. No new one can come, as the team has left long ago."""
+
+    def waits() -> bool:
+        return any(table.query(LineEntry.partition(pool, team.team), limit=1) for pool in sorted(pools))
+
+    # Jobs go from the lines into the ledger and back, so looking at each once could miss one on its way.
+    return waits() or any(attempt.team == team.team for attempt in read_ledger(table).attempts) or waits()

@@ -1,0 +1,109 @@
+"""Writes of the configuration document that are not known to have ended well.
+
+Parameter Store writes without conditions, so a write replaces whatever is stored at that moment, which may be newer
+than what the written document was made from: somebody edited the parameter itself, or the write took effect late. The
+store's versions tell that afterwards. So that nobody takes such a document for the newest one, each write is noted in
+the table first, with the version that it was made from. The note is removed when that proves to be the version before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from headway_service.errors import Busy
+from headway_service.observability.logging import logger
+from headway_service.ports import ConfigurationStore, ConfigurationText, Delete, Key, Put, Table
+from headway_service.store.schema_version import stamped, upgraded
+
+LATE_MS = 60_000
+"""A write that takes effect later than this after its invocation has ended counts as an edit of the parameter."""
+
+MAX_EDITS = 100
+"""So many notes are read."""
+
+_PK = "config"
+_PREFIX = "edit#"
+_KEPT_S = 86_400
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Edit:
+    """A write of the document that has begun.
+
+    Attributes:
+        name: no other has it.
+        base: the version that the document was made from.
+        digest: the digest of its text.
+        until_ms: it takes effect no later.
+    """
+
+    name: str
+    base: int
+    digest: str
+    until_ms: int
+
+    @classmethod
+    def of(cls, text: str, *, base: int, holder: str, ends_ms: int) -> Edit:
+        """The write of a text by an invocation that ends then."""
+        return cls(name=f"{holder}#{base}", base=base, digest=_digest(text), until_ms=ends_ms + LATE_MS)
+
+    @property
+    def _key(self) -> Key:
+        return Key(_PK, f"{_PREFIX}{self.name}")
+
+    def note(self, table: Table) -> None:
+        """Note the write, before it is made."""
+        said = {"base": self.base, "digest": self.digest, "untilMs": self.until_ms}
+        kept = {"expiresAt": self.until_ms // 1000 + _KEPT_S}
+        table.write([Put(item=stamped({"pk": self._key.pk, "sk": self._key.sk, **said, **kept}))])
+
+    def forget(self, table: Table) -> None:
+        """Remove the note: the document was written on top of what it was made from."""
+        table.write([Delete(key=self._key)])
+
+    def may_have_replaced(self, found: ConfigurationText) -> bool:
+        """Whether a stored document is this one, and may have replaced a newer one than it was made from."""
+        return (
+            found.version > self.base + 1 and found.modified_ms <= self.until_ms and _digest(found.text) == self.digest
+        )
+
+
+def read_edits(table: Table) -> list[Edit]:
+    """The writes that are not known to have ended well."""
+    items = [upgraded(item) for item in table.query(_PK, prefix=_PREFIX, limit=MAX_EDITS)]
+    return [
+        Edit(
+            name=item["sk"].removeprefix(_PREFIX),
+            base=int(item["base"]),
+            digest=item["digest"],
+            until_ms=int(item["untilMs"]),
+        )
+        for item in items
+    ]
+
+
+def intended(
+    stored: ConfigurationText, edits: Collection[Edit], store: ConfigurationStore, now_ms: int
+) -> ConfigurationText:
+    """The newest document that did not replace a newer one than it was made from, under the version that is stored.
+
+    Raises:
+        Busy: the store does not show now what was replaced.
+    """
+    found = stored
+    while suspects := [edit for edit in edits if edit.may_have_replaced(found)]:
+        before = store.read_version(found.version - 1)
+        if before is None:
+            if now_ms <= max(edit.until_ms for edit in suspects):
+                raise Busy("what the configuration was before is not to be read now; try again in a moment")
+            # Whatever it was, it does not come back by waiting.
+            logger.error("a version of the configuration is lost", extra={"version": found.version - 1})
+            break
+        found = before
+    return replace(found, version=stored.version, modified_ms=stored.modified_ms)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

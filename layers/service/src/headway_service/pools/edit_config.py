@@ -1,0 +1,188 @@
+"""Changes the configuration document, one change at a time, so that none is lost to another.
+
+Parameter Store writes without conditions. So whoever changes the document through the API holds a lease in the table
+meanwhile, which ends after the invocation can no longer live; and compares the version that the document was made from
+with the newest one. People who edit the parameter itself hold no lease: what they store between the two is found by
+the version of the write, and is stored again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from headway_service.config import document as configuration
+from headway_service.config.differences import differences
+from headway_service.errors import Busy, ConfigurationChanged, Conflict
+from headway_service.observability.logging import logger
+from headway_service.pools.apply_config import InForce, applied, apply_text
+from headway_service.pools.config_writes import Edit, intended, read_edits
+from headway_service.ports import Absent, ConfigurationStore, ConfigurationText, Delete, Equals, Key, Put, Table
+from headway_service.store.repository import no_pool
+from headway_service.store.schema_version import stamped, upgraded
+
+MAX_TRIES = 3
+"""How often a size is changed again in a document that somebody edits in the parameter at the same time."""
+
+MAX_TOLD_CHANGES = 20
+"""Differences between two versions that a conflict names."""
+
+_LEASE = Key("config", "lease")
+
+
+class _Overtaken(Exception):
+    """Somebody edited the parameter itself at the same time."""
+
+
+class Editor:
+    """Changes the document.
+
+    Args:
+        table: the table.
+        store: where the document is.
+        clock: now, ms.
+        holder: names this invocation, and no other.
+        lease_until_ms: when this invocation can no longer live, ms.
+    """
+
+    def __init__(
+        self, *, table: Table, store: ConfigurationStore, clock: Callable[[], int], holder: str, lease_until_ms: int
+    ) -> None:
+        self._table = table
+        self._store = store
+        self._clock = clock
+        self._holder = holder
+        self._lease_until_ms = lease_until_ms
+
+    def replace(self, document: Any, made_from: int | None) -> InForce:
+        """Check a document, keep it and apply it.
+
+        To set what is stored already succeeds, whatever it was made from, so that a call may be repeated.
+
+        Args:
+            document: the document.
+            made_from: the version that it was made from; None to replace whatever is stored.
+
+        Raises:
+            InvalidConfiguration: the document is not valid; nothing was changed.
+            ConfigurationChanged: another version is stored than the document was made from.
+            Busy: somebody else changes the document now, or it is not known whether it was kept.
+        """
+        text = configuration.text_to_keep(document)
+        with self._alone():
+            if made_from is None:
+                return self._overwrite(text)
+            known = self._read()
+            if known.version == made_from:
+                with suppress(_Overtaken):
+                    return self._write(text, known.version)
+                known = self._read()
+            # A repeated call: RFC 9110, section 13.1.1, lets it succeed.
+            if known.text == text:
+                return apply_text(self._table, known, self._clock)
+            raise self._changed(made_from, known)
+
+    def resize(self, pool: str, size: int) -> InForce:
+        """Change the size of one pool in the stored document, and apply it.
+
+        Raises:
+            PoolNotFound: the document has no such pool.
+            InvalidConfiguration: the stored document is not valid, or would not be with this size.
+            Busy: somebody else changes the document now, or it is not known whether it was kept.
+        """
+        with self._alone():
+            for _ in range(MAX_TRIES):
+                known = self._read()
+                pools = configuration.parse(known.text).pools
+                if pool not in pools:
+                    raise no_pool(pool, pools)
+                document = json.loads(known.text)
+                document["pools"][pool]["size"] = size
+                with suppress(_Overtaken):
+                    return self._write(configuration.text_to_keep(document), known.version)
+            raise _somebody_else()
+
+    def _read(self) -> ConfigurationText:
+        """The newest document that is known of: what is read of the store may be older."""
+        stored = self._store.read()
+        known = applied(self._table)
+        if known is None or known.is_older_than(stored):
+            return intended(stored, read_edits(self._table), self._store, self._clock())
+        text = configuration.text_of(known.configuration)
+        return ConfigurationText(text=text, version=known.version, modified_ms=known.modified_ms)
+
+    def _write(self, text: str, base: int) -> InForce:
+        """Store a document on top of the version that it was made from, and apply it.
+
+        Raises:
+            _Overtaken: somebody edited the parameter itself in between; that is stored again.
+            Busy: it is not known whether it was kept; or it was, and what it replaced cannot be stored again now.
+        """
+        edit = Edit.of(text, base=base, holder=self._holder, ends_ms=self._lease_until_ms)
+        edit.note(self._table)
+        version = self._store.write(text)
+        # What it replaced may itself have replaced something newer than it was made from, and its writer have died.
+        written = ConfigurationText(text=text, version=version)
+        newest = intended(written, read_edits(self._table), self._store, self._clock())
+        if newest.text != text:
+            logger.warning(
+                "the parameter was edited at the same time; that is stored again", extra={"version": version}
+            )
+            self._write(newest.text, version)
+            edit.forget(self._table)
+            raise _Overtaken
+        edit.forget(self._table)
+        return self._apply(text, version)
+
+    def _overwrite(self, text: str) -> InForce:
+        """Store a document, whatever is stored, and apply it."""
+        known = applied(self._table)
+        version = self._store.write(text)
+        if known is None or version > known.version:
+            return self._apply(text, version)
+        # The parameter was deleted, so its versions begin again.
+        written = ConfigurationText(text=text, version=version, modified_ms=known.outdated_from_ms)
+        return apply_text(self._table, written, self._clock)
+
+    def _apply(self, text: str, version: int) -> InForce:
+        """Apply a document that was stored just now. It is not read again, as what is read may be older."""
+        written = ConfigurationText(text=text, version=version, modified_ms=self._clock())
+        return apply_text(self._table, written, self._clock)
+
+    def _changed(self, made_from: int, known: ConfigurationText) -> ConfigurationChanged:
+        before = self._store.read_version(made_from)
+        changes = differences(before.text, known.text) if before is not None else []
+        told = "; ".join(f"{change.field}: {change.message}" for change in changes[:MAX_TOLD_CHANGES])
+        more = f" (and {len(changes) - MAX_TOLD_CHANGES} more)" if len(changes) > MAX_TOLD_CHANGES else ""
+        what = f"it changed {told}{more}" if told else "what changed since then is not known"
+        return ConfigurationChanged(
+            f"the configuration has version {known.version}, and this document was made from version {made_from}: "
+            f"{what}. Make your change in the newest document (`headway config show`), or replace that "
+            "(`headway config set --force`)",
+            changes[:MAX_TOLD_CHANGES],
+        )
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Hold the lease."""
+        item = self._table.get(_LEASE)
+        if item is not None and int(upgraded(item)["untilMs"]) >= self._clock():
+            raise _somebody_else()
+        lease = {"pk": _LEASE.pk, "sk": _LEASE.sk, "holder": self._holder, "untilMs": self._lease_until_ms}
+        requires = Absent() if item is None else Equals("holder", item["holder"])
+        try:
+            self._table.write([Put(item=stamped(lease), requires=requires)])
+        except Conflict:
+            raise _somebody_else() from None
+        try:
+            yield
+        finally:
+            # If it is not given back, it passes.
+            with suppress(Conflict, Busy):
+                self._table.write([Delete(key=_LEASE, requires=Equals("holder", self._holder))])
+
+
+def _somebody_else() -> Busy:
+    return Busy("somebody else changes the configuration at this moment; try again in a moment")

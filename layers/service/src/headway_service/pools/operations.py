@@ -1,0 +1,120 @@
+"""Pauses, resumes and drains pools, and everything, for people; the scheduler does what that asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headway_service.config.document import Configuration
+from headway_service.errors import Busy, Conflict, RestoreUnfinished
+from headway_service.observability.logging import logger
+from headway_service.ports import Table, Wake
+from headway_service.store import transitions
+from headway_service.store.records import PauseRecord, PoolRecord
+from headway_service.store.repository import MAX_TRIES, no_pool
+
+MAX_REASON_CHARS = 200
+"""Why somebody pauses a pool: it is told to everybody who waits for it."""
+
+
+class Pauses:
+    """Pauses and resumes. Doing what has been done already is no error.
+
+    A pool is named by its instance type; :attr:`PauseRecord.EVERYTHING` stands for all of them.
+
+    Args:
+        table: the table.
+        wake: asks for a tick.
+        clock: now, ms.
+        configuration: the configuration in force.
+    """
+
+    def __init__(
+        self, *, table: Table, wake: Wake, clock: Callable[[], int], configuration: Callable[[], Configuration]
+    ) -> None:
+        self._table = table
+        self._wake = wake
+        self._clock = clock
+        self._configuration = configuration
+
+    def pause(self, pool: str, by: str, reason: str, *, stops: bool = False) -> None:
+        """From when this returns on nothing is started in a pool, and nobody preempted for it.
+
+        Args:
+            pool: the pool.
+            by: who asks for it, in words.
+            reason: why.
+            stops: whether what runs there is stopped and put back into the line. Of a pool that is paused already, only
+                who asks for that for the first time is noted, with the reason; the pause goes on.
+
+        Raises:
+            PoolNotFound: there is no such pool.
+            Busy: others keep changing it.
+        """
+        self._require(pool)
+        for _ in range(MAX_TRIES):
+            known = self._pause_of(pool)
+            try:
+                if known is None:
+                    record = PauseRecord(pool=pool, by=by, reason=reason, since_ms=self._clock(), stops=stops)
+                    self._table.write(transitions.pause(record))
+                elif known.restored_ms is not None and not known.stays:
+                    self._table.write(transitions.change_pause(known, self._staying(known, by, reason)))
+                elif stops and not known.stops:
+                    changed = known.model_copy(update={"by": by, "reason": reason, "stops": True})
+                    self._table.write(transitions.change_pause(known, changed))
+            except Conflict:
+                continue
+            logger.info("paused", extra={"pool": pool, "by": by, "stops": stops})
+            # Also if it was so before: the first call may have died before it woke anybody.
+            self._wake("paused")
+            return
+        raise Busy(f"others keep pausing and resuming {pool}; try again in a moment")
+
+    def resume(self, pool: str, by: str) -> None:
+        """Let jobs start again in a pool, unless everything is paused.
+
+        Args:
+            pool: the pool. One that is paused and was taken out of the configuration can be resumed too.
+            by: who asks for it, in words.
+
+        Raises:
+            PoolNotFound: there is no such pool.
+            RestoreUnfinished: everything is paused as the table was restored.
+            Busy: others keep changing it.
+        """
+        for _ in range(MAX_TRIES):
+            known = self._pause_of(pool)
+            if known is None:
+                self._require(pool)
+            elif known.restored_ms is not None:
+                raise RestoreUnfinished(
+                    "the table was restored: nothing is launched before the patrol has looked at all training jobs; it "
+                    "then ends this pause itself, mostly within minutes"
+                    + ("; the one by " + known.by + " goes on, so resume again after that" if known.stays else "")
+                )
+            else:
+                try:
+                    self._table.write(transitions.resume(known))
+                except Conflict:
+                    continue
+            logger.info("resumed", extra={"pool": pool, "by": by})
+            self._wake("resumed")
+            return
+        raise Busy(f"others keep pausing and resuming {pool}; try again in a moment")
+
+    def _staying(self, known: PauseRecord, by: str, reason: str) -> PauseRecord:
+        """The pause since a restore, so that it goes on after that."""
+        # The time tells it from what it was, also for the patrol, which may be about to end it.
+        since_ms = max(self._clock(), known.since_ms + 1)
+        return known.model_copy(update={"by": by, "reason": reason, "since_ms": since_ms, "stays": True})
+
+    def _pause_of(self, pool: str) -> PauseRecord | None:
+        item = self._table.get(PauseRecord.key(pool))
+        return PauseRecord.parse(item) if item else None
+
+    def _require(self, pool: str) -> None:
+        # The ledger may know a pool that was taken out, and whose jobs still run.
+        if pool != PauseRecord.EVERYTHING and self._table.get(PoolRecord.key(pool)) is None:
+            known = self._configuration().pools
+            if pool not in known:
+                raise no_pool(pool, known)

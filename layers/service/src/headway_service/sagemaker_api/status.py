@@ -1,0 +1,72 @@
+"""Reads what SageMaker says of a training job: in an event, as the answer to DescribeTrainingJob, or in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from headway_service.ports import Listed, Sighting
+from headway_service.response_check import member
+
+STARTING = frozenset(
+    {"Starting", "LaunchingMLInstances", "PreparingTrainingStack", "Pending", "Downloading", "DownloadingTrainingImage"}
+)
+"""Secondary statuses before the training begins (API reference, DescribeTrainingJob, SecondaryStatus)."""
+
+
+def sighting_of(said: Mapping[str, Any]) -> Sighting:
+    """The sighting in DescribeTrainingJob's answer, or in the ``detail`` of a Training Job State Change event.
+
+    They name their fields alike, but for the times: of events they are epoch milliseconds, sometimes as text
+    (EventBridge reference, SageMaker events).
+    """
+    reason = said.get("FailureReason")
+    transitions = said.get("SecondaryStatusTransitions") or []
+    secondary_status = said.get("SecondaryStatus", "")
+    trained_s = said.get("TrainingTimeInSeconds")
+    return Sighting(
+        attempt=said["TrainingJobName"],
+        status=said["TrainingJobStatus"],
+        secondary_status=secondary_status,
+        modified_ms=_ms(said.get("LastModifiedTime") or said.get("CreationTime") or 0),
+        arn=said.get("TrainingJobArn", ""),
+        failure_reason=_without_command(str(reason)) if reason else None,
+        interruptions=sum(each.get("Status") == "Interrupted" for each in transitions),
+        training_since_ms=_since(transitions) if secondary_status == "Training" else None,
+        trained_ms=None if trained_s is None else int(float(trained_s) * 1000),
+    )
+
+
+def listed_of(summary: Mapping[str, Any]) -> Listed:
+    """One of ListTrainingJobs' TrainingJobSummaries.
+
+    Raises:
+        UnreadableAnswer: it lacks what the service model requires.
+    """
+    return Listed(
+        name=member(summary, "TrainingJobName"),
+        status=member(summary, "TrainingJobStatus"),
+        secondary_status=summary.get("SecondaryStatus"),
+        # As of DescribeTrainingJob, so that the two can be compared. The model requires CreationTime only.
+        modified_ms=_ms(summary.get("LastModifiedTime") or member(summary, "CreationTime")),
+    )
+
+
+def _without_command(reason: str) -> str:
+    """What SageMaker says of a failure, without the command line that was run: it holds the hyperparameters.
+
+    SageMaker's training toolkit ends its errors with it (errors.py, ``_CalledProcessError``).
+    """
+    said, command, _ = reason.partition('Command "')
+    return f'{said}{command}…"' if command else reason
+
+
+def _since(transitions: list[Mapping[str, Any]]) -> int | None:
+    """When the newest spell of training began: a spot job that was interrupted has several."""
+    began = [each["StartTime"] for each in transitions if each.get("Status") == "Training" and each.get("StartTime")]
+    return max((_ms(each) for each in began), default=None)
+
+
+def _ms(time: datetime | float | str) -> int:
+    return int(time.timestamp() * 1000 if isinstance(time, datetime) else float(time))

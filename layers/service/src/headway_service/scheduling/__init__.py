@@ -1,0 +1,4 @@
+"""How is a decision carried out?
+
+Imported by `monitoring` and `bootstrap`.
+"""

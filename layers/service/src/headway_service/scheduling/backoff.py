@@ -1,0 +1,84 @@
+"""Lets a pool back off after SageMaker gave no clear answer to a launch there: more calls help no outage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from headway.model import Demand
+from headway_service.errors import Conflict
+from headway_service.observability.logging import logger
+from headway_service.ports import Table
+from headway_service.store import transitions
+from headway_service.store.records import PoolRecord
+
+FIRST_BACK_OFF_S = 10
+"""The longest that the first back-off may be. Each that follows soon after one may be twice as long."""
+
+MAX_BACK_OFF_S = 600
+"""No back-off is longer; a failure that comes longer than this after the end of one begins anew."""
+
+MAX_CAUSE_CHARS = 200
+"""What is kept of an error's text."""
+
+
+def next_back_off(pool: PoolRecord, now_ms: int, jitter: float) -> tuple[int, int]:
+    """When the next back-off of a pool ends, ms, and how many there were in a row with it.
+
+    Args:
+        pool: the pool with its last back-off.
+        now_ms: now.
+        jitter: 0 to 1; shortens it by up to a half, so that pools and queues do not come back all at once.
+    """
+    goes_on = now_ms <= pool.backs_off_until_ms + MAX_BACK_OFF_S * 1000
+    back_offs = pool.back_offs + 1 if goes_on else 1
+    longest_ms = min(MAX_BACK_OFF_S, FIRST_BACK_OFF_S * 2 ** min(back_offs - 1, 10)) * 1000
+    return now_ms + round(longest_ms * (1 - jitter / 2)), back_offs
+
+
+class BackOffs:
+    """The back-offs that one invocation knows of.
+
+    Args:
+        table: where they are kept.
+        jitter: a random number from 0 to 1.
+    """
+
+    def __init__(self, table: Table, jitter: Callable[[], float]) -> None:
+        self._table = table
+        self._jitter = jitter
+        self._until_ms: dict[str, int] = {}
+
+    def learn(self, pools: Iterable[PoolRecord]) -> None:
+        """Take in what the ledger says."""
+        for pool in pools:
+            self._until_ms[pool.pool] = max(pool.backs_off_until_ms, self._until_ms.get(pool.pool, 0))
+
+    def hold(self, demand: Demand, now_ms: int) -> bool:
+        """Whether any of these pools backs off."""
+        return any(self._until_ms.get(pool, 0) > now_ms for pool in demand)
+
+    def begin(self, demand: Demand, cause: str, now_ms: int) -> None:
+        """Let these pools back off, but those that do so already."""
+        for name in sorted(demand):
+            item = self._table.get(PoolRecord.key(name))
+            if item is None:
+                continue
+            pool = PoolRecord.parse(item)
+            if pool.backs_off_until_ms <= now_ms:
+                until_ms, back_offs = next_back_off(pool, now_ms, self._jitter())
+                pool = pool.model_copy(
+                    update={
+                        "backs_off_until_ms": until_ms,
+                        "back_offs": back_offs,
+                        "back_off_cause": cause[:MAX_CAUSE_CHARS],
+                    }
+                )
+                try:
+                    self._table.write(transitions.back_off(pool))
+                except Conflict:
+                    # It was removed meanwhile.
+                    continue
+                logger.warning(
+                    "a pool backs off", extra={"pool": name, "back_offs": back_offs, "cause": pool.back_off_cause}
+                )
+            self.learn([pool])

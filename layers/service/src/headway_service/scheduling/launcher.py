@@ -1,0 +1,360 @@
+"""Carries out intents: launches attempts that were decided on, and stops those that have to go.
+
+Decisions only write intents; this reads them and calls SageMaker. A crash anywhere in between leaves an intent
+that the next tick finds, so recovery is the normal way taken once more. Who may settle a launch is ruled by a
+lease: whoever wrote the intent holds it for as long as its invocation can live, and nobody else touches the
+launch before. So a launch that was given up can never be carried out late (promise 6).
+
+What SageMaker answers to a call counts only as far as it proves something. The first and only CreateTrainingJob of an
+attempt that is refused was not carried out. If an earlier answer is missing, a later refusal, or a training job that is
+not found, proves nothing until SageMaker has had time to show it (:mod:`headway_service.sagemaker_api.visibility`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from headway.lifecycle import AttemptState, JobState, JobTrigger
+from headway.reasons import Reason, ReasonCode
+from headway.vectors import describe
+from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
+from headway_service.errors import (
+    Conflict,
+    LaunchError,
+    LaunchPostponed,
+    LaunchRefused,
+    NameTaken,
+    NothingToStop,
+    Throttled,
+    Unclear,
+)
+from headway_service.observability.logging import logger
+from headway_service.ports import Sighting, Table, TrainingJobs
+from headway_service.sagemaker_api.launch_request import on_demand, without_warm_pool
+from headway_service.sagemaker_api.visibility import is_proven
+from headway_service.scheduling.backoff import BackOffs
+from headway_service.store import transitions
+from headway_service.store.ledger import Ledger
+from headway_service.store.records import AttemptRecord, JobRecord, StopCause, request_in, request_key
+from headway_service.store.repository import MAX_TRIES
+from headway_service.tracking.observer import Observer
+
+POSTPONED_FOR_S = 60
+"""How long a job waits after SageMaker postponed its launch (an account quota, a permission)."""
+
+LEASE_MARGIN_MS = 5_000
+"""A lease outlives its invocation by this much, for clocks that differ."""
+
+ASK_AGAIN_S = 10
+"""Time after which SageMaker is asked again about a launch that it may yet show."""
+
+
+class Launcher:
+    """Settles what is launching or has to be stopped.
+
+    Args:
+        table: the table.
+        training_jobs: SageMaker.
+        observer: takes what SageMaker says of an attempt.
+        holder: names this invocation, and no other.
+        deadline_ms: when this invocation dies, ms; bounds the leases it takes.
+        jitter: a random number from 0 to 1, for back-offs.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        training_jobs: TrainingJobs,
+        observer: Observer,
+        *,
+        holder: str,
+        deadline_ms: int,
+        jitter: Callable[[], float],
+    ) -> None:
+        self._table = table
+        self._training_jobs = training_jobs
+        self._observer = observer
+        self.holder = holder
+        self.lease_until_ms = deadline_ms + LEASE_MARGIN_MS
+        self.back_offs = BackOffs(table, jitter)
+        self._paused: frozenset[str] = frozenset()
+        #: Attempts that SageMaker has accepted here, should that not have been written down.
+        self._created: set[str] = set()
+
+    def learn(self, ledger: Ledger) -> None:
+        """Take in what the ledger says of pools that back off or are paused."""
+        self.back_offs.learn(ledger.pools)
+        self._paused = frozenset(pool.pool for pool in ledger.pools if ledger.pause_of(pool.pool) is not None)
+
+    def pending(self, attempt: AttemptRecord, now_ms: int) -> bool:
+        """Whether there is anything to do for an attempt that this invocation may do."""
+        if attempt.attempt_state is AttemptState.LAUNCHING:
+            launches = attempt.stop_cause is None and not self._is_paused(attempt)
+            if launches and self.back_offs.hold(attempt.demand, now_ms):
+                return False
+            return attempt.lease_holder == self.holder or attempt.lease_until_ms < now_ms
+        return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
+
+    def settle(self, attempt: AttemptRecord, now_ms: int) -> bool:
+        """Launch or stop an attempt.
+
+        Returns:
+            Whether it went as it was decided: SageMaker launches it, or stops it. Otherwise instances may have come
+            free, or a job may be back in line, and that is worth another decision.
+
+        Raises:
+            Conflict: somebody else changed it meanwhile; nothing was decided.
+            Unclear: SageMaker gave no clear answer; the intent stays.
+        """
+        if attempt.attempt_state is AttemptState.LAUNCHING:
+            if attempt.lease_holder != self.holder:
+                attempt, writes = transitions.take_lease(attempt, self.holder, self.lease_until_ms)
+                self._table.write(writes)
+            if attempt.stop_cause is not None:
+                self._give_up(attempt, now_ms)
+            elif self._is_paused(attempt):
+                self._withdraw(attempt, now_ms)
+            else:
+                return self._launch(attempt, now_ms)
+            return False
+        return self._stop(attempt, now_ms)
+
+    def _is_paused(self, attempt: AttemptRecord) -> bool:
+        return not self._paused.isdisjoint(attempt.demand)
+
+    def _launch(self, attempt: AttemptRecord, now_ms: int) -> bool:
+        log = {"job": attempt.job_name, "attempt": attempt.attempt_name}
+        if attempt.attempt_name in self._created:
+            return self._confirm(attempt, now_ms, created=True)
+        try:
+            self._training_jobs.create(self._request(attempt))
+        except (NameTaken, LaunchPostponed, LaunchRefused) as error:
+            # A refusal for good ends the job, so it is asked about too: a table that was restored does not know each
+            # earlier launch, and a name in use may be answered with any refusal.
+            asks = isinstance(error, NameTaken | LaunchRefused)
+            found = self._find(attempt, now_ms, asks=asks, in_use=isinstance(error, NameTaken))
+            if found is not None and attempt.unanswered_ms is None:
+                self._take_over(attempt, found, now_ms)
+            elif found is not None:
+                self._adopt(attempt, now_ms)
+            else:
+                self._not_launched(attempt, error, now_ms)
+            return False
+        except Throttled as error:
+            # Nothing is under way any more: whoever comes next may try, without waiting for the lease to pass.
+            self._table.write(transitions.return_lease(attempt, 0))
+            self._back_off(attempt, error, now_ms)
+            raise
+        except Unclear as error:
+            # Nobody knows whether it was launched, so the intent stays and the lease with it.
+            logger.warning("launch unclear; the intent stays", extra=log)
+            self._back_off(attempt, error, now_ms)
+            raise
+        logger.info("launched", extra=log)
+        self._created.add(attempt.attempt_name)
+        return self._confirm(attempt, now_ms, created=True)
+
+    def _not_launched(self, attempt: AttemptRecord, error: LaunchError, now_ms: int) -> None:
+        """SageMaker did not accept the attempt, and does not run it."""
+        log = {"job": attempt.job_name, "attempt": attempt.attempt_name}
+        match error:
+            case NameTaken():
+                logger.warning("name taken", extra=log)
+                self._pass_name(attempt, now_ms)
+            case LaunchPostponed():
+                logger.warning("launch postponed", extra={**log, "error": error.code})
+                text = f"SageMaker did not launch it now ({error}); next try in {POSTPONED_FOR_S} s"
+                self._postpone(attempt, ReasonCode.LAUNCH_POSTPONED, text, now_ms, wait_s=POSTPONED_FOR_S)
+            case _:
+                logger.warning("launch refused", extra={**log, "error": error.code})
+                reason = Reason(
+                    code=ReasonCode.LAUNCH_REFUSED,
+                    message=f"SageMaker refused the request: {error}; correct it and submit it under a new name",
+                )
+                self._observer.end(attempt, JobTrigger.FAIL, reason, None, now_ms)
+
+    def _take_over(self, attempt: AttemptRecord, found: Sighting, now_ms: int) -> None:
+        """SageMaker has the attempt, but no call of which the queue knows has launched it: its table was restored.
+
+        One that has completed completes its job. One that was stopped or has failed says nothing about the job: the
+        queue may have preempted it, or tried the job again, and has forgotten that. The next attempt uses the next
+        name, which may be that of an attempt that still runs.
+
+        Raises:
+            Unclear: it is stopping; the question is asked again later.
+        """
+        if found.status == "Stopping":
+            self._table.write(transitions.return_lease(attempt, now_ms + ASK_AGAIN_S * 1000))
+            raise Unclear(f"`{attempt.attempt_name}` was launched before, and is stopping")
+        if found.ended and found.status != "Completed":
+            self._pass_name(attempt, now_ms)
+            return
+        self._adopt(attempt, now_ms)
+
+    def _pass_name(self, attempt: AttemptRecord, now_ms: int) -> None:
+        """The name of an attempt is in use for good."""
+        text = f"SageMaker already has a training job named `{attempt.attempt_name}`; the next try uses another name"
+        self._postpone(attempt, ReasonCode.NAME_TAKEN, text, now_ms, name_is_free=False)
+
+    def _adopt(self, attempt: AttemptRecord, now_ms: int) -> None:
+        """SageMaker has the attempt from an earlier call."""
+        logger.info("launched by an earlier call", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
+        self._confirm(attempt, now_ms)
+
+    def _back_off(self, attempt: AttemptRecord, error: Unclear, now_ms: int) -> None:
+        cause = f"SageMaker gave no answer to a launch on {describe(attempt.demand)} ({error})"
+        self.back_offs.begin(attempt.demand, cause, now_ms)
+
+    def _confirm(self, attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> bool:
+        """Note that SageMaker has the attempt, and stop it if that was asked for meanwhile.
+
+        Args:
+            attempt: the attempt, whose lease is ours.
+            now_ms: now.
+            created: whether SageMaker has just accepted it. Otherwise it may have ended by now, so it is asked about.
+
+        Returns:
+            Whether it went as it was decided.
+        """
+        confirmed, writes = transitions.confirm(attempt, now_ms, created=created)
+        try:
+            self._table.write(writes)
+        except Conflict:
+            confirmed, created = self._confirm_changed(attempt, now_ms), False
+        if confirmed.attempt_state is AttemptState.STOPPING:
+            return self._stop(confirmed, now_ms)
+        return created or not self._look(confirmed, now_ms)
+
+    def _confirm_changed(self, attempt: AttemptRecord, now_ms: int) -> AttemptRecord:
+        """Confirm an attempt that somebody has changed since it was read: its job was stopped, or its end observed.
+
+        What SageMaker has accepted is written down all the same, as nobody else knows it.
+        """
+        for _ in range(MAX_TRIES):
+            item = self._table.get(AttemptRecord.key(attempt.attempt_name))
+            if item is None:
+                break
+            found = AttemptRecord.parse(item)
+            if found.attempt_state is not AttemptState.LAUNCHING:
+                # The answer to the write was lost, and its retry met its own effect.
+                return found
+            confirmed, writes = transitions.confirm(found, now_ms)
+            with suppress(Conflict):
+                self._table.write(writes)
+                return confirmed
+        raise Conflict([0])
+
+    def _give_up(self, attempt: AttemptRecord, now_ms: int) -> None:
+        """A launch that has to stop: perhaps an earlier invocation called CreateTrainingJob before it died."""
+        if self._find(attempt, now_ms) is not None:
+            self._confirm(attempt, now_ms)
+            return
+        requested = attempt.stop_cause is StopCause.REQUEST
+        trigger = JobTrigger.END_STOPPED if requested else JobTrigger.YIELD
+        code = ReasonCode.STOPPED if requested else ReasonCode.RETURNED_TO_LINE
+        reason = Reason(code=code, message="stopped before SageMaker launched it")
+        self._observer.end(attempt, trigger, reason, None, now_ms)
+
+    def _withdraw(self, attempt: AttemptRecord, now_ms: int) -> None:
+        """A launch that an earlier invocation left behind, in a pool that was paused since.
+
+        If that invocation called CreateTrainingJob before it died, the attempt runs; else nobody calls it any more.
+        """
+        if self._find(attempt, now_ms) is not None:
+            self._adopt(attempt, now_ms)
+            return
+        text = "its pool was paused before SageMaker launched it; waits again, in its old place in line"
+        self._postpone(attempt, ReasonCode.RETURNED_TO_LINE, text, now_ms)
+
+    def _stop(self, attempt: AttemptRecord, now_ms: int) -> bool:
+        try:
+            self._training_jobs.stop(attempt.attempt_name)
+        except NothingToStop as error:
+            # Ended, stopping already on somebody else's request, or not shown yet: what Describe says decides.
+            if self._look(attempt, now_ms):
+                return False
+            item = self._table.get(AttemptRecord.key(attempt.attempt_name))
+            if item is None:
+                return False
+            attempt = AttemptRecord.parse(item)
+            if attempt.training_job_status != "Stopping":
+                raise Unclear(f"StopTrainingJob of `{attempt.attempt_name}` was refused: {error}") from error
+        logger.info("asked to stop", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
+        self._table.write(transitions.stop_sent(attempt, now_ms))
+        return True
+
+    def _find(
+        self, attempt: AttemptRecord, now_ms: int, *, asks: bool = False, in_use: bool = False
+    ) -> Sighting | None:
+        """The attempt as SageMaker has it, where no call of this invocation has launched it; None if it has none.
+
+        Args:
+            attempt: the attempt, whose lease is ours.
+            now_ms: now.
+            asks: whether to ask also where no call is known that could have launched it.
+            in_use: whether SageMaker says that there is a training job of its name.
+
+        Raises:
+            Unclear: SageMaker may yet show it; the question is asked again later.
+        """
+        if attempt.unanswered_ms is None and not asks:
+            return None
+        sighting = self._training_jobs.describe(attempt.attempt_name)
+        mark = None if sighting is None else self._training_jobs.mark_of(sighting.arn)
+        if mark is not None:
+            return sighting if mark == attempt.mark else None
+        proven = attempt.unanswered_ms is None or is_proven(attempt.unanswered_ms, now_ms)
+        if proven and (sighting is not None or not in_use):
+            return None
+        self._table.write(transitions.return_lease(attempt, now_ms + ASK_AGAIN_S * 1000))
+        shown = "not found" if sighting is None else "shown without its tags"
+        raise Unclear(f"`{attempt.attempt_name}` is {shown}; SageMaker may have launched it")
+
+    def _look(self, attempt: AttemptRecord, now_ms: int) -> bool:
+        """Take in what SageMaker says of an attempt that is known to be ours. Returns whether it has ended."""
+        return self._observer.look(attempt.attempt_name, self._training_jobs, now_ms)
+
+    def _postpone(
+        self,
+        attempt: AttemptRecord,
+        code: ReasonCode,
+        text: str,
+        now_ms: int,
+        *,
+        name_is_free: bool = True,
+        wait_s: int = 0,
+    ) -> None:
+        """Put the job back into its place in line.
+
+        Args:
+            attempt: its attempt, which was not launched.
+            code: why.
+            text: why, in a sentence.
+            now_ms: now.
+            name_is_free: whether SageMaker has no training job of that name.
+            wait_s: how long the job waits before it is launched again.
+
+        Raises:
+            Conflict: somebody else changed the job or the attempt meanwhile.
+        """
+        item = self._table.get(JobRecord.key(attempt.job_name))
+        if item is None or (job := JobRecord.parse(item)).job_state is not JobState.RUNNING:
+            raise Conflict([0])
+        reason = Reason(code=code, message=text)
+        not_before_ms = now_ms + wait_s * 1000 if wait_s else 0
+        # Of a launch that is only taken for failed, SageMaker may still show a training job of that name.
+        name_is_free = name_is_free and attempt.unanswered_ms is None
+        self._table.write(transitions.postpone(job, attempt, reason, not_before_ms, now_ms, name_is_free=name_is_free))
+
+    def _request(self, attempt: AttemptRecord) -> Mapping[str, Any]:
+        """The stored request under the attempt's name, with the queue's marks."""
+        item = self._table.get(request_key(attempt.job_name))
+        if item is None:
+            raise Unclear(f"the request of `{attempt.job_name}` is missing from the table")
+        request = without_warm_pool(request_in(item))
+        marks = [{"Key": JOB_TAG, "Value": attempt.job_name}, {"Key": ATTEMPT_TAG, "Value": attempt.mark}]
+        if attempt.on_demand:
+            request = on_demand(request)
+        return {**request, "TrainingJobName": attempt.attempt_name, "Tags": [*request.get("Tags", []), *marks]}

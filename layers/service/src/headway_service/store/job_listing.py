@@ -1,0 +1,121 @@
+"""Lists jobs, page by page."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
+from headway_service.errors import InvalidRequest
+from headway_service.ports import Condition, Contains, Equals, OneOf, Table, position_of
+from headway_service.store.records import JobRecord
+
+MAX_LISTED = 100
+"""Jobs in one page."""
+
+_MAX_READS = 10
+"""Queries that one page may take, when a filter passes over most jobs."""
+
+_FILTERED_READ = 500
+"""Jobs that one query looks at where few may be wanted: about as many as one answer of DynamoDB holds (1 MB)."""
+
+_LISTINGS: Mapping[str, frozenset[JobState]] = {"holding": HOLDING, "waiting": WAITING, "ended": TERMINAL}
+
+_Position = tuple[str, Mapping[str, str] | None]
+"""A listing, and after which job of it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wanted:
+    """Which jobs are listed: those of which all of this holds.
+
+    Attributes:
+        states: at least one; the job is in one of them.
+        owners: the job belongs to each of them, so with two nothing is found.
+        team: who is charged.
+        name_contains: a part of the name, in the same case.
+    """
+
+    states: frozenset[JobState]
+    owners: frozenset[str] = frozenset()
+    team: str | None = None
+    name_contains: str | None = None
+
+    def conditions(self) -> list[Condition]:
+        """It as conditions on the job's item."""
+        found: list[Condition] = [OneOf("jobState", tuple(sorted(self.states)))]
+        found += [Equals("owner", owner) for owner in sorted(self.owners)]
+        if self.team is not None:
+            found.append(Equals("team", self.team))
+        if self.name_contains is not None:
+            found.append(Contains("jobName", self.name_contains))
+        return found
+
+    def digest(self) -> str:
+        """What tells it from others in a token."""
+        told = json.dumps(asdict(self), default=sorted, sort_keys=True)
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def list_jobs(table: Table, wanted: Wanted, limit: int, token: str | None) -> tuple[list[JobRecord], str | None]:
+    """A page of the jobs that are wanted, eventually consistent.
+
+    Those that hold instances come first, then the waiting ones in rank order, then the ended, newest first.
+
+    Args:
+        table: the table.
+        wanted: which jobs.
+        limit: at most so many jobs. A page may hold fewer, even none, and still have a successor.
+        token: where to go on, from the page before.
+
+    Returns:
+        The jobs, and the token of the next page, or None at the end.
+
+    Raises:
+        InvalidRequest: the token is none of ours, or of a listing of other jobs.
+    """
+    order = [name for name, members in _LISTINGS.items() if members & wanted.states]
+    position: _Position | None = (order[0], None)
+    if token:
+        position, digest = _parse(token)
+        if position[0] not in order or digest != wanted.digest():
+            raise InvalidRequest("nextToken belongs to another listing: pass the same states and filters as before")
+    where = wanted.conditions()
+    found: list[JobRecord] = []
+    for _ in range(_MAX_READS):
+        lacking = limit - len(found)
+        if position is None or not lacking:
+            break
+        name, after = position
+        read = max(lacking, _FILTERED_READ) if len(where) > 1 else lacking
+        page = table.listing(name, where=where, after=after, limit=read, descending=name == "ended")
+        found += [JobRecord.parse(item) for item in page.items[:lacking]]
+        later = order[order.index(name) + 1 :]
+        if len(page.items) > lacking:
+            position = (name, position_of(page.items[lacking - 1]))
+        else:
+            position = (name, page.after) if page.after is not None else ((later[0], None) if later else None)
+    return found, _token(position, wanted) if position else None
+
+
+def _token(position: _Position, wanted: Wanted) -> str:
+    return base64.urlsafe_b64encode(json.dumps([*position, wanted.digest()]).encode()).decode()
+
+
+def _parse(token: str) -> tuple[_Position, str]:
+    try:
+        name, after, digest = json.loads(base64.urlsafe_b64decode(token.encode()))
+    except (binascii.Error, ValueError, TypeError):
+        name, after, digest = None, None, None
+    placed = after is None or (
+        isinstance(after, dict)
+        and {*after} == {"listingKey", "pk"}
+        and all(isinstance(value, str) and value for value in after.values())
+    )
+    if isinstance(name, str) and isinstance(digest, str) and placed:
+        return (name, after), digest
+    raise InvalidRequest("nextToken is not valid: take it from the answer before, or leave it out")

@@ -1,0 +1,90 @@
+"""What the policy does about an attempt that runs: it tells, or it has the attempt stopped, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headway.jobpolicy.rules import OnStart, Violation
+from headway.jobpolicy.utilization import Action, Watch
+from headway.reasons import Reason, ReasonCode
+from headway_service.store.records import AttemptRecord, JobRecord, PauseRecord, StopCause
+
+MAX_REQUEUES = 1
+"""How often a job that uses too little is put back into the line; the next time it is stopped."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Measure:
+    """What is done.
+
+    Attributes:
+        reason: why, for the history of the job.
+        cause: why the attempt is stopped; None if the job is only told.
+        ends: the sentence that the job ends with, or goes back into the line.
+        priority: that the job goes on with, if it is requeued.
+        watch: which watch has told it, so that it tells it once.
+    """
+
+    reason: Reason
+    cause: StopCause | None = None
+    ends: str = ""
+    priority: int | None = None
+    watch: str = ""
+
+
+def on_start(violations: Sequence[Violation]) -> Measure | None:
+    """A job has started that breaks rules, as they have changed since it was submitted."""
+    if not violations:
+        return None
+    found = "; ".join(f"{each.field} {each.message}" for each in violations)
+    if any(each.on_start is OnStart.STOP for each in violations):
+        text = f"it breaks rules that it must not run against: {found}"
+        reason = Reason(code=ReasonCode.BREAKS_RULES, message=f"asked to stop: {text}")
+        return Measure(reason=reason, cause=StopCause.POLICY, ends=f"stopped, as {text}")
+    return Measure(reason=Reason(code=ReasonCode.BREAKS_RULES, message=f"it runs, and breaks rules: {found}"))
+
+
+def on_interruption(job: JobRecord, interruptions: int, most: int | None) -> Measure | None:
+    """Spot instances were taken from an attempt.
+
+    Args:
+        job: its job.
+        interruptions: of this attempt so far.
+        most: so many are borne over the life of the job; None for any number.
+    """
+    count = job.interruptions + interruptions
+    if most is None or job.on_demand or count <= most:
+        return None
+    text = f"spot instances were taken from it {count} times ({most} are borne); it goes on with instances on demand"
+    reason = Reason(code=ReasonCode.INTERRUPTED, message=f"asked to stop: {text}")
+    return Measure(reason=reason, cause=StopCause.ON_DEMAND, ends=text)
+
+
+def on_drain(pause: PauseRecord) -> Measure:
+    """A pool of an attempt is drained."""
+    text = f"{pause.by} drains {pause.pool}: {pause.reason}"
+    reason = Reason(code=ReasonCode.STOP_REQUESTED, message=f"asked to stop, as {text}; it keeps its place in line")
+    ends = f"waits again, in its old place in line, as {text}"
+    return Measure(reason=reason, cause=StopCause.REQUEUE, ends=ends)
+
+
+def on_underuse(job: JobRecord, attempt: AttemptRecord, watch: Watch) -> Measure | None:
+    """The alarms of a watch say that an attempt uses too little; None if nothing is left to do."""
+    found = (
+        f"watch `{watch.name}`: {watch.metric} was below {watch.below_percent:g} % of what its "
+        f"{'hosts' if watch.all_hosts else 'host'} could show, {watch.periods} times {watch.period_s} s in a row"
+    )
+    if watch.action is Action.NOTIFY:
+        if watch.name in attempt.told:
+            return None
+        reason = Reason(code=ReasonCode.UNDERUSED, message=f"it goes on, and uses too little ({found})")
+        return Measure(reason=reason, watch=watch.name)
+    reason = Reason(code=ReasonCode.UNDERUSED, message=f"asked to stop, as it uses too little ({found})")
+    if watch.action is Action.REQUEUE and job.requeues < MAX_REQUEUES:
+        priority = min(job.priority, watch.priority)
+        ends = f"it used too little, and waits again with priority {priority} ({found})"
+        return Measure(reason=reason, cause=StopCause.REQUEUE, ends=ends, priority=priority)
+    again = ", and had been put back into the line for that before" if watch.action is Action.REQUEUE else ""
+    ends = f"stopped, as it used too little{again} ({found})"
+    return Measure(reason=reason, cause=StopCause.POLICY, ends=ends)

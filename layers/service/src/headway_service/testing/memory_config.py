@@ -1,0 +1,42 @@
+"""The configuration document without AWS."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from headway_service.ports import ConfigurationText
+
+
+class MemoryConfiguration:
+    """A :class:`headway_service.ports.ConfigurationStore` in memory; its text and version can be looked at, and set.
+
+    Attributes:
+        text: the newest document.
+        version: its version.
+        lag: so many versions are not shown yet, as where reads are not consistent.
+    """
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.text = json.dumps(document)
+        self.version = 1
+        self.lag = 0
+        self._before: dict[int, str] = {}
+
+    def read(self) -> ConfigurationText:
+        """The newest version that is shown."""
+        version = self.version - self.lag
+        return self.read_version(version) or ConfigurationText(text=self.text, version=self.version)
+
+    def read_version(self, version: int) -> ConfigurationText | None:
+        """The document in a version; None if there is none."""
+        if version == self.version:
+            return ConfigurationText(text=self.text, version=version)
+        return ConfigurationText(text=self._before[version], version=version) if version in self._before else None
+
+    def write(self, text: str) -> int:
+        """Store a document. Returns its version."""
+        self._before[self.version] = self.text
+        self.text, self.version = text, self.version + 1
+        return self.version

@@ -1,0 +1,54 @@
+"""Makes a training job that the queue has lost the live attempt of the job that waits for it."""
+
+from __future__ import annotations
+
+from headway.lifecycle import AttemptState
+from headway.policy import Policy
+from headway.reasons import Reason, ReasonCode
+from headway_service.ports import Write
+from headway_service.store import transitions
+from headway_service.store.ledger import Ledger
+from headway_service.store.records import NOBODY, AttemptRecord, JobRecord, RogueRecord, TeamRecord
+
+
+def adoption(
+    ledger: Ledger, policy: Policy, rogue: RogueRecord, job: JobRecord, mark: str, now_ms: int
+) -> list[Write] | None:
+    """The writes that adopt a training job; None while its team is at its limit.
+
+    Args:
+        ledger: as read now.
+        policy: the policy in force.
+        rogue: the training job, as it is charged.
+        job: the job that waits for exactly this attempt.
+        mark: of the attempt.
+        now_ms: now.
+    """
+    limited = None
+    if policy.team(job.team).limit:
+        limited = _team_with_room(ledger, policy, job)
+        if limited is None:
+            return None
+    attempt = AttemptRecord.next_of(
+        job,
+        attempt_state=AttemptState.LIVE,
+        mark=mark,
+        since_ms=rogue.created_ms,
+        lease_holder=NOBODY,
+        lease_until_ms=0,
+        seen_ms=now_ms,
+    )
+    text = f"SageMaker runs it as `{attempt.attempt_name}`, of which the queue had lost its record"
+    reason = Reason(code=ReasonCode.ADOPTED, message=text)
+    reservation = ledger.reservation_of(job.job_name)
+    return transitions.adopt(job, attempt, rogue, reservation, reason, now_ms, limited=limited)
+
+
+def _team_with_room(ledger: Ledger, policy: Policy, job: JobRecord) -> TeamRecord | None:
+    """The team of a job, if the job keeps within its limit."""
+    limit = policy.team(job.team).limit
+    for pool, count in job.demand.items():
+        held = sum(each.demand.get(pool, 0) for each in ledger.attempts if each.team == job.team)
+        if held + count > limit.get(pool, held + count):
+            return None
+    return next((each for each in ledger.teams if each.team == job.team), None)

@@ -1,0 +1,299 @@
+"""Takes in what SageMaker says of attempts. Repeated, late and out-of-order news change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headway.jobpolicy.failure_kinds import LIMITS, FailureKind, failure_kind
+from headway.jobpolicy.retry import Failure, judge
+from headway.jobpolicy.rules import tags_in, violations
+from headway.lifecycle import AttemptState, JobTrigger
+from headway.reasons import Reason, ReasonCode
+from headway_service.admission.admit import as_ruled
+from headway_service.config.document import DEFAULT_TEAM, Configuration
+from headway_service.errors import Busy, Conflict
+from headway_service.observability import metrics
+from headway_service.observability.emf import record
+from headway_service.observability.logging import logger
+from headway_service.ports import Sighting, Table, TrainingJobs
+from headway_service.sagemaker_api.status import STARTING
+from headway_service.sagemaker_api.visibility import is_proven
+from headway_service.store import policy_actions, transitions
+from headway_service.store.policy_actions import Measure
+from headway_service.store.records import (
+    AttemptRecord,
+    JobRecord,
+    ReservationRecord,
+    StopCause,
+    request_in,
+    request_key,
+)
+from headway_service.store.repository import MAX_TRIES
+
+_BY_POLICY = {
+    StopCause.POLICY: (JobTrigger.END_STOPPED, ReasonCode.STOPPED_BY_POLICY),
+    StopCause.REQUEUE: (JobTrigger.RETRY, ReasonCode.REQUEUED),
+    StopCause.ON_DEMAND: (JobTrigger.RETRY, ReasonCode.ON_DEMAND),
+}
+"""What becomes of a job whose attempt the policy has stopped."""
+
+
+class Observer:
+    """Applies sightings to the table.
+
+    Args:
+        table: the table.
+        retention_s: how long an ended job is kept, s.
+        configuration: what the policy does about jobs that run or fail.
+    """
+
+    def __init__(self, table: Table, retention_s: int, configuration: Callable[[], Configuration]) -> None:
+        self._table = table
+        self._retention_s = retention_s
+        self._configuration = configuration
+
+    def take(self, sighting: Sighting, now_ms: int, *, asked: bool = False) -> bool | None:
+        """Apply what was seen of a training job.
+
+        Args:
+            sighting: what was seen.
+            now_ms: now.
+            asked: whether it answers a question asked now, so that it is noted even if it says nothing new.
+
+        Returns:
+            Whether a tick is due: instances became free, or there is something to stop. None if this is not known to
+            be an attempt of the queue.
+
+        Raises:
+            Busy: the table is; the same sighting may be taken again.
+        """
+        for _ in range(MAX_TRIES):
+            attempt = self._attempt(sighting.attempt)
+            if attempt is None:
+                # Ended already, or no training job of ours.
+                return None
+            if attempt.attempt_state is AttemptState.LAUNCHING:
+                if sighting.ended and not self._heard(attempt, now_ms):
+                    continue
+                # As long as the launch is not settled, this may be somebody else's training job of that name.
+                return None
+            if not sighting.ended and not asked and not _is_news(attempt, sighting):
+                return False
+            try:
+                if sighting.ended:
+                    trigger, reason, retry = self._outcome(attempt, sighting, now_ms)
+                    self.end(attempt, trigger, reason, sighting, now_ms, retry=retry)
+                    return True
+                return self._goes_on(attempt, sighting, now_ms)
+            except Conflict:
+                continue
+        raise Busy(f"`{sighting.attempt}` keeps changing; take the event again")
+
+    def look(self, attempt: str, training_jobs: TrainingJobs, now_ms: int) -> bool:
+        """Ask SageMaker about an attempt of ours and apply the answer.
+
+        An attempt that SageMaker does not find has ended only if it still does not find it when it has had time to.
+
+        Returns:
+            Whether a tick is due, as :meth:`take`.
+        """
+        sighting = training_jobs.describe(attempt)
+        if sighting is not None:
+            return bool(self.take(sighting, now_ms, asked=True))
+        record = self._attempt(attempt)
+        if record is None or record.attempt_state is AttemptState.LAUNCHING:
+            return False
+        if record.missing_since_ms is None:
+            self._table.write(transitions.miss(record, now_ms))
+            return False
+        if not is_proven(record.missing_since_ms, now_ms):
+            return False
+        reason = Reason(
+            code=ReasonCode.VANISHED,
+            message=f"the training job `{attempt}` was deleted outside the queue, so how it ended is not known",
+        )
+        gone = Sighting(attempt=attempt, status="Deleting", secondary_status="", modified_ms=now_ms)
+        self.end(record, JobTrigger.FAIL, reason, gone, now_ms, vanished=True)
+        return True
+
+    def end(
+        self,
+        attempt: AttemptRecord,
+        trigger: JobTrigger,
+        reason: Reason,
+        sighting: Sighting | None,
+        now_ms: int,
+        *,
+        retry: transitions.Retrial | None = None,
+        vanished: bool = False,
+    ) -> None:
+        """End an attempt: its instances become free, and its job moves on.
+
+        Raises:
+            Conflict: somebody else changed it meanwhile.
+        """
+        job = self._job(attempt.job_name)
+        if job is None or job.live_attempt != attempt.attempt_name:
+            raise Conflict([0])
+        preemptor = self._job(attempt.freed_for) if attempt.freed_for else None
+        if preemptor is not None and not preemptor.in_line:
+            preemptor = None
+        reservation = None
+        if preemptor is not None:
+            item = self._table.get(ReservationRecord.key(preemptor.job_name))
+            reservation = ReservationRecord.parse(item) if item else None
+        writes = transitions.end(
+            job,
+            attempt,
+            trigger,
+            reason,
+            sighting=sighting,
+            preemptor=preemptor,
+            reservation=reservation,
+            now_ms=now_ms,
+            expires_at=now_ms // 1000 + self._retention_s,
+            retry=retry,
+            vanished=vanished,
+        )
+        self._table.write(writes)
+        logger.info(
+            "attempt ended",
+            extra={"job": job.job_name, "attempt": attempt.attempt_name, "trigger": trigger, "reason": reason.code},
+        )
+        record([metrics.ended(trigger)])
+
+    def _heard(self, attempt: AttemptRecord, now_ms: int) -> bool:
+        """Tell whoever settles a launch that something of its name has ended. False if it was settled meanwhile.
+
+        Nobody tells that end again. Who settles the launch finds the attempt changed, and so asks SageMaker.
+        """
+        try:
+            self._table.write(transitions.still(attempt, now_ms))
+        except Conflict:
+            return False
+        return True
+
+    def _goes_on(self, attempt: AttemptRecord, sighting: Sighting, now_ms: int) -> bool:
+        """Note a status that does not end the attempt. Returns whether the policy has it stopped now.
+
+        Both in one write: the same sighting is not looked at again.
+        """
+        measure, job = None, None
+        ruled, runs = attempt.ruled, attempt.stop_cause is None
+        if runs and (not ruled or sighting.interruptions > attempt.interruptions):
+            ruled = True
+            job = self._require_job(attempt)
+            measure = self._measure(job, attempt, sighting)
+        writes = transitions.sighted(attempt, sighting, now_ms, ruled=ruled, measure=measure, job=job)
+        self._table.write(writes)
+        if measure is not None:
+            log = {"job": attempt.job_name, "attempt": attempt.attempt_name, "reason": measure.reason.code}
+            logger.info("a measure was taken", extra={**log, "cause": measure.cause})
+        return measure is not None and measure.cause is not None
+
+    def _measure(self, job: JobRecord, attempt: AttemptRecord, sighting: Sighting) -> Measure | None:
+        """What the policy does about an attempt that runs."""
+        configuration = self._configuration()
+        measure = policy_actions.on_interruption(job, sighting.interruptions, configuration.spot.max_interruptions)
+        if measure is not None or attempt.ruled or not configuration.rules:
+            return measure
+        item = self._table.get(request_key(attempt.job_name))
+        if item is None:
+            return None
+        request = request_in(item)
+        ruled = as_ruled(request, tags_in(request.get("Tags")), configuration, job.team or DEFAULT_TEAM)
+        return policy_actions.on_start(violations(configuration.job_rules(), ruled))
+
+    def _outcome(
+        self, attempt: AttemptRecord, sighting: Sighting, now_ms: int
+    ) -> tuple[JobTrigger, Reason, transitions.Retrial | None]:
+        """What a final status means for the job, and how it goes on with another attempt, if it does."""
+        trigger, reason, retry = _end(attempt, sighting)
+        if sighting.status == "Completed" or attempt.stop_cause is not None:
+            return trigger, reason, retry
+        kind = failure_kind(sighting.secondary_status, sighting.failure_reason)
+        if sighting.secondary_status == "MaxWaitTimeExceeded" and self._configuration().spot.after_wait:
+            message = "it waited for spot instances in vain; it goes on with instances on demand"
+            retry = transitions.Retrial(on_demand=True)
+            return JobTrigger.RETRY, Reason(code=ReasonCode.ON_DEMAND, message=message), retry
+        if sighting.status != "Failed" and kind is not FailureKind.TIME:
+            return trigger, reason, None
+        verdict = judge(self._failure(kind, attempt, sighting, now_ms), self._configuration().retry_rules())
+        message = f"{reason.message}; {verdict.sentence}"
+        if verdict.wait_ms is None:
+            return trigger, Reason(code=reason.code, message=message), None
+        retry = transitions.Retrial(kind=kind, not_before_ms=now_ms + verdict.wait_ms)
+        return JobTrigger.RETRY, Reason(code=ReasonCode.RETRIED, message=message), retry
+
+    def _failure(self, kind: FailureKind, attempt: AttemptRecord, sighting: Sighting, now_ms: int) -> Failure:
+        job = self._require_job(attempt)
+        before = job.attempts[-1].failure_reason if job.attempts else None
+        return Failure(
+            kind=kind,
+            # Without SageMaker's own figure, for how long the instances were held.
+            ran_ms=now_ms - attempt.since_ms if sighting.trained_ms is None else sighting.trained_ms,
+            retried=job.retried.get(kind, 0),
+            repeated=before is not None and before == sighting.failure_reason,
+        )
+
+    def _require_job(self, attempt: AttemptRecord) -> JobRecord:
+        job = self._job(attempt.job_name)
+        if job is None:
+            raise Conflict([0])
+        return job
+
+    def _attempt(self, name: str) -> AttemptRecord | None:
+        item = self._table.get(AttemptRecord.key(name))
+        return AttemptRecord.parse(item) if item else None
+
+    def _job(self, name: str) -> JobRecord | None:
+        item = self._table.get(JobRecord.key(name))
+        return JobRecord.parse(item) if item else None
+
+
+def _is_news(attempt: AttemptRecord, sighting: Sighting) -> bool:
+    """Whether a status that does not end an attempt says anything new that somebody decides by, or is shown.
+
+    Each write is paid for, and the steps of a start tell nobody more than that it starts.
+    """
+    if sighting.modified_ms <= attempt.modified_ms:
+        return False
+    unruled = attempt.stop_cause is None and not attempt.ruled
+    known = (attempt.training_job_status, _stage(attempt.secondary_status), attempt.training_since_ms)
+    seen = (sighting.status, _stage(sighting.secondary_status), sighting.training_since_ms)
+    return unruled or known != seen or sighting.interruptions > attempt.interruptions
+
+
+def _stage(secondary_status: str | None) -> str | None:
+    return "Starting" if secondary_status in STARTING else secondary_status
+
+
+def _end(attempt: AttemptRecord, sighting: Sighting) -> tuple[JobTrigger, Reason, transitions.Retrial | None]:
+    """What a final status means, unless the job is tried again after a failure."""
+    if sighting.status == "Completed":
+        return JobTrigger.COMPLETE, Reason(code=ReasonCode.COMPLETED, message="completed"), None
+    if attempt.stop_cause in _BY_POLICY:
+        # Also after a failure: a job that does not take SIGTERM well has failed because the queue stopped it. And if it
+        # ran into a limit of its own meanwhile, that is not why it ended.
+        trigger, code = _BY_POLICY[attempt.stop_cause]
+        on_demand = attempt.stop_cause is StopCause.ON_DEMAND
+        retry = transitions.Retrial(on_demand=on_demand, priority=attempt.requeue_priority)
+        return trigger, Reason(code=code, message=attempt.stop_reason), retry if trigger is JobTrigger.RETRY else None
+    limit = LIMITS.get(sighting.secondary_status)
+    if limit is not None:
+        message = f"SageMaker stopped it at its {limit}; submit it again with a higher limit if it needs more"
+        return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED, message=message), None
+    if attempt.stop_cause is StopCause.PREEMPTION:
+        message = f"gave way to `{attempt.freed_for}` and waits again, in its old place in line"
+        reason = Reason(code=ReasonCode.RETURNED_TO_LINE, message=message, jobs=(attempt.freed_for or "",))
+        return JobTrigger.YIELD, reason, None
+    if sighting.status == "Failed":
+        return JobTrigger.FAIL, Reason(code=ReasonCode.FAILED, message=f"failed{_told(sighting)}"), None
+    if attempt.stop_cause is StopCause.REQUEST:
+        return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED, message="stopped on request"), None
+    message = f"stopped outside the queue (status {sighting.status}){_told(sighting)}"
+    return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED_OUTSIDE, message=message), None
+
+
+def _told(sighting: Sighting) -> str:
+    return f": {sighting.failure_reason}" if sighting.failure_reason else ""

@@ -1,0 +1,85 @@
+"""Asks SageMaker about attempts that nothing was heard of, in case an event was lost, and wakes the scheduler.
+
+The list of training jobs says of most of them, a hundred at a time, that nothing has happened. The others are
+described, one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headway.lifecycle import AttemptState
+from headway_service.errors import Busy, Conflict, Unclear
+from headway_service.observability.logging import logger
+from headway_service.ports import AllTrainingJobs, Table, Wake
+from headway_service.store import transitions
+from headway_service.store.ledger import Ledger, read_ledger
+from headway_service.tracking.observer import Observer
+from headway_service.tracking.unchanged import unchanged
+
+MAX_LOOKS = 100
+"""Attempts that one run asks about, the longest unheard first: DescribeTrainingJob is throttled per account."""
+
+MAX_NOTED = 500
+"""Attempts of which one run notes that they are unchanged, one write each: a few seconds. The others' turn is next."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reconciled:
+    """What a run found.
+
+    Attributes:
+        ended: attempts that turned out to have ended.
+        ledger: as it was when the run began.
+    """
+
+    ended: int
+    ledger: Ledger
+
+
+def reconcile(
+    *,
+    table: Table,
+    training_jobs: AllTrainingJobs,
+    observer: Observer,
+    clock: Callable[[], int],
+    pause: Callable[[float], None],
+    wake: Wake,
+    after_s: int,
+) -> Reconciled:
+    """Look at every attempt that nothing was heard of for ``after_s`` seconds and that is not listed as unchanged.
+
+    One that SageMaker did not find is asked about again at once.
+    """
+    now_ms = clock()
+    unheard = now_ms - after_s * 1000
+    ledger = read_ledger(table)
+    silent = sorted(
+        (
+            attempt
+            for attempt in ledger.attempts
+            # A launch that is not settled is the scheduler's.
+            if attempt.attempt_state is not AttemptState.LAUNCHING
+            and (attempt.seen_ms <= unheard or attempt.missing_since_ms is not None)
+        ),
+        key=lambda attempt: (attempt.seen_ms, attempt.attempt_name),
+    )
+    same = unchanged(silent, training_jobs, pause=pause)
+    for attempt in same[:MAX_NOTED]:
+        try:
+            # As of before the list was asked for.
+            table.write(transitions.still(attempt, now_ms))
+        except (Busy, Conflict) as error:
+            logger.warning("not noted now", extra={"attempt": attempt.attempt_name, "error": str(error)})
+    ended = 0
+    others = {each.attempt_name for each in silent} - {each.attempt_name for each in same}
+    for attempt in [each for each in silent if each.attempt_name in others][:MAX_LOOKS]:
+        try:
+            ended += observer.look(attempt.attempt_name, training_jobs, clock())
+        except (Unclear, Busy, Conflict) as error:
+            logger.warning("not reconciled now", extra={"attempt": attempt.attempt_name, "error": str(error)})
+    logger.info("reconciled", extra={"silent": len(silent), "unchanged": len(same), "ended": ended})
+    # Also when nothing was found: a wake-up lost between a write and its message is made good here.
+    wake("reconcile")
+    return Reconciled(ended=ended, ledger=ledger)

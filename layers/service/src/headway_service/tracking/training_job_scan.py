@@ -1,0 +1,79 @@
+"""Goes through all training jobs that may be live, slowly: ListTrainingJobs takes about two calls a second per account.
+
+How far it has come is kept between two runs, so that an account with many training jobs is gone through in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from headway_service.errors import ListingExpired
+from headway_service.ports import AllTrainingJobs, Delete, Table
+from headway_service.store.records import SweepRecord
+
+MAX_PAGES = 10
+"""Calls of ListTrainingJobs in one run; each gives up to a hundred training jobs, ended ones too."""
+
+PAUSE_S = 1.0
+"""Time between two of them: users report a limit of two a second, which others in the account want a part of."""
+
+LONGEST_S = 60 * 86_400
+"""Training jobs that are older have ended: one waits for 28 days and runs for 30 at most (API reference,
+StoppingCondition). Only one that waits for the start of its training plan may be older, and that holds nothing yet."""
+
+
+RECENT_S = 1200
+"""Training jobs that were created within this time are listed in every run, however long a round takes."""
+
+
+def sweep(
+    table: Table,
+    training_jobs: AllTrainingJobs,
+    *,
+    clock: Callable[[], int],
+    pause: Callable[[float], None],
+    has_time: Callable[[], bool],
+    completed: Callable[[int], None],
+) -> Iterator[tuple[str, ...]]:
+    """The names of live training jobs, page by page, from where the last run came to.
+
+    A page that is not followed by another step of the iteration is gone through again by the next run. While a round
+    takes several runs, each begins with the newest page.
+
+    Args:
+        table: the table.
+        training_jobs: SageMaker.
+        clock: now, ms.
+        pause: waits, s.
+        has_time: whether another page may be begun.
+        completed: is called when a round has come to its end, with the time at which it began, ms.
+
+    Raises:
+        Unclear: SageMaker gave no answer; the next run goes on.
+    """
+    item = table.get(SweepRecord.KEY)
+    place = SweepRecord.parse(item) if item else None
+    if place is not None:
+        recent = training_jobs.live(clock() - RECENT_S * 1000, None)
+        yield tuple(each.name for each in recent.jobs)
+        pause(PAUSE_S)
+    began_ms = place.began_ms if place else clock()
+    for number in range(MAX_PAGES):
+        if number:
+            pause(PAUSE_S)
+        if not has_time():
+            return
+        after_ms = place.created_after_ms if place else clock() - LONGEST_S * 1000
+        try:
+            page = training_jobs.live(after_ms, place.token if place else None)
+        except ListingExpired:
+            table.write([Delete(key=SweepRecord.KEY)])
+            return
+        yield tuple(each.name for each in page.jobs)
+        if page.token is None:
+            if place is not None:
+                table.write([Delete(key=SweepRecord.KEY)])
+            completed(began_ms)
+            return
+        place = SweepRecord(created_after_ms=after_ms, token=page.token, began_ms=began_ms)
+        table.write([place.put()])

@@ -1,0 +1,65 @@
+"""Which attempts have nothing new to tell: asked of all of them at once, by ListTrainingJobs.
+
+The list is trusted only where it says that nothing happened. It may lag behind, and then news are late by as much; but
+nobody's instances become free by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from headway_service.errors import ListingExpired, Unclear
+from headway_service.observability.logging import logger
+from headway_service.ports import AllTrainingJobs, Listed
+from headway_service.store.records import AttemptRecord
+from headway_service.tracking.training_job_scan import MAX_PAGES, PAUSE_S
+
+CLOCKS_MS = 60_000
+"""SageMaker's clock may be behind the one by which an attempt was written down, ms."""
+
+
+def unchanged(
+    attempts: Collection[AttemptRecord], training_jobs: AllTrainingJobs, *, pause: Callable[[float], None]
+) -> list[AttemptRecord]:
+    """Those of the attempts that SageMaker lists as live and just as they are known.
+
+    Pages begin with the newest training jobs and end with the oldest of the attempts. Of those that are on none, as
+    SageMaker gave no answer or there are too many pages, nothing is said.
+
+    Args:
+        attempts: about whom is asked.
+        training_jobs: SageMaker.
+        pause: waits, s.
+    """
+    unlisted = {each.attempt_name: each for each in attempts}
+    found: list[AttemptRecord] = []
+    after_ms = min((each.since_ms for each in attempts), default=0) - CLOCKS_MS
+    token = None
+    try:
+        for number in range(MAX_PAGES if attempts else 0):
+            if number:
+                pause(PAUSE_S)
+            page = training_jobs.live(after_ms, token)
+            for listed in page.jobs:
+                attempt = unlisted.pop(listed.name, None)
+                if attempt is not None and says_nothing_new(listed, attempt):
+                    found.append(attempt)
+            token = page.token
+            if token is None or not unlisted:
+                break
+    except (Unclear, ListingExpired) as error:
+        logger.warning("the list ends early", extra={"unlisted": len(unlisted), "error": str(error)})
+    return found
+
+
+def says_nothing_new(listed: Listed, attempt: AttemptRecord) -> bool:
+    """Whether the list tells of an attempt what is known already.
+
+    Both times are SageMaker's own, of a change of the same training job, so no clock of ours takes part. The statuses
+    are compared too: two changes may share a time, should it be told in whole seconds somewhere.
+    """
+    return (
+        listed.modified_ms <= attempt.modified_ms
+        and listed.status == attempt.training_job_status
+        and listed.secondary_status in (None, attempt.secondary_status)
+    )

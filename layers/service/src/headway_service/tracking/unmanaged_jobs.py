@@ -1,0 +1,332 @@
+"""Training jobs that did not come through the queue: seen, charged to their pools, and stopped if the policy says so.
+
+An attempt of the queue is in the ledger from before it is created until after SageMaker has ended it. So a training job
+is rogue if its name was not in the ledger at a moment at which it was live: it was created before, and is live after.
+Its tags prove nothing, as anybody may set them; an attempt that the ledger has lost is recognised by the code in its
+mark (:mod:`headway_service.tracking.lost_attempts`). What SageMaker answers counts, never an event by itself; so events
+that repeat, come late or out of order change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headway import reasons
+from headway.jobpolicy.rules import OnStart, Violation, violations
+from headway.model import Demand
+from headway.vectors import shortfall
+from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG, as_ruled, limit_ms
+from headway_service.config.document import Configuration
+from headway_service.errors import Busy, Conflict, LacksPermission, NothingToStop, Unclear
+from headway_service.observability.logging import logger
+from headway_service.pools.apply_config import InForce, applied
+from headway_service.ports import AllTrainingJobs, Description, Sighting, Table
+from headway_service.sagemaker_api.visibility import is_proven
+from headway_service.store import transitions
+from headway_service.store.ledger import read_ledger
+from headway_service.store.marks import Marks
+from headway_service.store.records import AttemptRecord, JobRecord, ReasonRecord, RogueRecord
+from headway_service.store.repository import MAX_TRIES
+from headway_service.tracking.adoption import adoption
+from headway_service.tracking.lost_attempts import Lost, Origin, origin_of
+
+STOP_AGAIN_S = 600
+"""A rogue job that goes on after it was asked to stop, or that could not be asked, is asked again after this."""
+
+_MARKED = f"it carries the tag {JOB_TAG}, and no policy stops what carries that"
+_FORBIDDEN_OUTSIDE = "the queue is not allowed to: deploy it with AllowStoppingRogueJobs=true"
+_FORBIDDEN_OTHERS = (
+    f"the queue is not allowed to stop what carries the tag {JOB_TAG} without a mark of its own, such as the jobs of "
+    "another queue: stop it there, or with StopTrainingJob"
+)
+_FORBIDDEN_OWN = (
+    "the patrol lacks its permission StopLostAttempts: deploy the template of this version, or use StopTrainingJob"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Verdict:
+    """What the policy says of a rogue job."""
+
+    charged: Demand
+    #: What it breaks of the rules, each in a sentence.
+    broken: tuple[str, ...]
+    #: Why it is to be stopped; empty if it is not.
+    stop: str
+    #: Why it is not stopped all the same; empty if it may be.
+    protection: str
+    #: Why the patrol lacks the permission to stop it, if that turns out.
+    forbidden: str
+    #: The job that it is an attempt of, if it carries this deployment's mark.
+    lost_job: str
+    team: str
+    #: Whether it carries the mark of an attempt.
+    marked: bool
+
+    def reason(self, problem: str) -> ReasonRecord:
+        """The reason that is shown; ``problem`` says why it could not be stopped, if it could not."""
+        return ReasonRecord.of(
+            reasons.outside(self.charged, self.broken, stop=self.stop, problem=problem, lost_job=self.lost_job)
+        )
+
+
+class Rogues:
+    """Keeps the records of rogue jobs in step with what SageMaker says.
+
+    Args:
+        table: the table.
+        training_jobs: SageMaker.
+        marks: this deployment's.
+        stops: whether this function is the one that stops them.
+    """
+
+    def __init__(self, table: Table, training_jobs: AllTrainingJobs, marks: Marks, *, stops: bool = False) -> None:
+        self._table = table
+        self._training_jobs = training_jobs
+        self._marks = marks
+        self._stops = stops
+
+    def hear(self, sighting: Sighting, now_ms: int) -> bool:
+        """Take in an event on a training job.
+
+        Returns:
+            Whether instances became free, so that a tick is due.
+
+        Raises:
+            Busy: the table is; the same event may be taken again.
+        """
+        name = sighting.attempt
+        if self._known(name) is None and (sighting.ended or self._attempt(name) is not None):
+            return False
+        try:
+            return self.look(name, now_ms)
+        except Unclear as error:
+            # The patrol asks again.
+            logger.warning("not looked at now", extra={"rogue": name, "error": str(error)})
+            return False
+
+    def look(self, name: str, now_ms: int) -> bool:
+        """Ask SageMaker about a training job that may be rogue, and apply the answer.
+
+        Returns:
+            As :meth:`hear`.
+
+        Raises:
+            Busy: the table is, or others keep changing it.
+            Unclear: SageMaker gave no answer.
+        """
+        force = applied(self._table)
+        if force is None:
+            # There are no pools before the first tick.
+            return False
+        for _ in range(MAX_TRIES):
+            try:
+                return self._look(name, force, now_ms)
+            except Conflict:
+                continue
+        raise Busy(f"`{name}` keeps changing; look at it again")
+
+    def _look(self, name: str, force: InForce, now_ms: int) -> bool:
+        known, attempt = self._known(name), self._attempt(name)
+        if known is None and attempt is not None:
+            return False
+        found = self._training_jobs.described(name)
+        if known is not None and _is_gone(known, found, now_ms):
+            return self._forget(known, "a rogue job has ended")
+        if found is None or not found.live:
+            return False
+        tags = self._training_jobs.tags_of(found.arn)
+        if known is not None and attempt is not None and tags.get(ATTEMPT_TAG) == attempt.mark:
+            return self._forget(known, "a rogue job is a live attempt now")
+        lost = origin_of(self._table, self._marks, name, tags)
+        verdict = _judge(found, tags, force.configuration, lost, known)
+        if known is None:
+            if not self._is_rogue(found, now_ms):
+                return False
+            rogue = self._see(found, verdict, force, now_ms)
+        else:
+            rogue = self._change(known, found, verdict, force, now_ms)
+        awaiting = lost.job if lost.origin is Origin.AWAITED and _may_go_on(rogue) else None
+        if awaiting is not None and self._adopt(rogue, awaiting, tags[ATTEMPT_TAG], force, now_ms):
+            return True
+        if self._stops and is_stop_due(rogue, now_ms):
+            self._stop(rogue, verdict, now_ms)
+        return bool(known and shortfall(known.charged, rogue.charged))
+
+    def _forget(self, known: RogueRecord, why: str) -> bool:
+        self._table.write(transitions.forget_rogue(known))
+        logger.info(why, extra={"rogue": known.training_job_name, "charged": known.charged})
+        return bool(known.charged)
+
+    def _adopt(self, rogue: RogueRecord, job: JobRecord, mark: str, force: InForce, now_ms: int) -> bool:
+        """Make a training job the live attempt of the job that waits for it. False if there is no room for it now."""
+        names = {"rogue": rogue.training_job_name, "job": job.job_name}
+        writes = adoption(read_ledger(self._table), force.configuration.policy(), rogue, job, mark, now_ms)
+        try:
+            if writes is not None:
+                self._table.write(writes)
+                logger.info("a lost attempt was adopted", extra=names)
+                return True
+        except Conflict:
+            # A pool holds more than its size, or somebody has changed the job.
+            pass
+        logger.info("a lost attempt is not adopted now; it stays charged", extra=names)
+        return False
+
+    def _is_rogue(self, found: Description, now_ms: int) -> bool:
+        """Whether a training job that was live a moment ago is no attempt of the queue."""
+        if self._attempt(found.name) is not None:
+            return False
+        if is_proven(found.created_ms, now_ms):
+            # It was live when no attempt had its name: SageMaker had created it before that was looked up. A second
+            # question would prove no more, and where calls are throttled it may never be answered.
+            return True
+        again = self._training_jobs.described(found.name)
+        return again is not None and again.live and again.created_ms == found.created_ms
+
+    def _see(self, found: Description, verdict: _Verdict, force: InForce, now_ms: int) -> RogueRecord:
+        rogue = RogueRecord(
+            training_job_name=found.name,
+            arn=found.arn,
+            created_ms=found.created_ms,
+            since_ms=now_ms,
+            **_told(found, verdict, "", force, now_ms),
+        )
+        self._table.write(transitions.see_rogue(rogue))
+        logger.info("a rogue job is seen", extra={"rogue": found.name, "demand": rogue.demand, "stop": rogue.stop})
+        return rogue
+
+    def _change(
+        self, known: RogueRecord, found: Description, verdict: _Verdict, force: InForce, now_ms: int
+    ) -> RogueRecord:
+        problem = known.stop_problem if verdict.stop else ""
+        rogue, writes = transitions.change_rogue(known, **_told(found, verdict, problem, force, now_ms))
+        self._table.write(writes)
+        return rogue
+
+    def _stop(self, rogue: RogueRecord, verdict: _Verdict, now_ms: int) -> None:
+        problem = verdict.protection
+        try:
+            if not problem:
+                self._training_jobs.stop(rogue.training_job_name)
+        except NothingToStop:
+            # Its end will be seen as any other.
+            return
+        except LacksPermission:
+            problem = verdict.forbidden
+        name = rogue.training_job_name
+        logger.info("a rogue job is asked to stop", extra={"rogue": name, "reason": verdict.stop, "problem": problem})
+        changes = {"stop_sent_ms": now_ms, "stop_problem": problem, "reason": verdict.reason(problem)}
+        self._table.write(transitions.change_rogue(rogue, **changes)[1])
+
+    def _known(self, name: str) -> RogueRecord | None:
+        item = self._table.get(RogueRecord.key(name))
+        return RogueRecord.parse(item) if item else None
+
+    def _attempt(self, name: str) -> AttemptRecord | None:
+        item = self._table.get(AttemptRecord.key(name))
+        return AttemptRecord.parse(item) if item else None
+
+
+def is_stop_due(rogue: RogueRecord, now_ms: int) -> bool:
+    """Whether a rogue job has to be asked to stop now.
+
+    Not before its tags can be relied on: until SageMaker shows them, it seems to break rules on tags.
+    """
+    tried_ms = rogue.stop_sent_ms
+    waits = tried_ms is not None and now_ms < tried_ms + STOP_AGAIN_S * 1000
+    return (
+        rogue.stop and rogue.training_job_status == "InProgress" and not waits and is_proven(rogue.created_ms, now_ms)
+    )
+
+
+def _may_go_on(rogue: RogueRecord) -> bool:
+    """Whether nobody wants a training job stopped: neither an operator, nor the queue before its table was restored."""
+    return rogue.training_job_status == "InProgress" and not rogue.stop_asked_by
+
+
+def _is_gone(known: RogueRecord, found: Description | None, now_ms: int) -> bool:
+    """Whether a rogue job is not there any more."""
+    if found is None:
+        return is_proven(known.created_ms, now_ms)
+    return not found.live or found.created_ms != known.created_ms
+
+
+def demand_of(description: Mapping[str, Any]) -> dict[str, int]:
+    """Instances per type of a training job, by DescribeTrainingJob's answer.
+
+    None for a serverless job, which has no ResourceConfig, and while SageMaker has not yet picked one of the
+    InstancePreferences (API reference, ResourceConfig).
+    """
+    resources = description.get("ResourceConfig") or {}
+    parts = [(resources.get("InstanceType"), resources.get("InstanceCount"))]
+    if resources.get("InstanceGroups"):
+        parts = [(each.get("InstanceType"), each.get("InstanceCount")) for each in resources["InstanceGroups"]]
+    elif resources.get("InstancePreferences"):
+        parts = [(resources.get("SelectedInstanceType"), resources.get("SelectedInstanceCount"))]
+    demand: dict[str, int] = {}
+    for kind, count in parts:
+        if kind and count:
+            demand[kind] = demand.get(kind, 0) + count
+    return demand
+
+
+def _judge(
+    found: Description, tags: Mapping[str, str], configuration: Configuration, lost: Lost, known: RogueRecord | None
+) -> _Verdict:
+    job = as_ruled(found.document, tags, configuration)
+    outside = lost.origin is Origin.OUTSIDE
+    broken = violations(configuration.job_rules(), job) if outside else ()
+    stop, protection = "", ""
+    if known is not None and known.stop_asked_by:
+        stop = f"{known.stop_asked_by} asked for it"
+    elif lost.origin is Origin.GIVEN_UP:
+        stop = "the queue has given up its launch"
+    elif outside:
+        stop = _stop_by_policy(configuration, broken)
+        protection = _MARKED if JOB_TAG in tags else ""
+    pools = configuration.pools if configuration.rogues.charge or not outside else {}
+    return _Verdict(
+        charged={pool: count for pool, count in demand_of(found.document).items() if pool in pools},
+        broken=tuple(f"{each.field} {each.message}" for each in broken),
+        stop=stop,
+        protection=protection,
+        forbidden=_forbidden(tags, outside=outside),
+        lost_job="" if outside else lost.job_name,
+        team=job.team,
+        marked=ATTEMPT_TAG in tags,
+    )
+
+
+def _forbidden(tags: Mapping[str, str], *, outside: bool) -> str:
+    """Why the patrol has no permission to stop a training job (template.yaml, PatrolFunctionRole)."""
+    if not outside:
+        return _FORBIDDEN_OWN
+    return _FORBIDDEN_OTHERS if JOB_TAG in tags else _FORBIDDEN_OUTSIDE
+
+
+def _stop_by_policy(configuration: Configuration, broken: Sequence[Violation]) -> str:
+    if configuration.rogues.action is OnStart.STOP:
+        return "no training job may run past the queue"
+    if any(each.on_start is OnStart.STOP for each in broken):
+        return "it breaks rules that no training job may run against"
+    return ""
+
+
+def _told(found: Description, verdict: _Verdict, problem: str, force: InForce, now_ms: int) -> dict[str, Any]:
+    """What is known of a rogue job now."""
+    return {
+        "training_job_status": found.status,
+        "demand": demand_of(found.document),
+        "charged": dict(verdict.charged),
+        "team": verdict.team,
+        "marked": verdict.marked,
+        "limit_ms": limit_ms(found.document, force.configuration),
+        "seen_ms": now_ms,
+        "reason": verdict.reason(problem),
+        "stop": bool(verdict.stop),
+        "stop_problem": problem,
+        "config_version": force.version,
+    }

@@ -1,0 +1,132 @@
+"""Once a minute: looks after rogue jobs that events have not told of, and stops those that the policy wants stopped.
+
+It finds attempts that the queue has lost, too; after the table was restored, nothing is launched before that is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headway_service.errors import Busy, Conflict, Unclear
+from headway_service.observability.logging import logger
+from headway_service.pools.apply_config import applied
+from headway_service.ports import AllTrainingJobs, Table, Wake
+from headway_service.sagemaker_api.visibility import is_proven
+from headway_service.store import transitions
+from headway_service.store.ledger import Ledger, read_ledger
+from headway_service.store.records import RogueRecord
+from headway_service.tracking.training_job_scan import sweep
+from headway_service.tracking.unmanaged_jobs import Rogues, is_stop_due
+
+MAX_LOOKS = 50
+"""Training jobs that one run asks about, which takes two or three calls each."""
+
+RESERVED_MS = 15_000
+"""A run begins nothing new when its invocation has less than this left."""
+
+
+def patrol(
+    *,
+    table: Table,
+    training_jobs: AllTrainingJobs,
+    rogues: Rogues,
+    clock: Callable[[], int],
+    pause: Callable[[float], None],
+    wake: Wake,
+    after_s: int,
+    deadline_ms: int,
+) -> int:
+    """Look at the rogue jobs that are due, then at live training jobs that nobody knows.
+
+    Due are those that nothing was heard of for ``after_s`` seconds, that were judged by another configuration, or that
+    have to be stopped.
+
+    Args:
+        table: the table.
+        training_jobs: SageMaker.
+        rogues: takes what it says.
+        clock: now, ms.
+        pause: waits, s.
+        wake: asks for a tick.
+        after_s: see above.
+        deadline_ms: when this invocation dies, ms.
+
+    Returns:
+        How many training jobs were looked at.
+    """
+    force = applied(table)
+    if force is None:
+        return 0
+    ledger = read_ledger(table)
+    now_ms = clock()
+
+    def is_due(rogue: RogueRecord) -> bool:
+        unheard = rogue.seen_ms <= now_ms - after_s * 1000
+        return unheard or rogue.config_version != force.version or is_stop_due(rogue, now_ms)
+
+    run = _Run(table, rogues, ledger, clock, deadline_ms)
+
+    def order(rogue: RogueRecord) -> tuple[bool, int, str]:
+        # What an operator asked for comes first: it is done within a minute, however many are due.
+        asked = bool(rogue.stop_asked_by) and is_stop_due(rogue, now_ms)
+        return not asked, rogue.seen_ms, rogue.training_job_name
+
+    due = sorted(filter(is_due, ledger.rogues), key=order)
+    known = {each.attempt_name for each in ledger.attempts} | {each.training_job_name for each in ledger.rogues}
+    # However many are due, there is room for some that nobody knows.
+    all(run.look(rogue.training_job_name) for rogue in due[: MAX_LOOKS // 2])
+    try:
+        for page in sweep(
+            table, training_jobs, clock=clock, pause=pause, has_time=run.has_time, completed=run.round_completed
+        ):
+            if not all(run.look(name) for name in page if name not in known):
+                break
+    except (Unclear, Conflict) as error:
+        logger.warning("the sweep ends early", extra={"error": str(error)})
+    logger.info("patrolled", extra={"rogues": len(ledger.rogues), "due": len(due), "looks": run.looks})
+    if run.changed:
+        wake("the patrol has freed instances")
+    return run.looks
+
+
+class _Run:
+    """One run of the patrol: what it may still do, and what has come of it."""
+
+    def __init__(
+        self, table: Table, rogues: Rogues, ledger: Ledger, clock: Callable[[], int], deadline_ms: int
+    ) -> None:
+        self._table = table
+        self._rogues = rogues
+        self._restored = ledger.restored
+        self._clock = clock
+        self._deadline_ms = deadline_ms
+        self.looks = 0
+        #: Whether instances became free, or may be launched on again.
+        self.changed = False
+
+    def has_time(self) -> bool:
+        return self._clock() < self._deadline_ms - RESERVED_MS
+
+    def look(self, name: str) -> bool:
+        """Look at one training job. Returns whether to go on with others."""
+        self.looks += 1
+        try:
+            self.changed |= self._rogues.look(name, self._clock())
+        except (Unclear, Busy) as error:
+            logger.warning("not looked at now", extra={"rogue": name, "error": str(error)})
+            if self._restored is not None:
+                # Until every training job was looked at nothing is launched, so the next run begins with this page.
+                return False
+        return self.looks < MAX_LOOKS and self.has_time()
+
+    def round_completed(self, began_ms: int) -> None:
+        """All training jobs were gone through since then. After a restore the queue may launch again.
+
+        Raises:
+            Conflict: somebody else was faster.
+        """
+        if self._restored is None or not is_proven(self._restored.restored_ms or 0, began_ms):
+            return
+        self._table.write(transitions.end_restore(self._restored))
+        logger.info("all training jobs since the restore are known")
+        self.changed = True

@@ -1,0 +1,164 @@
+"""CloudWatch's alarms on training jobs in memory: for simulations on virtual time, without the emulator.
+
+No clock, no I/O: every call says what time it is (`now`, s since the epoch). Nothing that was measured is kept; what an
+alarm looks at follows from the fleet's jobs (`headway_sandbox.sagemaker.utilization`), so only their metrics have any
+data.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from headway_sandbox.cloudwatch import alarm_message, alarm_requests, evaluation_schedule
+from headway_sandbox.cloudwatch.alarm_evaluation import INSUFFICIENT_DATA, AlarmSettings, Sample, sample
+from headway_sandbox.sagemaker import service_facts, utilization
+from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.token_bucket import Rate, Throttle
+
+Document = dict[str, Any]
+_HOST = re.compile(r"(?P<job>.+)/algo-(?P<number>[1-9][0-9]{0,4})")
+_PAGE = 50  # model, DescribeAlarms: MaxRecords is at most 100; seen: 50 without
+_LISTS = ("OKActions", "AlarmActions", "InsufficientDataActions", "Dimensions")
+
+
+class Change(NamedTuple):
+    """An alarm has changed its state."""
+
+    name: str
+    old_state: str
+    new_state: str
+
+
+class MemoryCloudWatch:
+    """The alarms of one account in one region.
+
+    Args:
+        fleet: whose jobs they watch.
+        rates: how often an operation may be called; `alarm_requests.RATES` is as on AWS. Without, there is no limit.
+    """
+
+    def __init__(self, fleet: Fleet, *, rates: Mapping[str, Rate] | None = None) -> None:
+        self._fleet = fleet
+        self._throttle = Throttle(rates or {})
+        self._alarms: dict[str, Document] = {}
+        self._rounds: evaluation_schedule.Rounds[str] = evaluation_schedule.Rounds()
+        self._operations: Mapping[str, Callable[[Mapping[str, Any], float], Document]] = {
+            "PutMetricAlarm": self._put,
+            "DeleteAlarms": self._delete,
+            "DescribeAlarms": self._describe,
+        }
+
+    def call(self, operation: str, request: Mapping[str, Any], *, now: float) -> Document:
+        """Answer one API call, as `Fleet.call` does for SageMaker.
+
+        Raises:
+            AwsError: what CloudWatch would answer.
+        """
+        handler = self._operations.get(operation)
+        if handler is None:
+            raise service_facts.unknown_operation("CloudWatch", operation, self._operations)
+        if not self._throttle.admits(operation, now):
+            raise alarm_requests.throttled()
+        alarm_requests.check(operation, request)
+        return handler(request, now)
+
+    def put(self, alarm_request: Mapping[str, Any], *, now: float) -> None:
+        """PutMetricAlarm. An alarm that is there keeps its state."""
+        self.call("PutMetricAlarm", alarm_request, now=now)
+
+    def delete(self, names: Collection[str], *, now: float) -> None:
+        """DeleteAlarms. Those that are not there are no error (model: the others are deleted still)."""
+        self.call("DeleteAlarms", {"AlarmNames": list(names)}, now=now)
+
+    def describe(self, *, prefix: str = "", state: str = "", names: Collection[str] = ()) -> list[Document]:
+        """The alarms with that prefix, in that state and of these names, as far as these are given; by name."""
+        return [
+            copy.deepcopy(alarm)
+            for name, alarm in sorted(self._alarms.items())
+            if name.startswith(prefix) and state in {"", alarm["StateValue"]} and (not names or name in names)
+        ]
+
+    def evaluate(self, now: float) -> list[Change]:
+        """Let time pass until `now`, and return what has changed by then.
+
+        What came and went between two calls is not seen: an alarm looks back from `now` only.
+        """
+        changes = []
+        for name in self._rounds.due(self._alarms.items(), now):
+            alarm = self._alarms[name]
+            found = evaluation_schedule.change(alarm, partial(self._measured, now), now)
+            if found is not None:
+                changes.append(Change(name, alarm["StateValue"], found.state))
+                alarm.update(StateValue=found.state, StateReason=found.reason, StateUpdatedTimestamp=now)
+        return changes
+
+    def notification(self, change: Change, *, now: float) -> tuple[str, str]:
+        """Subject and message that a topic among the alarm's actions gets on a change that `evaluate` returned."""
+        alarm, settings = self._alarms[change.name], self._fleet.settings
+        message = alarm_message.message(
+            alarm, old_state=change.old_state, account=settings.account, region=settings.region, now_s=now
+        )
+        return alarm_message.subject(alarm, region=settings.region), message
+
+    # -------------------------------------------------------------------------------------------------- operations
+
+    def _put(self, request: Mapping[str, Any], now: float) -> Document:
+        name, settings = request["AlarmName"], self._fleet.settings
+        before = self._alarms.get(name, {})
+        self._alarms[name] = {
+            "ActionsEnabled": True,
+            "TreatMissingData": "missing",
+            **{kind: [] for kind in _LISTS},
+            **copy.deepcopy({key: value for key, value in request.items() if key != "Tags"}),
+            "AlarmArn": f"arn:aws:cloudwatch:{settings.region}:{settings.account}:alarm:{name}",
+            "AlarmConfigurationUpdatedTimestamp": now,
+            "StateValue": before.get("StateValue", INSUFFICIENT_DATA),
+            "StateReason": before.get("StateReason", "Unchecked: Initial alarm creation"),
+            "StateUpdatedTimestamp": before.get("StateUpdatedTimestamp", now),
+        }
+        return {}
+
+    def _delete(self, request: Mapping[str, Any], _now: float) -> Document:
+        for name in request["AlarmNames"]:
+            self._alarms.pop(name, None)
+        return {}
+
+    def _describe(self, request: Mapping[str, Any], _now: float) -> Document:
+        found = self.describe(
+            prefix=request.get("AlarmNamePrefix", ""),
+            state=request.get("StateValue", ""),
+            names=request.get("AlarmNames", ()),
+        )
+        # A page begins with the alarm that the token names, as in the emulator.
+        left = [alarm for alarm in found if alarm["AlarmName"] >= request.get("NextToken", "")]
+        size = int(request.get("MaxRecords", _PAGE))
+        answer: Document = {"MetricAlarms": left[:size], "CompositeAlarms": []}
+        if len(left) > size:
+            answer["NextToken"] = left[size]["AlarmName"]
+        return answer
+
+    # ------------------------------------------------------------------------------------------- what is measured
+
+    def _measured(self, now: float, alarm: AlarmSettings, since_s: float) -> Iterable[Sample]:
+        metric = alarm.metric
+        dimensions = dict(metric.dimensions)
+        host = _HOST.fullmatch(dimensions.get(utilization.DIMENSION, ""))
+        watched = metric.namespace == utilization.NAMESPACE and len(dimensions) == 1
+        if host is None or not watched or alarm.unit not in {None, utilization.UNIT}:
+            return []
+        job = self._fleet.find(host["job"], now=now)
+        if job is None:
+            return []
+        found = utilization.figures_of(
+            job,
+            self._fleet.settings.clock,
+            metric=metric.name,
+            number=int(host["number"]),
+            after_s=since_s,
+            until_s=now,
+        )
+        return [sample(time_s, percent) for time_s, percent in found]

@@ -1,0 +1,4 @@
+"""What does a queue look like at work?
+
+The top layer, beside `simulator`.
+"""

@@ -1,0 +1,318 @@
+"""Starting and stopping a sandbox: what the CLI and the tests call.
+
+    info = up()                    # .sandbox/ in the checkout, port 4566 if it is free
+    down()
+
+Tests use `headway_sandbox.local.sandbox.Sandbox`, which is thrown away afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import headway
+import headway_sandbox
+from headway_sandbox.emulator.placeholders import ROOT
+from headway_sandbox.errors import SandboxError, StartFailed, StopFailed
+from headway_sandbox.local import aws_account as account
+from headway_sandbox.local import deployment
+from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.sagemaker.training_job import Durations
+from headway_sandbox.server import admin_client
+
+USUAL_PORT = 4566
+REGION = "eu-west-1"
+ACCOUNT = "123456789012"
+_START_TIMEOUT_S = 30.0
+_STOP_TIMEOUT_S = 60.0
+_LOG_TAIL = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SandboxInfo:
+    """A sandbox that runs, as its state file `sandbox.json` tells. The credentials are dummies: the account's root."""
+
+    endpoint: str
+    """The queue's API, stage included; empty if nothing was deployed."""
+    aws_endpoint: str
+    """For AWS_ENDPOINT_URL: every service."""
+    port: int
+    pid: int
+    region: str
+    account: str
+    access_key: str
+    secret_key: str
+    role_arn: str
+    """A role that training jobs may run with."""
+    bucket: str
+    """A bucket for their data."""
+    speed: float
+    stack: str
+
+    def environment(self) -> dict[str, str]:
+        """What leads AWS's SDKs and tools to the sandbox: this process's environment without other AWS settings."""
+        credentials = (self.access_key, self.secret_key)
+        return deployment.environment(region=self.region, endpoint=self.aws_endpoint, credentials=credentials)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How a sandbox is started."""
+
+    state_dir: Path
+    port: int | None = None
+    """None: the one it had, or 4566, or a free one. 0: a free one."""
+    speed: float = 1.0
+    durations: Durations | None = None
+    parameters: Mapping[str, str] | None = None
+    """Of the template, over what the sandbox sets."""
+    deploys: bool = True
+    """False: the services without the queue."""
+    checkout: Checkout
+    sources: str | None = None
+    """What is deployed, as the record of the functions' calls names it; by default the checkout's present sources."""
+    report: Callable[[str], None] = lambda _line: None
+    """Told what is going on, a line at a time."""
+
+
+def up(
+    *,
+    state_dir: Path | None = None,
+    port: int | None = None,
+    speed: float = 1.0,
+    parameters: Mapping[str, str] | None = None,
+    report: Callable[[str], None] | None = None,
+) -> SandboxInfo:
+    """Have a sandbox run with the checkout's present sources deployed. Changes nothing if that is so.
+
+    Args:
+        state_dir: where it keeps everything; `.sandbox/` in the checkout by default.
+        port: to listen on; the one it had before, 4566 or a free one by default.
+        speed: how much faster than the real world the training jobs go. A running sandbox keeps its speed.
+        parameters: of the template, over what the sandbox sets.
+        report: called with a line for each step.
+
+    Raises:
+        SetupMissing: an environment isn't installed.
+        StartFailed: the server did not start.
+        DeployFailed: sam refused.
+    """
+    checkout = Checkout.here()
+    settings = Settings(
+        state_dir=state_dir or default_state_dir(),
+        port=port,
+        speed=speed,
+        parameters=parameters,
+        checkout=checkout,
+        report=report or (lambda _line: None),
+    )
+    return start(settings)
+
+
+def down(*, state_dir: Path | None = None) -> bool:
+    """Stop a sandbox, keeping its state; whether one was running."""
+    return stop(state_dir or default_state_dir())
+
+
+def status(*, state_dir: Path | None = None) -> SandboxInfo | None:
+    """The sandbox that runs on that state directory, if one does."""
+    folder = state_dir or default_state_dir()
+    info = _read(folder)
+    health = admin_client.health(info.port) if info is not None else None
+    if info is None or health is None or health.get("stateDir") != str(folder.resolve()):
+        return None
+    return replace(info, pid=int(health["pid"]), speed=float(health["speed"]))
+
+
+def default_state_dir() -> Path:
+    return Checkout.here().root / ".sandbox"
+
+
+# -------------------------------------------------------------------------------------------------------- the steps
+
+
+def start(settings: Settings) -> SandboxInfo:
+    """`up` with every setting."""
+    settings.state_dir.mkdir(parents=True, exist_ok=True)
+    # Wherever in a checkout the folder lies, git leaves it alone.
+    (settings.state_dir / ".gitignore").write_text("*\n", encoding="utf-8")
+    with deployment.only_one(settings.state_dir / "lock"):
+        info = status(state_dir=settings.state_dir) or _launch(settings)
+        if settings.deploys:
+            info = _deploy(info, settings)
+        _write(settings.state_dir, info)
+    return info
+
+
+def _launch(settings: Settings) -> SandboxInfo:
+    python = settings.checkout.sandbox_python()
+    if settings.deploys:
+        # Said before anything has been started.
+        settings.checkout.sam()
+        settings.checkout.template()
+    before = _read(settings.state_dir)
+    port = _choose_port(settings.port, before)
+    settings.report(f"starting the sandbox on 127.0.0.1:{port}")
+    pid = _start_server(python, settings, port)
+    info = SandboxInfo(
+        endpoint="",
+        aws_endpoint=f"http://127.0.0.1:{port}",
+        port=port,
+        pid=pid,
+        region=REGION,
+        account=ACCOUNT,
+        access_key=ROOT[0],
+        secret_key=ROOT[1],
+        role_arn=f"arn:aws:iam::{ACCOUNT}:role/{account.ROLE}",
+        bucket=f"headway-jobs-{ACCOUNT}-{REGION}",
+        speed=settings.speed,
+        stack=deployment.STACK,
+    )
+    # Before anything else can go wrong or be broken off: by this file the server is found and stopped.
+    _write(settings.state_dir, info)
+    account.furnish(info)
+    return info
+
+
+def _start_server(python: Path, settings: Settings, port: int) -> int:
+    state = settings.state_dir.resolve()
+    environment = {
+        name: value for name, value in os.environ.items() if name in {"HOME", "LANG", "LC_ALL", "PATH", "TZ", "USER"}
+    }
+    # This package and the core, whose errors it shares; nothing else of ours is in the server's interpreter.
+    ours = [Path(package.__path__[0]).resolve().parent for package in (headway_sandbox, headway)]
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, ours))
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    durations = asdict(settings.durations) if settings.durations else {}
+    command = [
+        str(python), "-m", "headway_sandbox", "serve", "--port", str(port), "--state-dir", str(state),
+        "--speed", str(settings.speed), "--region", REGION, "--account", ACCOUNT,
+        "--durations", json.dumps(durations), "--calls-folder", str(settings.checkout.calls_folder()),
+        "--sources", settings.sources or settings.checkout.code_hash(),
+    ]  # fmt: skip
+    log = state / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, env=environment, cwd=state, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+            start_new_session=True,
+        )  # fmt: skip
+    try:
+        came_up = _comes_up(process, port)
+    except BaseException:  # broken off, too: nobody else knows of the process yet
+        _kill(process)
+        raise
+    if came_up:
+        process.returncode = 0  # it outlives this object, on purpose
+        return process.pid
+    _kill(process)
+    tail = log.read_text(errors="replace")[-_LOG_TAIL:]
+    raise StartFailed(f"The sandbox's server did not come up on port {port}. {log} ends with:\n{tail}")
+
+
+def _comes_up(process: subprocess.Popen[bytes], port: int) -> bool:
+    """Wait until the server answers; False if it does not, or has ended."""
+    deadline = time.monotonic() + _START_TIMEOUT_S
+    while time.monotonic() < deadline and process.poll() is None:
+        health = admin_client.health(port)
+        if health is not None and health.get("pid") == process.pid:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+
+
+def _deploy(info: SandboxInfo, settings: Settings) -> SandboxInfo:
+    sources = settings.checkout.sources_hash()
+    wanted = {**account.template_parameters(info), **(settings.parameters or {})}
+    mark = json.dumps({"sources": sources, "parameters": wanted}, sort_keys=True)
+    endpoint = account.api_endpoint(info)
+    if endpoint and account.deployed_mark(info) == mark:
+        return replace(info, endpoint=endpoint)
+    settings.report("building (sam build)")
+    built = deployment.build(settings.checkout, region=info.region)
+    settings.report("deploying (sam deploy)")
+    deployment.deploy(settings.checkout, built=built, parameters=wanted, settings=info.environment())
+    account.mark_deployed(info, mark)
+    endpoint = account.api_endpoint(info)
+    if not endpoint:
+        raise SandboxError(f"The stack {info.stack} was deployed, yet has no REST API.")
+    return replace(info, endpoint=endpoint)
+
+
+def stop(state_dir: Path) -> bool:
+    """`down`: SIGTERM, so that it keeps its state. Returns whether there was anything to stop.
+
+    Raises:
+        StopFailed: it did not end by itself, and was killed.
+    """
+    info = status(state_dir=state_dir)
+    if info is None:
+        return False
+    os.kill(info.pid, signal.SIGTERM)
+    if not _gone(info.pid, _STOP_TIMEOUT_S):
+        # Its log then says where each of its threads was.
+        os.kill(info.pid, signal.SIGABRT)
+        _gone(info.pid, _STOP_TIMEOUT_S)
+        raise StopFailed(
+            f"The sandbox did not end within {_STOP_TIMEOUT_S:.0f} s and was killed: what happened since it was "
+            f"started is lost. Where it hung: {state_dir / 'server.log'}."
+        )
+    return True
+
+
+def _gone(pid: int, timeout_s: float) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        try:
+            # A server that this process started has to be waited for, or stays as a zombie.
+            if os.waitpid(pid, os.WNOHANG)[0] == pid:
+                return True
+        except ChildProcessError:
+            try:
+                os.kill(pid, 0)
+            except ProcessLookupError:
+                return True
+        time.sleep(0.05)
+    return False
+
+
+def _choose_port(asked: int | None, before: SandboxInfo | None) -> int:
+    if asked:
+        return asked
+    candidates = [] if asked == 0 else [before.port] if before is not None else [USUAL_PORT]
+    for port in [*candidates, 0]:
+        with socket.socket() as probe:
+            try:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise StartFailed("There is no free port on 127.0.0.1.")
+
+
+def _read(state_dir: Path) -> SandboxInfo | None:
+    try:
+        return SandboxInfo(**json.loads((state_dir / "sandbox.json").read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError):
+        return None  # of another version of Headway: it is written anew
+
+
+def _write(state_dir: Path, info: SandboxInfo) -> None:
+    draft = state_dir / "sandbox.json.tmp"
+    draft.write_text(json.dumps(asdict(info), indent=2) + "\n", encoding="utf-8")
+    draft.replace(state_dir / "sandbox.json")

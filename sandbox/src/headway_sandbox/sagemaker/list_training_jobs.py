@@ -1,0 +1,69 @@
+"""ListTrainingJobs: filters, order and pages."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.training_job import TrainingJob
+
+_SORT_KEYS: Mapping[str, Callable[[TrainingJob], tuple[Any, ...]]] = {
+    "CreationTime": lambda job: (job.created, job.name),
+    "Name": lambda job: (job.name,),
+    "Status": lambda job: (job.status, job.created, job.name),
+}
+
+
+def page(jobs: Iterable[TrainingJob], request: Mapping[str, Any]) -> dict[str, Any]:
+    """One page.
+
+    `StatusEquals` thins out the page after it was cut (model, StatusEquals and MaxResults), so a page can be
+    short or empty while there is a NextToken.
+
+    Raises:
+        AwsError: the token is none of ours.
+    """
+    found = sorted(
+        (job for job in jobs if _matches(job, request)),
+        key=_SORT_KEYS[request.get("SortBy", "CreationTime")],  # model: the defaults
+        reverse=request.get("SortOrder", "Ascending") == "Descending",
+    )
+    start = _offset(request.get("NextToken"))
+    end = start + int(request.get("MaxResults", service_facts.LIST_DEFAULT_RESULTS))
+    status = request.get("StatusEquals")
+    answer: dict[str, Any] = {
+        "TrainingJobSummaries": [job.summary() for job in found[start:end] if status is None or job.status == status]
+    }
+    if end < len(found):
+        answer["NextToken"] = base64.urlsafe_b64encode(f"headway-sandbox:{end}".encode()).decode()
+    return answer
+
+
+def _matches(job: TrainingJob, request: Mapping[str, Any]) -> bool:
+    def between(moment: float, prefix: str) -> bool:
+        after, before = request.get(f"{prefix}After"), request.get(f"{prefix}Before")
+        return (after is None or moment > float(after)) and (before is None or moment < float(before))
+
+    return (
+        request.get("NameContains", "").lower() in job.name.lower()
+        and between(job.created, "CreationTime")
+        and between(job.modified, "LastModifiedTime")
+        # Nothing here leaves a warm pool behind or runs on a training plan.
+        and "WarmPoolStatusEquals" not in request
+        and "TrainingPlanArnEquals" not in request
+    )
+
+
+def _offset(token: str | None) -> int:
+    if token is None:
+        return 0
+    try:
+        mark, _, number = base64.urlsafe_b64decode(token).decode().partition(":")
+        if mark == "headway-sandbox":
+            return int(number)
+    except (ValueError, binascii.Error):
+        pass  # falls to the one answer for a token that isn't ours
+    raise service_facts.validation("Invalid pagination token.")

@@ -1,0 +1,49 @@
+"""The account's quotas of instances, and what is counted against them.
+
+An instance type has two: `ml.p5.48xlarge for training job usage`, and another for managed spot training,
+`ml.p5.48xlarge for spot training job usage`. What the one counts, the other does not. Source: AWS General Reference,
+"Amazon SageMaker endpoints and quotas".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.clock import Clock
+from headway_sandbox.sagemaker.faults import Faults
+from headway_sandbox.sagemaker.training_job import TrainingJob
+
+
+def check(request: Mapping[str, Any], jobs: Iterable[TrainingJob], faults: Faults, *, now: float, clock: Clock) -> None:
+    """Refuse a CreateTrainingJob request that goes beyond a quota.
+
+    Args:
+        request: the request.
+        jobs: all that may count: those that have not ended and, if use trails the end, those that have.
+        faults: the quotas, and for how long use trails the end of a job.
+        now: s.
+        clock: of the jobs.
+
+    Raises:
+        AwsError: ResourceLimitExceeded.
+    """
+    spot = bool(request.get("EnableManagedSpotTraining"))
+    sizes, word = (faults.spot_quotas, "spot training") if spot else (faults.quotas, "training")
+    trails = clock.wait_s(faults.quota_lag_s)
+    used: Counter[str] = Counter()
+    for job in jobs:
+        # A job is last modified when it ends.
+        if job.spot == spot and (not job.ended or now < job.modified + trails):
+            used.update(job.instances)
+    for kind, wanted in service_facts.instances(request).items():
+        size = sizes.get(kind)
+        if size is not None and used[kind] + wanted > size:
+            limit = f"{kind} for {word} job usage"
+            raise service_facts.quota_exceeded(limit=limit, size=size, in_use=used[kind], wanted=wanted)
+        if (request.get("ResourceConfig") or {}).get("KeepAlivePeriodInSeconds"):
+            # Guide: the quota of warm pools is 0 until it is raised, and here nobody raises it.
+            limit = f"{kind} for training warm pool usage"
+            raise service_facts.quota_exceeded(limit=limit, size=0, in_use=0, wanted=wanted)

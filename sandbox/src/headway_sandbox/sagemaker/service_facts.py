@@ -1,0 +1,144 @@
+"""What SageMaker says, and the numbers it goes by.
+
+Sources: "model" is botocore's service model of SageMaker (version 2017-07-24) with its documentation strings;
+"seen" is the wording that users quote from the service in public issue threads; "guide" is the SageMaker
+developer guide.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from headway_sandbox.errors import AwsError
+from headway_sandbox.sagemaker.token_bucket import Rate
+
+IN_PROGRESS, COMPLETED, FAILED, STOPPING, STOPPED = "InProgress", "Completed", "Failed", "Stopping", "Stopped"
+ENDED = frozenset({COMPLETED, FAILED, STOPPED})  # model: a job can be deleted in these states only
+
+# StoppingCondition.MaxRuntimeInSeconds when none is given (model: "The default value is 1 day").
+DEFAULT_MAX_RUNTIME_S = 86_400
+# StopTrainingJob: SIGTERM, then 120 seconds, then the end (model).
+STOP_GRACE_S = 120.0
+# Reported for ListTrainingJobs: about 2 calls a second for an account, not adjustable; how many at once is not told.
+RATES: Mapping[str, Rate] = {"ListTrainingJobs": Rate(per_s=2, burst=10)}
+LIST_DEFAULT_RESULTS = 10  # ListTrainingJobs.MaxResults (model: default 10, at most 100)
+TAGS_MAX = 50  # model: TagList
+
+# What SecondaryStatusTransitions[].StatusMessage says (guide and model, DescribeTrainingJob).
+MESSAGES: Mapping[str, str] = {
+    "Starting": "Starting the training job",
+    "Pending": "Preparing the instances for training",
+    "Downloading": "Downloading the training image",
+    "Training": "Training image download completed. Training in progress.",
+    "Uploading": "Uploading generated training model",
+    "Interrupted": "Spot instances were interrupted",
+    "Restarting": "Restarting the training job",
+    "Stopping": "Stopping the training job",
+    "Completed": "Training job completed",
+    "Stopped": "Training job stopped",
+    "MaxRuntimeExceeded": "Training job runtime exceeded MaxRuntimeInSeconds provided",
+    "MaxWaitTimeExceeded": "Training job exceeded MaxWaitTimeInSeconds provided",
+}
+
+# Seen: the whole sentence that follows is "Please retry using a different ML instance type or after some
+# time."
+CAPACITY_ERROR = (
+    "CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type."
+)
+
+
+def validation(message: str) -> AwsError:
+    return AwsError("ValidationException", message)
+
+
+def not_found() -> AwsError:
+    """Seen: Describe and Stop answer ValidationException, although the model declares ResourceNotFound."""
+    return validation("Requested resource not found.")
+
+
+def name_in_use(arn: str) -> AwsError:
+    """Seen word for word. The name stays taken after the job has ended (model, DeleteTrainingJob)."""
+    return AwsError(
+        "ResourceInUse",
+        "Training job names must be unique within an AWS account and region, "
+        f"and a training job with this name already exists ({arn})",
+    )
+
+
+def repeated_create(arn: str, code: str) -> AwsError:
+    """The answer to a create whose name is in use; `code` replaces ResourceInUse, as another check may come first."""
+    if not code:
+        return name_in_use(arn)
+    return AwsError(code, f"The sandbox answers a repeated CreateTrainingJob of {arn} so.")
+
+
+def not_stoppable(status: str) -> AwsError:
+    """Seen for ended jobs; that a job which is Stopping is refused too is assumed, the harder case."""
+    return validation(f"The request was rejected because the training job is in status {status}.")
+
+
+def not_deletable(name: str, status: str) -> AwsError:
+    """Model: only ended jobs can be deleted; ResourceInUse is the error it declares. The words are ours."""
+    return AwsError("ResourceInUse", f"Training job {name} is in status {status} and can't be deleted.")
+
+
+def unknown_operation(service: str, operation: str, known: Iterable[str]) -> AwsError:
+    """AWS's code for an operation that a service doesn't have; the sandbox's own services lack most."""
+    return AwsError(
+        "UnknownOperationException",
+        f"The sandbox's {service} has no {operation}. It has {', '.join(sorted(known))}.",
+    )
+
+
+def quota_exceeded(*, limit: str, size: int, in_use: int, wanted: int) -> AwsError:
+    """Seen word for word, first sentence; the second has changed over the years."""
+    return AwsError(
+        "ResourceLimitExceeded",
+        f"The account-level service limit '{limit}' is {size} Instances, with current utilization of "
+        f"{in_use} Instances and a request delta of {wanted} Instances. Please use AWS Service Quotas to "
+        "request an increase for this quota. If AWS Service Quotas is not available, contact AWS support to "
+        "request an increase for this quota.",
+    )
+
+
+def throttled() -> AwsError:
+    """Code and words common to AWS's JSON services; botocore's standard retry mode retries it."""
+    return AwsError("ThrottlingException", "Rate exceeded")
+
+
+def answer_lost() -> AwsError:
+    """The call took effect and the caller never learns: what a cut connection or a 500 looks like."""
+    return AwsError("InternalFailure", "The request processing has failed because of an unknown error.", status=500)
+
+
+def role_not_assumable(role_arn: str) -> AwsError:
+    """Seen: CreateTrainingJob with a role that is missing or doesn't trust SageMaker."""
+    return validation(
+        f"Could not assume role {role_arn}. Please ensure that the role exists and allows principal "
+        "'sagemaker.amazonaws.com' to assume the role."
+    )
+
+
+def hosts(request: Mapping[str, Any]) -> list[str]:
+    """The instance types that a CreateTrainingJob request asks for, one for each host; none for a serverless job.
+
+    The hosts are named `algo-1`, `algo-2`, … in this order. Of InstancePreferences the first is the one that this
+    SageMaker picks (model: one to five, in order of preference; `InstanceCount` may stand in the preference or beside
+    the list).
+    """
+    config = request.get("ResourceConfig") or {}
+    preferences = config.get("InstancePreferences")
+    if preferences:
+        parts = [{"InstanceCount": config.get("InstanceCount", 1), **preferences[0]}]
+    elif config.get("InstanceGroups"):
+        parts = config["InstanceGroups"]
+    else:
+        parts = [config] if config.get("InstanceType") else []
+    return [part["InstanceType"] for part in parts for _ in range(int(part.get("InstanceCount", 1)))]
+
+
+def instances(request: Mapping[str, Any]) -> dict[str, int]:
+    """Instances per type that a CreateTrainingJob request asks for; none for a serverless job."""
+    return dict(Counter(hosts(request)))

@@ -1,0 +1,4 @@
+"""How do clients reach the sandbox over HTTP?
+
+Imported by `local`.
+"""

@@ -1,0 +1,152 @@
+"""`/_headway/…`: what a test can turn that nobody can on AWS. On loopback, for whoever may run programs here.
+
+GET   /_headway/health               who answers: pid, stateDir, region, account, speed
+GET   /_headway/jobs                 every training job with status and instances, and what is in use
+POST  /_headway/jobs/NAME/finish     completes now
+POST  /_headway/jobs/NAME/fail       {"reason": "AlgorithmError: ..."}
+POST  /_headway/jobs/NAME/interrupt  takes a spot job's instances away
+GET   /_headway/faults               the switches (`headway_sandbox.sagemaker.faults.Faults`)
+PUT   /_headway/faults               sets them; those not named go back to their defaults
+PATCH /_headway/faults               sets those that are named
+GET   /_headway/calls                what functions asked of AWS so far (`headway_sandbox.call_recorder.Call`)
+PUT   /_headway/calls                {"calls": [...]}: takes these for it, after policies were changed on purpose
+POST  /_headway/queues/NAME/release  what a crashed function held comes back now, not after minutes
+GET   /_headway/functions            the processes that run functions: pid, function, busy
+POST  /_headway/functions/kill       {"function": part of its name or null, "busyOnly": bool}: SIGKILL
+POST  /_headway/functions/expire     {"function": part of its name or null}: its credentials expire, until it is killed
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from headway_sandbox.call_recorder import Calls, of_document
+from headway_sandbox.emulator import patches
+from headway_sandbox.emulator.patches import Receive, Scope
+from headway_sandbox.errors import AwsError
+from headway_sandbox.sagemaker.faults import Faults
+from headway_sandbox.sagemaker.service import Fleet
+
+PREFIX = "/_headway/"
+_MAX_BODY = 100_000
+_LOOPBACK = ("127.0.0.1", "::1")
+_Answer = tuple[int, Any]
+
+
+async def answer(fleet: Fleet, calls: Calls, state_dir: Path, scope: Scope, receive: Receive) -> tuple[int, bytes]:
+    """Status and JSON body."""
+    status, document = await _answer(fleet, calls, state_dir, scope, receive)
+    return status, json.dumps(document).encode()
+
+
+async def _answer(fleet: Fleet, calls: Calls, state_dir: Path, scope: Scope, receive: Receive) -> _Answer:
+    headers = {key.lower() for key, _value in scope["headers"]}
+    # A page in somebody's browser may not pull these levers: browsers send Origin with what could do harm.
+    if (scope.get("client") or ("",))[0] not in _LOOPBACK or b"origin" in headers:
+        return 403, {"message": "This answers programs on this machine only."}
+    try:
+        body = await _read(receive)
+        if (scope["method"], scope["path"]) == ("GET", f"{PREFIX}health"):
+            return 200, _health(fleet, state_dir)
+        path = [unquote(part) for part in scope["path"].removeprefix(PREFIX).split("/")]
+        return _route(fleet, calls, scope["method"], path, body)
+    except AwsError as error:
+        return error.status, {"code": error.code, "message": error.message}
+    except (ValueError, TypeError, KeyError) as error:
+        return 400, {"code": "BadRequest", "message": str(error)}
+
+
+async def _read(receive: Receive) -> dict[str, Any]:
+    content = b""
+    more = True
+    while more:
+        message = await receive()
+        content += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(content) > _MAX_BODY:
+            raise ValueError(f"The body has more than {_MAX_BODY} bytes.")
+    document = json.loads(content or b"{}")
+    if not isinstance(document, dict):
+        raise TypeError("The body has to be a JSON object.")
+    return document
+
+
+def _route(fleet: Fleet, calls: Calls, method: str, path: list[str], body: Mapping[str, Any]) -> _Answer:
+    match method, path:
+        case "GET", ["jobs"]:
+            return 200, _jobs(fleet)
+        case "POST", ["jobs", name, action]:
+            return _act(fleet, name, action, body)
+        case "GET" | "PUT" | "PATCH", ["faults"]:
+            if method != "GET":
+                fleet.faults = (Faults() if method == "PUT" else fleet.faults).with_changes(body)
+            return 200, fleet.faults.to_document()
+        case "GET" | "PUT", ["calls"]:
+            if method == "PUT":
+                calls.replace(map(of_document, body["calls"]))
+            return 200, {"calls": [asdict(call) for call in calls.all()]}
+        case "POST", ["queues", name, "release"]:
+            return 200, {"released": patches.release_messages(name)}
+        case _, ["functions", *action]:
+            return _functions(method, action, body)
+        case _:
+            return _not_found(method, path)
+
+
+def _functions(method: str, action: list[str], body: Mapping[str, Any]) -> _Answer:
+    match method, action:
+        case "GET", []:
+            return 200, {"functions": [asdict(worker) for worker in patches.workers()]}
+        case "POST", ["kill"]:
+            killed = patches.kill_workers(body.get("function"), busy_only=bool(body.get("busyOnly")))
+            return 200, {"killed": [asdict(worker) for worker in killed]}
+        case "POST", ["expire"]:
+            return 200, {"expired": patches.expire_credentials(body.get("function"))}
+        case _:
+            return _not_found(method, ["functions", *action])
+
+
+def _not_found(method: str, path: list[str]) -> _Answer:
+    return 404, {"code": "NotFound", "message": f"There is no {method} {PREFIX}{'/'.join(path)}."}
+
+
+def _health(fleet: Fleet, state_dir: Path) -> dict[str, Any]:
+    settings = fleet.settings
+    return {
+        "pid": os.getpid(),
+        "stateDir": str(state_dir),
+        "region": settings.region,
+        "account": settings.account,
+        "speed": settings.clock.speed,
+    }
+
+
+def _jobs(fleet: Fleet) -> dict[str, Any]:
+    jobs = fleet.jobs(now=time.time())
+    return {
+        "jobs": [
+            {**job.summary(), "Instances": job.instances, "Tags": job.tags, "FailureReason": job.failure_reason}
+            for job in jobs
+        ],
+        "inUse": fleet.in_use(),
+    }
+
+
+def _act(fleet: Fleet, name: str, action: str, body: Mapping[str, Any]) -> _Answer:
+    now = time.time()
+    actions: Mapping[str, Callable[[], None]] = {
+        "finish": lambda: fleet.finish(name, now=now),
+        "fail": lambda: fleet.fail(name, str(body["reason"]), now=now),
+        "interrupt": lambda: fleet.interrupt(name, now=now),
+    }
+    if action not in actions:
+        return 404, {"code": "NotFound", "message": f"A job can't {action}: {', '.join(actions)}."}
+    actions[action]()
+    return 200, fleet.describe(name, now=now)

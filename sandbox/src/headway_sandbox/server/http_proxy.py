@@ -1,0 +1,263 @@
+"""The HTTP face: SageMaker answered by the fleet, everything else by the emulator behind it.
+
+A request is SageMaker's if the credential scope of its signature says so; the protocol is AWS JSON 1.1.
+Beside the services lies `/_headway/…` (`headway_sandbox.server.admin_api`), by which tests and the demo turn what they
+can't on AWS.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import re
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from headway_sandbox.call_recorder import Record
+from headway_sandbox.emulator import patches
+from headway_sandbox.emulator.patches import AsgiApp, Caller, Receive, Scope, Send
+from headway_sandbox.errors import AwsError
+from headway_sandbox.sagemaker import authorization, request_validation
+from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.server import admin_api, signatures
+from headway_sandbox.server.gateway import Gateway, Refused
+from headway_sandbox.server.monitoring import Monitoring
+from headway_sandbox.server.training_logs import TrainingLogs
+
+_log = logging.getLogger("headway.sandbox")
+_SAGEMAKER_SCOPE = re.compile(r"Credential=[^/\s]+/[^/]+/[^/]+/sagemaker/")
+_TARGET_PREFIX = "SageMaker."
+_DETAIL_TYPE = "SageMaker Training Job State Change"
+# However far away the next change is, look again: an administrator may have changed the fleet.
+_LONGEST_SLEEP_S = 0.5
+_MONITORING_EVERY_S = 1.0
+_RECORD_EVERY_S = 5.0
+
+
+class Cloud:
+    """The ASGI application. All that touches the fleet runs on the server's one event loop, so it needs no lock."""
+
+    def __init__(
+        self, *, fleet: Fleet, state_dir: Path, record: Record, behind: AsgiApp, on_shutdown: Callable[[], None]
+    ) -> None:
+        self.fleet = fleet
+        self._state_dir = state_dir
+        self._record = record
+        self._behind = behind
+        self._logs = TrainingLogs(fleet)
+        self._gateway = Gateway(fleet.settings.region)
+        self._on_shutdown = on_shutdown
+        self._changed = asyncio.Event()
+        self._clocks: list[asyncio.Task[None]] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._behind(scope, self._watch_for_shutdown(receive), self._watch_for_startup(send))
+        elif scope["type"] == "http" and scope["path"].startswith(admin_api.PREFIX):
+            status, answer = await admin_api.answer(self.fleet, self._record.calls, self._state_dir, scope, receive)
+            self._changed.set()
+            await _respond(send, status, answer, {"content-type": "application/json"})
+        elif scope["type"] == "http":
+            await self._through_proxies(scope, receive, send)
+        else:
+            await self._behind(scope, receive, send)
+
+    async def _through_proxies(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, unless somebody on the way does."""
+        operation = _header(scope, b"x-amz-target").rpartition(".")[2]
+        raw, after, self.fleet.faults = self.fleet.faults.raw_answer(operation)
+        if raw is None:
+            await self._answer(scope, receive, send)
+            return
+        await (self._answer(scope, receive, _unheard) if after else _read_all(receive))
+        await _respond(send, raw.status, raw.body, {"content-type": "text/html"})
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if _is_sagemaker(scope):
+            await self._sagemaker(scope, receive, send)
+        elif refused := self._refused_by_gateway(scope):
+            await _respond(send, refused.status, refused.body, refused.headers)
+        else:
+            await self._behind(scope, receive, send)
+
+    def _refused_by_gateway(self, scope: Scope) -> Refused | None:
+        unsigned = self.fleet.faults.unsigned_payload
+        return self._gateway.refusal(scope["path"], _headers(scope), time.time(), unsigned_payload=unsigned)
+
+    # ---------------------------------------------------------------------------------------------- SageMaker
+
+    async def _sagemaker(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {"content-type": "application/x-amz-json-1.1", "x-amzn-requestid": str(uuid.uuid4())}
+        caller, body = await patches.read_signed(scope, receive)
+        operation = _header(scope, b"x-amz-target").removeprefix(_TARGET_PREFIX)
+        try:
+            self._check_signature(scope)
+            request = _parse(body)
+            refused = self._authorise(caller, operation, request)
+            if refused is not None:
+                status, more, content = refused
+                await _respond(send, status, content, {**headers, **more})
+                return
+            answer = self.fleet.call(operation, request, now=time.time())
+        except AwsError as error:
+            self._changed.set()
+            content = json.dumps({"__type": error.code, "message": error.message}).encode()
+            await _respond(send, error.status, content, {**headers, "x-amzn-errortype": error.code})
+            return
+        self._changed.set()
+        if self._caller_dies(caller, operation):
+            return
+        has_output = request_validation.service_model().operation_model(operation).output_shape is not None
+        await _respond(send, 200, json.dumps(answer).encode() if has_output else b"", headers)
+
+    def _check_signature(self, scope: Scope) -> None:
+        unsigned, region = self.fleet.faults.unsigned_payload, self.fleet.settings.region
+        wrong = signatures.fault(_headers(scope), region=region, service="sagemaker", unsigned_payload=unsigned)
+        if wrong is not None:
+            raise AwsError(signatures.CODE, wrong)
+
+    def _authorise(
+        self, caller: Caller, operation: str, request: Mapping[str, Any]
+    ) -> tuple[int, dict[str, str], bytes] | None:
+        """None: go on. Else the response to a failed signature.
+
+        Raises:
+            AwsError: no policy allows it, or the role can't be assumed.
+        """
+        for permission in authorization.permissions(operation, request, arn_prefix=self.fleet.arn("")):
+            if permission.or_role and patches.role_allows(
+                permission.or_role, permission.action, permission.resource, permission.context
+            ):
+                continue
+            resource_tags = self.fleet.tags_of(permission.resource)
+            context = {
+                **permission.context,
+                **{f"aws:ResourceTag/{key}": value for key, value in resource_tags.items()},
+            }
+            refusal = patches.refusal(caller, permission.action, permission.resource, context)
+            if refusal is not None:
+                if refusal.answer is not None:
+                    return refusal.answer
+                raise authorization.denied(permission, principal=refusal.principal, explicit=refusal.explicit)
+        if operation == "CreateTrainingJob":
+            trusted = patches.role_trusts_sagemaker(str(request.get("RoleArn", "")))
+            authorization.check_role(request, trusted=trusted)
+        return None
+
+    def _caller_dies(self, caller: Caller, operation: str) -> bool:
+        """Kill the function that made the call, if that fault is on: its call took effect, it never learns."""
+        struck, self.fleet.faults = self.fleet.faults.used_up("kill_caller", operation)
+        if not struck:
+            return False
+        killed = patches.kill_workers(caller.session, busy_only=True) if caller.session else []
+        _log.info("killed the caller of %s: %s", operation, [worker.pid for worker in killed])
+        return bool(killed)
+
+    # ---------------------------------------------------------------------------------------------- the clock
+
+    async def _run_clock(self) -> None:
+        while True:
+            now = time.time()
+            for detail in self.fleet.advance(now):
+                self._send_event(detail)
+            await self._write_logs(now)
+            due = self.fleet.next_due()
+            pause_s = _LONGEST_SLEEP_S if due is None else min(_LONGEST_SLEEP_S, max(0.0, due - time.time()))
+            self._changed.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), pause_s)
+
+    async def _run_monitoring(self) -> None:
+        monitoring = Monitoring(self.fleet)
+        while True:
+            try:
+                await monitoring.step(time.time())
+            except Exception:  # noqa: BLE001  nor must one alarm stop CloudWatch's
+                _log.exception("a round of monitoring failed")
+            await asyncio.sleep(_MONITORING_EVERY_S)
+
+    async def _keep_record(self) -> None:
+        while True:
+            await asyncio.sleep(_RECORD_EVERY_S)
+            await asyncio.to_thread(self._record.keep)
+
+    async def _write_logs(self, now: float) -> None:
+        try:
+            await self._logs.write(now)
+        except Exception:  # noqa: BLE001  nor must what a container prints
+            _log.exception("the logs of training jobs could not be written")
+
+    def _send_event(self, detail: Mapping[str, Any]) -> None:
+        try:
+            patches.put_event(
+                region=self.fleet.settings.region,
+                detail_type=_DETAIL_TYPE,
+                detail=detail,
+                resource=detail["TrainingJobArn"],
+            )
+        except Exception:  # noqa: BLE001  an event that a target chokes on must not stop the world's clock
+            _log.exception("an event could not be put")
+
+    def _watch_for_startup(self, send: Send) -> Send:
+        async def watched(message: Any) -> None:
+            if message["type"] == "lifespan.startup.complete":
+                clocks = (self._run_clock(), self._run_monitoring(), self._keep_record())
+                self._clocks = [asyncio.create_task(clock) for clock in clocks]
+            await send(message)
+
+        return watched
+
+    def _watch_for_shutdown(self, receive: Receive) -> Receive:
+        async def watched() -> Any:
+            message = await receive()
+            if message["type"] == "lifespan.shutdown":
+                for clock in self._clocks:
+                    clock.cancel()
+                # Before the emulator saves: functions must not go on writing to what is being saved.
+                await asyncio.to_thread(self._on_shutdown)
+            return message
+
+        return watched
+
+
+async def _read_all(receive: Receive) -> None:
+    while (await receive()).get("more_body", False):
+        pass
+
+
+async def _unheard(_: Any) -> None:
+    """Take an answer that nobody gets."""
+
+
+def _is_sagemaker(scope: Scope) -> bool:
+    return _SAGEMAKER_SCOPE.search(_header(scope, b"authorization")) is not None
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    return {key.decode("latin-1").lower(): value.decode("latin-1") for key, value in scope["headers"]}
+
+
+def _header(scope: Scope, name: bytes) -> str:
+    return next((value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name), "")
+
+
+def _parse(body: bytes) -> Mapping[str, Any]:
+    try:
+        request = json.loads(body or b"{}")
+    except ValueError:
+        request = None
+    if not isinstance(request, dict):
+        raise AwsError("SerializationException", "The request's body is not a JSON object.")
+    return request
+
+
+async def _respond(send: Send, status: int, body: bytes, headers: Mapping[str, str]) -> None:
+    named = {**headers, "content-length": str(len(body))}
+    encoded = [(name.lower().encode(), str(value).encode("latin-1")) for name, value in named.items()]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send({"type": "http.response.body", "body": body})

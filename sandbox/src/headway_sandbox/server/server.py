@@ -1,0 +1,170 @@
+"""The sandbox's server: the emulator and the fake SageMaker in one process, on loopback only.
+
+Run with the interpreter of the sandbox's environment; `headway_sandbox.local.manager` does that. All that it writes
+lies in its state directory, and it is gone without a trace after a clean stop (SIGTERM), state apart:
+
+    fleet.json   the training jobs         emulator/   ministack's state         server.log
+    tmp/         unpacked functions: removed when the server stops, and when it starts after having been killed
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import faulthandler
+import json
+import logging
+import os
+import random
+import resource
+import shutil
+import signal
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from headway_sandbox.call_recorder import Record
+from headway_sandbox.emulator import (
+    api_gateway,
+    cloudformation,
+    cloudwatch,
+    dynamodb,
+    iam,
+    lambda_runtime,
+    logs,
+    patches,
+)
+from headway_sandbox.emulator.placeholders import ROOT
+from headway_sandbox.sagemaker import container_logs, utilization
+from headway_sandbox.sagemaker.clock import Clock
+from headway_sandbox.sagemaker.service import Fleet, FleetSettings
+from headway_sandbox.sagemaker.training_job import Durations
+from headway_sandbox.server.http_proxy import Cloud
+
+HOST = "127.0.0.1"
+# What could point the functions, which inherit the server's environment, at a real account or another machine.
+_NOT_INHERITED = ("AWS_", "DOCKER_", "LOCALSTACK_", "MINISTACK_", "SERVICES", "SAM_")
+
+
+def main(arguments: Sequence[str]) -> int:
+    faulthandler.enable()
+    options = _options(arguments)
+    state = options.state_dir.resolve()
+    _set_environment(port=options.port, state=state, region=options.region, account=options.account)
+    settings = FleetSettings(
+        account=options.account,
+        region=options.region,
+        clock=Clock(speed=options.speed),
+        durations=Durations(**json.loads(options.durations)),
+    )
+    record = Record(options.calls_folder, name="sandbox", sources=options.sources)
+    asyncio.run(_serve(port=options.port, state=state, settings=settings, seed=options.seed, record=record))
+    # Whatever a late thread of the emulator may have started after the functions were ended.
+    patches.end_workers()
+    shutil.rmtree(state / "tmp", ignore_errors=True)
+    logging.shutdown()
+    # The emulator's threads may still wait for functions that are gone; there is nothing left to wait for.
+    os._exit(0)
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m headway_sandbox serve", description="Serve the sandbox.")
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--state-dir", type=Path, required=True)
+    parser.add_argument("--speed", type=float, default=1.0, help="how much faster than the real world")
+    parser.add_argument("--region", default="eu-west-1")
+    parser.add_argument("--account", default="123456789012")
+    parser.add_argument("--seed", type=int, default=0, help="of the chance in injected faults")
+    parser.add_argument("--calls-folder", type=Path, help="where it leaves what functions asked of AWS")
+    parser.add_argument("--sources", default="", help="a digest of what is deployed, kept with that")
+    parser.add_argument("--durations", default="{}", help="JSON: provisioning_s, download_s, upload_s, …")
+    return parser.parse_args(arguments)
+
+
+def _set_environment(*, port: int, state: Path, region: str, account: str) -> None:
+    """Set what ministack reads when it is imported, and what functions inherit."""
+    for name in list(os.environ):
+        if name.startswith(_NOT_INHERITED) or name.lower().endswith("_proxy"):
+            del os.environ[name]
+    shutil.rmtree(state / "tmp", ignore_errors=True)  # left by a server that was killed
+    for name in ("tmp", "emulator", "s3"):
+        (state / name).mkdir(parents=True, exist_ok=True)
+    access_key, secret_key = ROOT
+    os.environ.update(
+        GATEWAY_PORT=str(port),
+        BIND_HOST=HOST,
+        MINISTACK_HOST="localhost",
+        MINISTACK_ACCOUNT_ID=account,
+        MINISTACK_REGION=region,
+        AWS_DEFAULT_REGION=region,
+        AWS_ACCESS_KEY_ID=access_key,
+        AWS_SECRET_ACCESS_KEY=secret_key,
+        AUTH="true",
+        PERSIST_STATE="1",
+        STATE_DIR=str(state / "emulator"),
+        S3_PERSIST="1",
+        S3_DATA_DIR=str(state / "s3"),
+        TMPDIR=str(state / "tmp"),
+        # Each of these would make it listen elsewhere too.
+        SFTP_ENABLED="0",
+        IOT_MTLS_ENABLED="0",
+        # No container engine is asked for, should there be one.
+        DOCKER_HOST=f"unix://{state}/no-docker.sock",
+        LOG_LEVEL="WARNING",
+        NO_PROXY="127.0.0.1,localhost",
+    )
+    tempfile.tempdir = None
+    # Functions import what their layers hold, not what this process was started with; and they may keep bytecode.
+    for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
+        os.environ.pop(name, None)
+
+
+async def _serve(*, port: int, state: Path, settings: FleetSettings, seed: int, record: Record) -> None:
+    _raise_file_limit()
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    behind = patches.prepare()
+    api_gateway.prepare()
+    cloudwatch.prepare()
+    logs.prepare()
+    lambda_runtime.prepare()
+    cloudformation.prepare()
+    dynamodb.prepare()
+    iam.prepare(record.calls.note)
+    saved = state / "fleet.json"
+    fleet = _load(saved, settings) or Fleet(settings=settings, rng=random.Random(seed))
+
+    def on_shutdown() -> None:
+        patches.end_workers()
+        record.finish()
+        # Worked out anew at the start, and long to save.
+        cloudwatch.drop(utilization.NAMESPACE)
+        logs.drop(container_logs.GROUP)
+        _save(saved, fleet.to_document())
+
+    cloud = Cloud(fleet=fleet, state_dir=state, record=record, behind=behind, on_shutdown=on_shutdown)
+    await patches.serve(cloud, host=HOST, port=port, stop=stop)
+
+
+def _raise_file_limit() -> None:
+    """Each function's process takes some; a burst of requests takes more than the usual 1024."""
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _load(path: Path, settings: FleetSettings) -> Fleet | None:
+    if not path.exists():
+        return None
+    document = json.loads(path.read_text(encoding="utf-8"))
+    if (document["account"], document["region"]) != (settings.account, settings.region):
+        raise SystemExit(f"{path} holds jobs of another account or region. Remove it, or start with that one.")
+    return Fleet.from_document(document, settings=settings)
+
+
+def _save(path: Path, document: Mapping[str, Any]) -> None:
+    draft = path.with_suffix(".tmp")
+    draft.write_text(json.dumps(document), encoding="utf-8")
+    draft.replace(path)

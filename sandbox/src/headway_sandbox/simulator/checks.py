@@ -1,0 +1,197 @@
+"""`make sim`: the simulator against a reference, and the queue against what users would pick instead.
+
+    python -m headway_sandbox.simulator.checks --traces FOLDER [--out build/sim] [--rows N]
+
+Exit code 1 if one of these does not hold:
+
+- our FIFO and EASY agree with the reference simulator, on the same jobs and as many single instances;
+- the queue's average JCT is no worse than that of EASY with the same limits;
+- where jobs have priorities and limits count among equals, important ones wait less than a tenth of the others, and all
+  jobs end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from headway_client.text import to_json
+from headway_sandbox.simulator.errors import InvalidInput
+from headway_sandbox.simulator.metrics import Result
+from headway_sandbox.simulator.plot import draw
+from headway_sandbox.simulator.report import notes, table
+from headway_sandbox.simulator.run import scenarios, simulate_all
+from headway_sandbox.simulator.trace import GPUS_PER_NODE, Trace, read_trace
+
+POOL = "gpu"
+ITP_GPUS = 1280
+MURI_GPUS = 64
+LIMITS = (1.0, 2.0, 5.0)
+PROCESSES = 2
+
+AGREEMENT = 0.01
+"""How far the average JCT may be from the reference's."""
+
+NO_WORSE = 0.001
+"""Ties fall differently, so an average JCT that is longer by no more than this is no worse."""
+
+WAIT_RATIO = 0.1
+"""What important jobs may wait of what the others wait."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Check the simulator and the queue on real traces.")
+    parser.add_argument("--traces", type=Path, required=True, help="the folder of the traces")
+    parser.add_argument("--out", type=Path, default=Path("build/sim"), help="where figures and pictures go")
+    parser.add_argument("--rows", type=int, help="only so many jobs of each trace: a try, not the real figures")
+    args = parser.parse_args(argv)
+    args.out.mkdir(parents=True, exist_ok=True)
+    try:
+        verdicts = _check_itp(args.traces, args.out, args.rows)
+        for name in ("muri-trace1", "muri-trace2"):
+            verdicts += _check_muri(args.traces, name, args.out, args.rows)
+    except InvalidInput as error:
+        print(f"simulate: {error}", file=sys.stderr)
+        return 2
+    print()
+    for holds, sentence in verdicts:
+        print(f"{'ok  ' if holds else 'FAIL'} {sentence}")
+    return 0 if all(holds for holds, _ in verdicts) else 1
+
+
+Verdict = tuple[bool, str]
+
+
+def _check_itp(traces: Path, out: Path, rows: int | None) -> list[Verdict]:
+    trace = read_trace(traces / "msr-itp.csv.gz", {POOL: ITP_GPUS}, rows=rows)
+    them = scenarios(trace, ["fifo", "sjf", "easy", "headway", "headway-short"], LIMITS)
+    results = simulate_all(them, processes=PROCESSES, report=_tell)
+    _keep(out, "msr-itp", trace, results)
+    print()
+    alike, placed = _reference(traces, trace)
+    print("\nReference simulator on single instances, as here, and on 8-GPU nodes with placement (average JCT, s)")
+    for policy, figures in alike.items():
+        print(f"  {policy:<5} {figures['avg_jct_s']:>8} {placed[policy]['avg_jct_s']:>8}")
+    (out / "reference.json").write_text(to_json({"singleInstances": alike, "nodes": placed}) + "\n", encoding="utf-8")
+    by_label = {result.label: result for result in results}
+    verdicts = [
+        _agrees(by_label["fifo"], alike["fifo"]["avg_jct_s"]),
+        _agrees(by_label["easy 1x"], alike["easy"]["avg_jct_s"]),
+    ]
+    verdicts += [
+        _compares(by_label[f"headway {factor:g}x"], by_label[f"easy {factor:g}x"], factor) for factor in LIMITS
+    ]
+    return verdicts
+
+
+def _check_muri(traces: Path, name: str, out: Path, rows: int | None) -> list[Verdict]:
+    trace = read_trace(traces / f"{name}.csv.gz", {POOL: MURI_GPUS}, rows=rows)
+    alone = replace(trace, jobs=tuple(job for job in trace.jobs if job.priority))
+    them = [
+        *scenarios(alone, ["headway-short"], checkpointing=1.0),
+        *scenarios(trace, ["headway-short"], LIMITS, checkpointing=1.0),
+        *scenarios(trace, ["headway", "fifo", "easy", "sjf", "article"], checkpointing=1.0),
+    ]
+    undisturbed, *results = simulate_all(them, processes=PROCESSES, report=_tell)
+    _keep(out, name, trace, results)
+    return [verdict for ours in results[: len(LIMITS)] for verdict in _orders(ours, undisturbed)]
+
+
+def _orders(ours: Result, undisturbed: Result) -> list[Verdict]:
+    """Whether priorities count, and nobody is forgotten."""
+    high, low = ours.wait_by_priority_s.get("1", 0.0), ours.wait_by_priority_s.get("0", 0.0)
+    least = undisturbed.wait.avg_s
+    name = f"{ours.trace}, {ours.label}"
+    waits = (
+        f"{name}: jobs of priority 1 wait {high:.0f} s on average, those of priority 0 {low:.0f} s "
+        f"({high / low if low else 0:.3f}); with nobody else there they would wait {least:.0f} s"
+    )
+    ends = f"{name}: {ours.jobs} of {ours.jobs + ours.unfinished} jobs end; the longest wait is {ours.wait.max_s:.0f} s"
+    return [(high < WAIT_RATIO * low, waits), (not ours.unfinished, ends)]
+
+
+def _compares(ours: Result, easy: Result, factor: float) -> Verdict:
+    """Whether the queue is no worse than EASY backfill with the same limits."""
+    sentence = (
+        f"msr-itp, limits {factor:g}x: average JCT {ours.jct.avg_s:.0f} s, EASY {easy.jct.avg_s:.0f} s; "
+        f"p99 wait {ours.wait.p99_s:.0f} s, EASY {easy.wait.p99_s:.0f} s"
+    )
+    return ours.jct.avg_s <= easy.jct.avg_s * (1 + NO_WORSE) and not ours.unfinished, sentence
+
+
+def _agrees(ours: Result, reference_s: float) -> Verdict:
+    off = ours.jct.avg_s / reference_s - 1
+    return (
+        abs(off) <= AGREEMENT,
+        f"msr-itp, {ours.label}: average JCT {ours.jct.avg_s:.0f} s, reference {reference_s:.0f} s ({off:+.3%})",
+    )
+
+
+def _reference(traces: Path, trace: Trace) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the reference says of the same jobs, with every GPU a node of its own, and with real nodes.
+
+    Its nodes have 8 GPUs each. A trace in which every job demands 8 times its GPUs, on as many nodes as there are GPUs,
+    therefore has no fragmentation, just like our pool of single instances.
+    """
+    script = traces / "sim" / "ref_sim.py"
+    with tempfile.TemporaryDirectory() as folder:
+        single, whole = Path(folder, "single.csv.gz"), Path(folder, "whole.csv.gz")
+        _write(trace, single, times=GPUS_PER_NODE)
+        _write(trace, whole, times=1)
+        running = [
+            (policies, _start(script, path, nodes, policies))
+            for path, nodes, policies in (
+                (single, ITP_GPUS, "fifo,easy"),
+                (whole, ITP_GPUS // GPUS_PER_NODE, "fifo,easy"),
+            )
+        ]
+        alike, placed = (_figures(process) for _, process in running)
+    return alike, placed
+
+
+def _start(script: Path, path: Path, nodes: int, policies: str) -> subprocess.Popen[str]:
+    command = [sys.executable, str(script), str(path), "--nodes", str(nodes), "--policy", policies]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def _figures(process: subprocess.Popen[str]) -> dict[str, Any]:
+    output, _ = process.communicate()
+    if process.returncode:
+        raise InvalidInput(f"the reference simulator failed with exit code {process.returncode}")
+    return {figures["policy"]: figures for figures in map(json.loads, output.splitlines())}
+
+
+def _write(trace: Trace, path: Path, *, times: int) -> None:
+    with gzip.open(path, "wt", encoding="utf-8", newline="") as lines:
+        writer = csv.writer(lines)
+        writer.writerow(["submit_s", "duration_s", "gpus", "nodes", "user", "vc", "status", "priority"])
+        for job in trace.jobs:
+            row = [job.submit_ms // 1000, job.run_ms // 1000, job.count * times]
+            writer.writerow([*row, "", "", job.team, "", job.priority])
+
+
+def _keep(out: Path, name: str, trace: Trace, results: Sequence[Result]) -> None:
+    print(f"\n{name}: {len(trace.jobs)} jobs on {sum(trace.pools.values())} GPUs (times in s)")
+    print(table(results))
+    for note in notes(results):
+        print(note)
+    document = {"trace": trace.source, "pools": dict(trace.pools), "results": [one.to_document() for one in results]}
+    (out / f"{name}.json").write_text(to_json(document) + "\n", encoding="utf-8")
+    (out / f"{name}.svg").write_text(draw(results, sum(trace.pools.values())), encoding="utf-8")
+
+
+def _tell(result: Result) -> None:
+    print(f"simulate: {result.trace}, {result.label}: {result.wall_s:.1f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,167 @@
+"""What holds at every look, and what holds in the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headway_sandbox.sagemaker.service_facts import COMPLETED, ENDED
+from headway_verification.chaos.raw_state import FINAL, HOLDING, Item, Look, job_of
+
+Accepted = Mapping[str, list[Mapping[str, Any]]]
+"""The requests that were answered with 2xx, by name; equal ones once."""
+
+
+@dataclass(frozen=True, order=True)
+class Violation:
+    """A broken promise, and the job whose history tells more."""
+
+    sentence: str
+    job: str = ""
+
+
+class Invariants:
+    """Checks looks at one queue.
+
+    Args:
+        sizes: of the pools, which do not change.
+    """
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self._sizes = sizes
+        self._ended: dict[str, str] = {}
+        self._ran: set[str] = set()
+        self.looks = 0
+        self.violations: list[Violation] = []
+
+    def check(self, look: Look, accepted: Iterable[str]) -> None:
+        """What holds at every look; `accepted` are jobs that were accepted before it."""
+        self.looks += 1
+        self._note(self._ledger(look))
+        self._note(self._training_jobs(look))
+        self._note(self._jobs(look, accepted))
+
+    def check_end(self, look: Look, accepted: Accepted) -> None:
+        """What holds when everything has come to rest."""
+        self.check(look, accepted)
+        self._note(_nothing_is_left(look, self._sizes))
+        self._note(_each_has_one_end(look))
+        self._note(_accepted_as_asked(look, accepted))
+        self._note(_books(look.training_jobs, self._sizes))
+
+    def _note(self, found: Iterable[Violation]) -> None:
+        self.violations += [each for each in found if each not in self.violations]
+
+    def _ledger(self, look: Look) -> Iterator[Violation]:
+        held = _sum(attempt["demand"] for attempt in look.attempts)
+        reserved = _sum(reservation["demand"] for reservation in look.reservations)
+        for item in look.pools:
+            pool, size, free = item["pool"], int(item["size"]), int(item["free"])
+            if size != self._sizes[pool] or free != size - held[pool] - reserved[pool]:
+                yield Violation(f"{pool}: {free} of {size} free, {held[pool]} held, {reserved[pool]} reserved")
+            if free < 0:
+                yield Violation(f"{pool} is exceeded by {-free}")
+        for name, count in Counter(attempt["jobName"] for attempt in look.attempts).items():
+            if count > 1:
+                yield Violation(f"{name} has {count} live attempts in the ledger", name)
+
+    def _training_jobs(self, look: Look) -> Iterator[Violation]:
+        for pool, count in _sum(job["Instances"] for job in look.running).items():
+            if count > self._sizes.get(pool, 0):
+                yield Violation(f"SageMaker runs {count} {pool} of {self._sizes.get(pool, 0)}")
+        for name, count in Counter(map(job_of, look.running)).items():
+            if count > 1:
+                yield Violation(f"SageMaker runs {count} training jobs for {name}", name)
+        known = {attempt["attemptName"] for attempt in look.attempts}
+        now = {job["TrainingJobName"]: job_of(job) for job in look.running}
+        # What ran at the look before and runs now ran also when the ledger was read, which was in between.
+        for training_job in self._ran & now.keys() - known:
+            yield Violation(f"SageMaker runs {training_job}, which the ledger does not hold", now[training_job])
+        self._ran = set(now)
+
+    def _jobs(self, look: Look, accepted: Iterable[str]) -> Iterator[Violation]:
+        trained = {job_of(job) for job in look.training_jobs if job["TrainingJobStatus"] == COMPLETED}
+        for name in accepted:
+            if name not in look.jobs:
+                yield Violation(f"{name} was accepted and is lost", name)
+        for name, job in look.jobs.items():
+            state = job["jobState"]
+            if ("liveAttempt" in job) != (state in HOLDING):
+                yield Violation(f"{name} is {state} with the attempt {job.get('liveAttempt')}", name)
+            if state == "completed" and name not in trained:
+                yield Violation(f"{name} is completed, and nobody trained it", name)
+            if self._ended.get(name, state) != state:
+                yield Violation(f"{name} was {self._ended[name]} and is {state}", name)
+            if state in FINAL:
+                self._ended[name] = state
+
+
+def _nothing_is_left(look: Look, sizes: Mapping[str, int]) -> Iterator[Violation]:
+    for name in look.unended:
+        yield Violation(f"{name} is still {look.jobs[name]['jobState']}", name)
+    for item in (*look.attempts, *look.reservations):
+        yield Violation(f"still in the ledger: {item['sk']}", item["jobName"])
+    for entry in look.lines:
+        yield Violation(f"still in {entry['pk']}: {entry['jobName']}", entry["jobName"])
+    for job in look.running:
+        yield Violation(f"SageMaker still runs {job['TrainingJobName']}", job_of(job))
+    if {item["pool"]: item["free"] for item in look.pools} != sizes:
+        yield Violation(f"not all is free: {[(item['pool'], int(item['free'])) for item in look.pools]}")
+
+
+def _each_has_one_end(look: Look) -> Iterator[Violation]:
+    completed = Counter(job_of(job) for job in look.training_jobs if job["TrainingJobStatus"] == COMPLETED)
+    for name in look.jobs.keys() - set(look.unended):
+        job = look.jobs[name]
+        ends = [step["jobState"] for step in job["history"] if step["jobState"] in FINAL]
+        if ends != [job["jobState"]]:
+            yield Violation(f"{name} is {job['jobState']}, and its history has the ends {ends}", name)
+        if completed[name] != (job["jobState"] == "completed"):
+            yield Violation(f"{name} is {job['jobState']}, and was trained {completed[name]} times", name)
+    for name in completed.keys() - look.jobs.keys():
+        yield Violation(f"SageMaker trained {name}, which the queue does not know", name)
+
+
+def _accepted_as_asked(look: Look, accepted: Accepted) -> Iterator[Violation]:
+    for name, requests in accepted.items():
+        if len(requests) != 1:
+            yield Violation(f"{len(requests)} different requests were accepted as {name}", name)
+        stored = look.requests.get(name, {})
+        if stored.get("Environment") != requests[0]["Environment"]:
+            yield Violation(f"{name} is kept with another request than the one that was accepted", name)
+
+
+def _books(training_jobs: Iterable[Item], sizes: Mapping[str, int]) -> Iterator[Violation]:
+    """SageMaker notes when each training job began and ended, so nothing slips between two looks."""
+    jobs = list(training_jobs)
+    for pool, size in sizes.items():
+        held = most_at_once((job, job["Instances"].get(pool, 0)) for job in jobs)
+        if held > size:
+            yield Violation(f"by its books SageMaker once ran {held} {pool} of {size}")
+    for name in sorted({job_of(job) for job in jobs}):
+        live = most_at_once((job, 1) for job in jobs if job_of(job) == name)
+        if live > 1:
+            yield Violation(f"by its books SageMaker once ran {live} training jobs for {name}", name)
+
+
+def most_at_once(weighted: Iterable[tuple[Item, int]]) -> int:
+    """The most that training jobs had together at one time, each its weight from creation to end."""
+    changes: list[tuple[float, int]] = []
+    for job, weight in weighted:
+        changes.append((job["CreationTime"], weight))
+        if job["TrainingJobStatus"] in ENDED:
+            changes.append((job["LastModifiedTime"], -weight))
+    now = most = 0
+    for _, change in sorted(changes):  # of the same millisecond the end comes first: its change is negative
+        now += change
+        most = max(most, now)
+    return most
+
+
+def _sum(demands: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    summed: Counter[str] = Counter()
+    for demand in demands:
+        summed.update({pool: int(count) for pool, count in demand.items()})
+    return summed

@@ -1,0 +1,72 @@
+"""What is told of a run, and of the jobs with which a promise was broken."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+
+from tabulate import tabulate
+
+from headway_sandbox.local.sandbox import Sandbox
+from headway_verification.chaos.raw_state import Look, job_of
+from headway_verification.chaos.run import Outcome
+
+MAX_SHOWN = 10
+"""Jobs whose history is shown."""
+
+LOG_CHARS = 4000
+"""Of the server's log that are shown."""
+
+
+def summary(outcome: Outcome) -> str:
+    """A run in a few lines."""
+    told = [
+        f"{len(outcome.look.jobs)} jobs: {_listed(outcome.look.states)}",
+        f"{len(outcome.look.training_jobs)} training jobs, {len(outcome.people.accepted)} names accepted",
+        f"jobs when the sandbox was stopped and started: {_listed(outcome.at_restart) or 'it was not'}",
+        _table(outcome.people.asked, "people"),
+        _table(outcome.accidents.counted, "accident"),
+        f"{outcome.looks} looks at the table and at SageMaker, in {outcome.took_s:.0f} s",
+    ]
+    if outcome.people.unheard:
+        told.append(f"never answered: {', '.join(outcome.people.unheard)}")
+    broken = [f"✗ {violation.sentence}" for violation in outcome.violations]
+    return "\n\n".join([*told, "\n".join(broken) or "✓ nothing lost, nothing doubled"])
+
+
+def evidence(outcome: Outcome, sandbox: Sandbox) -> Iterator[str]:
+    """What there is to know of the jobs with which a promise was broken, and the end of the server's log."""
+    names = dict.fromkeys(violation.job for violation in outcome.violations if violation.job)
+    for name in islice(names, MAX_SHOWN):
+        yield f"\n{name}"
+        yield from _history(outcome.look, name)
+        yield from _log_lines(sandbox, name)
+    for log in sorted(sandbox.state_dir.glob("server*.log")):
+        yield f"\n{log.name} ends with\n{log.read_text(errors='replace')[-LOG_CHARS:]}"
+
+
+def _history(look: Look, name: str) -> Iterator[str]:
+    for step in look.jobs.get(name, {}).get("history", []):
+        yield f"  {step['timeMs']} {step['jobState']} {step.get('attemptName', '')} {step['reason']['message']}"
+    for job in look.training_jobs:
+        if job_of(job) == name:
+            times = f"{job['CreationTime']:.3f} to {job['LastModifiedTime']:.3f}"
+            yield f"  SageMaker: {job['TrainingJobName']} {job['SecondaryStatus']}, {times}"
+
+
+def _log_lines(sandbox: Sandbox, name: str) -> Iterator[str]:
+    logs = sandbox.client("logs")
+    for group in logs.describe_log_groups()["logGroups"]:
+        pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group["logGroupName"])
+        for event in (event for page in pages for event in page["events"]):
+            if name in event["message"]:
+                yield f"  {event['message'].rstrip()}"
+
+
+def _table(counted: Counter[str], title: str) -> str:
+    return tabulate(sorted((+counted).items()), headers=[title, "count"])
+
+
+def _listed(counted: Counter[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counted.most_common())

@@ -1,0 +1,195 @@
+"""`make soak`, `make trials` and `make safeguards`: lives, trials, and whether they notice what is missing.
+
+    python -m headway_verification.soak --seeds 2000 [--from 0] [--processes 2]
+    python -m headway_verification.soak --seed 17            # one life, with its log
+    python -m headway_verification.soak --seed 17 --only 3,8 # the same, where no more than these two things happen
+    python -m headway_verification.soak --trials             # a crash beside each call, and others between each two
+    python -m headway_verification.soak --safeguards --seeds 300 [--only preempt]
+
+Exit code 1 if a promise is broken, or a removed safeguard is not noticed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import subprocess
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stdout
+from functools import partial
+from io import StringIO
+
+from tabulate import tabulate
+
+from headway_service.observability.logging import logger
+from headway_verification.soak.call_log import keep
+from headway_verification.soak.conditions import unreached
+from headway_verification.soak.crash_points import Trial, Way, crash, duel
+from headway_verification.soak.ddmin import shrink
+from headway_verification.soak.faults import Accident
+from headway_verification.soak.interleavings import DUELS
+from headway_verification.soak.random_run import Outcome, live
+from headway_verification.soak.removing import TRIALS, Removal, stale_reasons
+from headway_verification.soak.scenarios import SITUATIONS
+
+MAX_SHRUNK = 5
+"""Lives that broke a promise of which the least is found and shown."""
+
+LOG_LINES = 60
+"""Lines of the log that are shown of a life that broke a promise."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Live many lives of a queue in which everything goes wrong.")
+    parser.add_argument("--seeds", type=int, default=200, help="lives to live")
+    parser.add_argument("--from", dest="first", type=int, default=0, help="the first seed")
+    parser.add_argument("--processes", type=int, default=2, help="lives at once")
+    parser.add_argument("--seed", type=int, help="live one life only, and show all of its log")
+    only = "of what happens in that life only these numbers; or, of the safeguards, only those with this text"
+    parser.add_argument("--only", help=only)
+    parser.add_argument("--trials", action="store_true", help="try every situation in each of its ways")
+    parser.add_argument("--safeguards", action="store_true", help="remove one safeguard after the other")
+    args = parser.parse_args(argv)
+    if args.seeds < 1 or args.processes < 1:
+        parser.error("--seeds and --processes take numbers from 1 on")
+    if args.seed is not None:
+        return _one(args.seed, None if args.only is None else _numbers(args.only))
+    seeds = range(args.first, args.first + args.seeds)
+    with ProcessPoolExecutor(max_workers=args.processes, initializer=quiet) as pool:
+        if args.trials:
+            return _trials(pool)
+        if args.safeguards:
+            return _safeguards(pool, seeds, args.processes, args.only or "")
+        return _soak(pool, seeds)
+
+
+def quiet() -> None:
+    """Keep the handlers' logs and warnings to themselves."""
+    logger.setLevel(logging.CRITICAL)
+    warnings.filterwarnings("ignore", module="aws_lambda_powertools")
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",") if number]
+
+
+def lived(seed: int, only: Collection[int] | None = None) -> Outcome:
+    """A life without what the handlers print, which is their metrics."""
+    with redirect_stdout(StringIO()):
+        return live(seed, only)
+
+
+def _one(seed: int, only: Collection[int] | None) -> int:
+    quiet()
+    outcome = lived(seed, only)
+    _show(outcome, len(outcome.log))
+    print(f"seed {seed}: {outcome.violation or 'all promises kept'}")
+    return 1 if outcome.violation else 0
+
+
+def _show(outcome: Outcome, lines: int) -> None:
+    for time_s, who, what in outcome.log[-lines:]:
+        print(f"{time_s:10.1f}  {who:<22}  {what}")
+
+
+def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
+    began = time.perf_counter()
+    accidents: Counter[tuple[str, Accident]] = Counter()
+    calls: Counter[str] = Counter()
+    acts: Counter[str] = Counter()
+    failures: Counter[tuple[str, str]] = Counter()
+    answers: Counter[int] = Counter()
+    states: set[str] = set()
+    jobs = alarms = 0
+    broken: list[Outcome] = []
+    needed: list[Counter[tuple[str, str]]] = []
+    for outcome in pool.map(lived, seeds, chunksize=8):
+        accidents += outcome.accidents
+        calls += outcome.calls
+        acts += outcome.acts
+        failures += outcome.failures
+        answers += outcome.answers
+        states |= outcome.states
+        jobs += outcome.jobs
+        alarms += outcome.alarms
+        needed.append(outcome.needed)
+        if outcome.violation:
+            broken.append(outcome)
+    keep("soak", needed)
+    took_s = time.perf_counter() - began
+    kinds = [kind for kind in Accident if kind is not Accident.NONE]
+    rows = [[name, calls[name], *(accidents[name, kind] for kind in kinds)] for name in sorted(calls)]
+    print(tabulate(rows, headers=["call", "calls", *kinds]))
+    print(f"\npeople: {', '.join(f'{name} {count}' for name, count in acts.most_common())}")
+    told = (f"{kind} in {name} {count}" for (name, kind), count in failures.most_common())
+    print(f"what invocations failed with: {', '.join(told)}")
+    print(f"the API's answers: {', '.join(f'{status} {count}' for status, count in sorted(answers.items()))}")
+    print(f"states: {', '.join(sorted(states))}")
+    print(f"jobs accepted: {jobs}; alarms put: {calls['PutMetricAlarm']}; alarms left in the end: {alarms}")
+    print(
+        f"{len(seeds)} lives (seeds {seeds.start} to {seeds.stop - 1}) in {took_s:.1f} s, "
+        f"{len(seeds) / took_s:.1f} a second; {accidents.total()} accidents; {len(broken)} broken promises"
+    )
+    for outcome, (shortest, kept) in zip(broken, pool.map(shrunk, broken[:MAX_SHRUNK]), strict=False):
+        print(f"\nseed {outcome.seed} at {_commit()}: {outcome.violation}")
+        print(f"of {outcome.happenings} happenings these are enough: {shortest.violation}")
+        _show(shortest, LOG_LINES)
+        print(f"again: python -m headway_verification.soak --seed {outcome.seed} --only {','.join(map(str, kept))}")
+    return 1 if broken else 0
+
+
+def shrunk(broken: Outcome) -> tuple[Outcome, list[int]]:
+    """The least of a life that breaks a promise."""
+    return shrink(partial(lived, broken.seed), broken)
+
+
+def _trials(pool: ProcessPoolExecutor) -> int:
+    broken = 0
+    for title, kind, names in (("a crash beside each call", crash, SITUATIONS), ("others meanwhile", duel, DUELS)):
+        trials = list(pool.map(partial(tried, kind), names))
+        rows = [[trial.name, trial.calls, trial.ways, len(trial.violations)] for trial in trials]
+        print(tabulate(rows, headers=[title, "calls", "ways", "broken"]), end="\n\n")
+        for trial in trials:
+            for way, how in trial.violations.items():
+                print(f"{trial.name}, {way}: {how}")
+        broken += sum(len(trial.violations) for trial in trials)
+        keep("trials", (trial.needed for trial in trials))
+    return 1 if broken else 0
+
+
+def tried(kind: Callable[[str], Trial], name: str) -> Trial:
+    """A trial without what the handlers print."""
+    with redirect_stdout(StringIO()):
+        return kind(name)
+
+
+def _safeguards(pool: ProcessPoolExecutor, seeds: range, processes: int, only: str) -> int:
+    began = time.perf_counter()
+    removal = Removal(pool, partial(print, flush=True), only=only)
+    all_noticed = removal.run(TRIALS, seeds, processes)
+    unknown = [*unreached(removal.calls), *([] if only else stale_reasons(removal.rows))]
+    for each in unknown:
+        print(f"a condition that no trial sets, or a reason for one that is not there: {each}")
+    rows = removal.rows.values()
+    by = Counter("trials" if isinstance(row.noticed_by, Way) else "lives" for row in rows if row.noticed_by is not None)
+    cpu_s = sum(row.cpu_s for row in rows)
+    print(
+        f"{len(rows)} safeguards in {time.perf_counter() - began:.0f} s, with {processes} processes: {by['trials']} "
+        f"noticed by trials, {by['lives']} by lives; {removal.survey_cpu_s:.0f} s of CPU to see what matters where, "
+        f"{cpu_s:.0f} s without safeguards"
+    )
+    return 0 if all_noticed and not unknown else 1
+
+
+def _commit() -> str:
+    answer = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return answer.stdout.strip() or "an unknown commit"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,25 @@
+"""What simulated functions asked for, left beside what sandboxes record: it is compared with the policies too."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from headway_sandbox.call_recorder import Call, Decision, Record
+from headway_sandbox.local.checkout import Checkout
+
+
+def keep(name: str, needed: Iterable[Counter[tuple[str, str]]]) -> None:
+    """Leave a record of a run.
+
+    Args:
+        name: what kind of run it was.
+        needed: what functions would have had to be allowed to do, function and action.
+    """
+    checkout = Checkout.here()
+    record = Record(checkout.calls_folder(), name=name, sources=checkout.code_hash())
+    for calls in needed:
+        for (function, action), count in calls.items():
+            role = f"{function.capitalize()}FunctionRole"
+            record.calls.note(Call(role=role, action=action, decision=Decision.SIMULATED, count=count))
+    record.finish()

@@ -1,0 +1,145 @@
+"""What can go wrong beside a call, how often in one life, and how often it did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from random import Random
+
+from headway_sandbox.sagemaker.raw_answers import AFTER, BEFORE, RawAnswer
+
+
+class Accident(StrEnum):
+    """What happens to one external call."""
+
+    NONE = "none"
+    CRASH_BEFORE = "crash before"
+    CRASH_AFTER = "crash after"
+    #: The service turns the call away.
+    REFUSED = "refused"
+    #: The call has its effect, but the caller gets an error or nothing.
+    ANSWER_LOST = "answer lost"
+    #: It takes seconds, in which others go on.
+    SLOW = "slow"
+    #: The client library sent the call twice, as it got no answer to the first; the caller hears of the second.
+    SENT_TWICE = "sent twice"
+    #: Somebody on the way answers, and the call does not get to the service.
+    RAW_BEFORE = "raw answer before"
+    #: The call has its effect, and somebody on the way answers in the service's place.
+    RAW_AFTER = "raw answer after"
+
+
+READS = frozenset(
+    {"GetItem", "Query", "GetParameter", "DescribeTrainingJob", "ListTags", "ListTrainingJobs", "DescribeAlarms"}
+)
+"""Calls without an effect. Most calls are; an accident beside one tells less, so they are rarer there."""
+
+BESIDE = frozenset({"PutEvents", "PublishBatch"})
+"""Calls with an effect, but none on jobs."""
+
+READS_SHARE = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Violence:
+    """How often accidents happen in one life, per call that has an effect."""
+
+    crash: float = 0.0
+    refusal: float = 0.0
+    loss: float = 0.0
+    slowness: float = 0.0
+    #: How often somebody on the way answers.
+    raw: float = 0.0
+    #: How often a second scheduler is begun while one runs.
+    overlap: float = 0.0
+    #: See :class:`headway_verification.soak.cooperative_scheduler.Processes`.
+    switch: float | None = None
+
+    @classmethod
+    def draw(cls, random: Random) -> Violence:
+        """Some lives are calm, some are not, and each in its own way."""
+        return cls(
+            crash=random.choice([0.0, 0.02, 0.1]),
+            refusal=random.choice([0.0, 0.05, 0.2]),
+            loss=random.choice([0.0, 0.05, 0.2]),
+            slowness=random.choice([0.0, 0.05, 0.2]),
+            raw=random.choice([0.0, 0.05, 0.2]),
+            overlap=random.choice([0.0, 0.05, 0.5]),
+            switch=random.choice([None, 0.02, 0.1]),
+        )
+
+
+class Accidents:
+    """Draws accidents.
+
+    Attributes:
+        planned: says what happens to each call, if anything is planned; else chance does.
+        raw: which of the raw answers is given, if that is planned, else chance says; see
+            :mod:`headway_sandbox.sagemaker.raw_answers`.
+        happened: how much has happened so far, with what was left out: accidents, and what people did.
+        calls: how many calls there were, by operation.
+        made: the operations, in the order of the calls.
+        counted: how many accidents there were, by operation and kind.
+    """
+
+    def __init__(
+        self, random: Random, violence: Violence | None = None, *, only: Collection[int] | None = None
+    ) -> None:
+        self._random = random
+        #: All else that would happen is left out.
+        self._only = None if only is None else frozenset(only)
+        self.happened = 0
+        self.violence = violence or Violence()
+        self.planned: Callable[[str], Accident] | None = None
+        self.raw: int | None = None
+        self.calls: Counter[str] = Counter()
+        self.made: list[str] = []
+        self.counted: Counter[tuple[str, Accident]] = Counter()
+
+    def next(self, operation: str) -> Accident:
+        """What happens to the next call."""
+        self.calls[operation] += 1
+        self.made.append(operation)
+        accident = self.planned(operation) if self.planned is not None else self._draw(operation)
+        if accident is Accident.NONE or not self.happens():
+            return Accident.NONE
+        self.counted[operation, accident] += 1
+        return accident
+
+    def happens(self) -> bool:
+        """Whether the next thing that would happen does."""
+        self.happened += 1
+        return self._only is None or self.happened in self._only
+
+    def delay_s(self) -> float:
+        """How long a slow call takes: less than a function may live, most of the time."""
+        return self._random.choice([2.0, 8.0, 20.0])
+
+    def raw_answer(self, *, after: bool) -> RawAnswer:
+        """What somebody on the way answers.
+
+        Args:
+            after: whether the call had its effect.
+        """
+        answers = AFTER if after else BEFORE
+        number = self._random.randrange(len(answers)) if self.raw is None else self.raw % len(answers)
+        return RawAnswer(*answers[number])
+
+    def _draw(self, operation: str) -> Accident:
+        chance = self._random.random() / (READS_SHARE if operation in READS else 1.0)
+        for accident, share in (
+            (Accident.CRASH_BEFORE, self.violence.crash / 2),
+            (Accident.CRASH_AFTER, self.violence.crash / 2),
+            (Accident.REFUSED, self.violence.refusal),
+            (Accident.SLOW, self.violence.slowness),
+            (Accident.ANSWER_LOST, self.violence.loss / 2),
+            (Accident.SENT_TWICE, self.violence.loss / 2),
+            (Accident.RAW_BEFORE, self.violence.raw / 2),
+            (Accident.RAW_AFTER, self.violence.raw / 2),
+        ):
+            if chance < share:
+                return accident
+            chance -= share
+        return Accident.NONE

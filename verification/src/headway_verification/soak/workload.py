@@ -1,0 +1,277 @@
+"""What people do while a queue lives: what they ask of it, and what they do behind its back."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any, TypeVar
+
+from headway_sandbox.errors import AwsError
+from headway_sandbox.sagemaker.faults import Faults
+from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
+from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
+from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
+from headway_service.sagemaker_api.names import attempt_name
+from headway_verification.soak.deployment import Queue
+from headway_verification.soak.invariants import FORGED
+
+T = TypeVar("T")
+
+FOREIGN = "ml.c5.xlarge"
+"""What somebody else's training jobs run on: not a pool of the queue's."""
+
+NAMES = [attempt_name(f"j{number}", attempt) for number in range(10) for attempt in (1, 2)]
+"""Half are what the queue calls the second attempts of the others."""
+
+SMALL = [[(P5, 1)], [(G5, 1)]]
+LARGE = [[(P5, 2)], [(G5, 2)], [(G5, 3)], [(P5, 1), (G5, 1)]]
+"""What jobs demand."""
+
+WATCHES = [
+    {"idle": {"periodSeconds": 60, "periods": 2, "warmUpSeconds": warm_up_s, "action": action}}
+    for action in ("stop", "requeue", "notify")
+    for warm_up_s in (0, 120)
+]
+"""Soon enough to find the idle ones before they end."""
+
+PROFILES = ["0:720", "0:720,200:0", "0:0", "0:100", "0:0,400:720"]
+"""How much of their GPUs jobs use."""
+
+RETRIES = {"capacity": {"maxPerJob": 2}, "code": {"maxPerJob": 1, "backoffSeconds": 0}}
+"""Fewer and sooner than usual, so that they come to an end within a life."""
+
+SMALL_ONLY = {"small": {"require": {"maxInstances": 1}, "onStart": "stop"}}
+
+TIGHT = {P5: 2, G5: 3}
+"""Quotas no larger than the pools: a start right after an end is refused while the ended job still counts."""
+
+THROTTLED = ["CreateTrainingJob", "DescribeTrainingJob", "StopTrainingJob", "ListTrainingJobs", "ListTags"]
+"""Operations of SageMaker that may be throttled by a rate."""
+
+ACTS = 40
+"""Things that people do in one life."""
+
+TEAMS: list[dict[str, Any]] = [
+    {},
+    {"a": {}, "default": {"weight": 3}},
+    {"a": {"guaranteed": {P5: 1}, "limit": {G5: 2}}, "b": {"guaranteed": {G5: 1}, "maxPriority": 2}},
+]
+
+
+class People:
+    """Those who use the queue, and those who get in its way.
+
+    Attributes:
+        acts: what they have done, by kind.
+    """
+
+    def __init__(self, queue: Queue, random: Random) -> None:
+        self.queue = queue
+        self.random = random
+        self.acts: Counter[str] = Counter()
+        #: In some lives those who come later are more important and larger, so that many are preempted.
+        self._rises = random.random() < 0.5
+        self._acts: dict[str, tuple[int, Callable[[], None]]] = {
+            "submit": (12, self._submit),
+            "stop": (2, self._stop),
+            "priority": (2, self._prioritise),
+            "hold": (2, self._hold),
+            "release": (2, self._release),
+            "look": (2, self._look),
+            "configure": (2, self._configure),
+            "edit the parameter": (1, self._edit_parameter),
+            "pause": (2, self._pause),
+            "resume": (2, self._resume),
+            "resize": (1, self._resize),
+            "faults": (3, self._faults),
+            "take a name": (1, self._take_name),
+            "bypass": (2, self._bypass),
+            "interrupt": (3, self._interrupt),
+            "stop outside": (1, self._stop_outside),
+            "delete outside": (1, self._delete_outside),
+            "poison": (1, queue.poison),
+        }
+
+    def act(self) -> None:
+        """Somebody does something."""
+        weights = [weight for weight, _ in self._acts.values()]
+        name = self.random.choices(list(self._acts), weights)[0]
+        self.acts[name] += 1
+        if self.queue.accidents.happens():
+            self.queue.note("people", name)
+            self._acts[name][1]()
+
+    def _submit(self) -> None:
+        random, known = self.random, self.queue.store.document
+        done = self.acts.total() / ACTS
+        kinds = (LARGE if done > 0.3 else SMALL) if self._rises else [*SMALL, *LARGE]
+        sizes = {pool: each["size"] for pool, each in known["pools"].items()}
+        fitting = [kind for kind in kinds if all(count <= sizes.get(pool, 0) for pool, count in kind)]
+        teams = [{"team": team} for team in known.get("teams", {})]
+        name = self._new_name()
+        request = training_request(
+            name,
+            self._mostly(fitting, kinds),
+            run_s=random.choice([900, 1800] if self._rises else [30, 400, 900]),
+            outcome=random.choice(["complete", "complete", "complete", "AlgorithmError: x", "CapacityError"]),
+            tags={
+                "priority": str(int(done * 4) if self._rises else random.randint(0, 3)),
+                **self._mostly([{}, *teams], [{"team": "b"}]),
+            },
+        )
+        if random.random() < 0.5:
+            request["Environment"][GPU_UTILIZATION] = random.choice(PROFILES)
+        if random.random() < 0.3:
+            request["EnableManagedSpotTraining"] = True
+            request["StoppingCondition"]["MaxWaitTimeInSeconds"] = request["StoppingCondition"]["MaxRuntimeInSeconds"]
+        self.queue.submit(request)
+
+    def _mostly(self, likely: Sequence[T], others: Sequence[T]) -> T:
+        return self.random.choice(likely if likely and self.random.random() < 0.9 else others)
+
+    def _new_name(self) -> str:
+        """Mostly a name that nobody has used."""
+        used = {item["jobName"] for item in self.queue.table.items() if item["sk"] == "job"}
+        return self._mostly([name for name in NAMES if name not in used], NAMES)
+
+    def _some_job(self) -> str:
+        """Mostly one that something is about to happen to, as of those only few are there at a time."""
+        items = self.queue.table.items()
+        attempts = [item for item in items if item["sk"].startswith("attempt#")]
+        launching = sorted(str(item["jobName"]) for item in attempts if item["attemptState"] == "launching")
+        holding = sorted(str(item["jobName"]) for item in attempts)
+        first = sorted(str(item["jobName"]) for item in items if item["pk"].startswith("line#"))[:3]
+        return self.random.choice(self.random.choice([names for names in (launching, holding, first, NAMES) if names]))
+
+    def _stop(self) -> None:
+        self.queue.ask("DELETE", f"/jobs/{self._some_job()}")
+
+    def _prioritise(self) -> None:
+        self.queue.ask("PATCH", f"/jobs/{self._some_job()}", {"priority": self.random.randint(0, 3)})
+
+    def _hold(self) -> None:
+        """Mostly whom something is freed for: much happens to those at the same time."""
+        attempts = [item for item in self.queue.table.items() if item["sk"].startswith("attempt#")]
+        owed = sorted({str(item["freedFor"]) for item in attempts if item.get("freedFor")})
+        name = self.random.choice(owed) if owed and self.random.random() < 0.5 else self._some_job()
+        self.queue.ask("POST", f"/jobs/{name}/hold")
+
+    def _release(self) -> None:
+        held = sorted(self.queue.invariants.held())
+        self.queue.ask("POST", f"/jobs/{self._mostly(held, NAMES)}/release")
+
+    def _look(self) -> None:
+        path, query = self.random.choice(
+            [
+                (f"/jobs/{self._some_job()}", None),
+                ("/jobs", None),
+                ("/jobs", {"state": ["preempted", "completed"], "limit": ["2"]}),
+                ("/jobs", {"team": ["a"], "nameContains": ["j1"], "mine": ["true"], "limit": ["2"]}),
+                ("/capacity", None),
+                ("/config", None),
+            ]
+        )
+        self.queue.ask("GET", path, query=query)
+
+    def _configure(self) -> None:
+        random, newest = self.random, self.queue.store.version
+        # Mostly of the newest version, now and then of an older one, or whatever it is.
+        made_from = random.choice([newest, newest, max(1, newest - 1), None])
+        self.queue.ask(
+            "PUT",
+            "/config",
+            document_of(
+                sizes := {P5: random.choice([1, 2, 2, 3]), **random.choice([{G5: 1}, {G5: 3}, {G5: 3}, {}])},
+                random.choice(TEAMS if G5 in sizes else TEAMS[:2]),
+                backfill={"enabled": random.random() < 0.7, "reservedHeads": random.choice([1, 2])},
+                preemption={"maxPerJob": random.choice([1, 10]), "minRunTimeSeconds": random.choice([0, 0, 200])},
+                ageing=random.choice([None, None, {"intervalSeconds": 60, "cap": 2}]),
+                rogues=random.choice([{}, {"charge": False}, {"action": "stop"}]),
+                watches=random.choice([*WATCHES, {"idle": None}]),
+                rules=random.choice([{}, {}, {}, SMALL_ONLY]),
+                **({} if made_from is None else {"version": made_from}),
+            ),
+            headers={"If-Match": "*"} if made_from is None else None,
+        )
+
+    def _edit_parameter(self) -> None:
+        """Somebody changes a size in the parameter itself."""
+        document, store = self.queue.store.document, self.queue.store
+        document["pools"][P5]["size"] = self.random.choice([2, 3])
+        store.edit(document)
+
+    def _pause(self) -> None:
+        """Somebody pauses a pool or everything, or drains a pool."""
+        calls: list[tuple[str, dict[str, Any]]] = [("/pause", {}), *((f"/pools/{pool}/pause", {}) for pool in (P5, G5))]
+        calls += [(f"/pools/{pool}/drain", {"stop": stop}) for pool in (P5, G5) for stop in (False, True)]
+        path, more = self.random.choice(calls)
+        self.queue.ask("POST", path, {"reason": "so it is", **more})
+
+    def _resume(self) -> None:
+        self.queue.ask("POST", self.random.choice(["/resume", f"/pools/{P5}/resume", f"/pools/{G5}/resume"]))
+
+    def _resize(self) -> None:
+        self.queue.ask("PATCH", f"/pools/{self.random.choice([P5, G5])}", {"size": self.random.choice([1, 2, 3])})
+
+    def _faults(self) -> None:
+        random = self.random
+        self.queue.store.lag_s = random.choice([0.0, 0.0, 5.0, 60.0])
+        self.queue.fleet.faults = Faults(
+            event_drop=random.choice([0.0, 0.0, 0.3]),
+            event_duplicate=random.choice([0.0, 0.5]),
+            event_delay=random.choice([0.0, 0.5]),
+            event_shuffle=random.choice([0.0, 1.0]),
+            quotas=random.choice([{}, {}, {P5: 1}, TIGHT]),
+            spot_quotas=random.choice([{}, {}, {P5: 1, G5: 0}]),
+            quota_lag_s=random.choice([0.0, 0.0, 20.0, 150.0]),
+            rates=self._rates(),
+            capacity=random.choice([{}, {}, {G5: 1}]),
+        ).with_changes(self.queue.temper)
+
+    def _rates(self) -> dict[str, dict[str, float]]:
+        """SageMaker takes fewer calls of some operations than the queue would make."""
+        rare = {"per_s": 0.1, "burst": 1}
+        return {operation: rare for operation in THROTTLED if self.random.random() < 0.15}
+
+    def _take_name(self) -> None:
+        """Somebody else creates a training job of that name, beside the queue."""
+        name = self.random.choice([attempt_name(name, self.random.choice([1, 2])) for name in NAMES])
+        with contextlib.suppress(AwsError):
+            self.queue.fleet.create(training_request(name, [(FOREIGN, 1)], run_s=60), now=self.queue.now_s)
+
+    def _bypass(self) -> None:
+        """Somebody creates a training job on the queue's instances, and perhaps makes it look like the queue's own."""
+        random = self.random
+        forged = random.random() < 0.3
+        tags = {JOB_TAG: random.choice(NAMES), ATTEMPT_TAG: FORGED} if forged else {}
+        # What looks like the queue's own is not stopped, so it has to end by itself.
+        run_s = random.choice([60, 900] if forged else [60, 900, 1_000_000])
+        name = self._mostly([f"r{number}" for number in range(20)], NAMES)
+        with contextlib.suppress(AwsError):
+            request = training_request(name, random.choice([*SMALL, *LARGE]), run_s=run_s, tags=tags)
+            self.queue.fleet.create(request, now=self.queue.now_s)
+
+    def _interrupt(self) -> None:
+        """Spot takes the instances of a training job."""
+        spot = [each.name for each in self.queue.fleet.jobs(now=self.queue.now_s) if each.spot and not each.ended]
+        with contextlib.suppress(AwsError, IndexError):
+            self.queue.fleet.interrupt(self.random.choice(spot), now=self.queue.now_s)
+
+    def _stop_outside(self) -> None:
+        with contextlib.suppress(AwsError, IndexError):
+            name = self.random.choice(self.queue.fleet.jobs(now=self.queue.now_s)).name
+            self.queue.fleet.stop(name, now=self.queue.now_s)
+
+    def _delete_outside(self) -> None:
+        with contextlib.suppress(AwsError, IndexError):
+            name = self.random.choice(self.queue.fleet.jobs(now=self.queue.now_s)).name
+            self.queue.fleet.delete(name, now=self.queue.now_s)
+
+
+def document_of(sizes: Mapping[str, int], teams: Mapping[str, Any], **rules: Any) -> dict[str, Any]:
+    """A configuration document."""
+    pools = {pool: {"size": size} for pool, size in sizes.items()}
+    usual = {"retries": RETRIES, "spot": {"maxInterruptions": 1}, "watches": WATCHES[0]}
+    return {"pools": pools, "teams": teams, **usual, **rules}

@@ -1,0 +1,99 @@
+"""`make deploy-sandbox`: play a release on a sandbox of its own.
+
+    python -m headway_verification.upgrade [--old COMMIT] [--seed 17] [--short]
+
+Exit code 1 if a job was lost or doubled, the API was silent when it must not be, or a guard did not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from random import SystemRandom
+
+from headway_sandbox.errors import SandboxError
+from headway_sandbox.local import deployment, manager
+from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.local.sandbox import Sandbox
+from headway_verification.chaos.run import DURATIONS, SPEED
+from headway_verification.upgrade import builds
+from headway_verification.upgrade.scenario import Plan, Story, Tell
+from headway_verification.upgrade.workspace import Workplace
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Deploy, update under load, roll back and delete, on this machine.")
+    parser.add_argument("--old", metavar="COMMIT", help="update from the sources of this commit (default: the present)")
+    parser.add_argument("--seed", type=int, help="of what is submitted; a new one by default")
+    parser.add_argument("--short", action="store_true", help="leave out the ways back and the next stack")
+    args = parser.parse_args(argv)
+    before = signal.signal(signal.SIGTERM, _end)
+    seed = SystemRandom().randrange(10**6) if args.seed is None else args.seed
+    began = time.monotonic()
+    try:
+        story = play(old=args.old, seed=seed, short=args.short, tell=_tell)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    broken = [f"✗ {violation}" for violation in story.violations]
+    _tell("\n" + ("\n".join(broken) or "✓ nothing lost, nothing doubled, nothing replaced"))
+    _tell(f"{time.monotonic() - began:.0f} s, seed {seed}")
+    return 1 if broken else 0
+
+
+def _end(number: int, _frame: object) -> None:
+    """Leave by an exception, as Ctrl-C does, so that the sandbox is stopped and nothing stays behind."""
+    sys.exit(128 + number)
+
+
+def play(*, old: str | None = None, seed: int = 0, short: bool = False, tell: Tell = print) -> Story:
+    """Play the story and tell what it found.
+
+    Args:
+        old: the commit to update from; None for the present sources.
+        seed: of what is submitted.
+        short: leaves out the ways back, the stack's policy and the next stack.
+        tell: told what happens, a line at a time.
+    """
+    checkout = Checkout.here()
+    with tempfile.TemporaryDirectory(prefix="headway-release-") as name:
+        folder = Path(name)
+        before, after = _builds(checkout, folder, old)
+        plan = Plan(old=before, new=after, folder=folder, seed=seed, short=short)
+        # What another version's functions may is no proof of what the present ones need.
+        sources = f"from {old}" if old else None
+        with Sandbox(deploy=False, speed=SPEED, durations=DURATIONS, sources=sources) as sandbox:
+            workplace = Workplace(_made(folder / "workplace"), checkout=checkout, info=sandbox.info)
+            story = Story(sandbox, workplace, plan, tell=tell)
+            try:
+                story.play()
+            except SandboxError as error:
+                story.violations.append(str(error))
+    return story
+
+
+def _builds(checkout: Checkout, folder: Path, old: str | None) -> tuple[Path, Path]:
+    built = deployment.build(checkout, region=manager.REGION)
+    # A copy, as the checkout keeps the youngest builds only.
+    present = Path(shutil.copytree(built, folder / "present"))
+    if old is None:
+        return present, builds.changed(present, folder / "new")
+    return builds.of_commit(checkout, old, folder=_made(folder / "old"), region=manager.REGION), present
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _tell(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,291 @@
+"""The release, chapter by chapter: what is done, what has to come of it, and the figures that are told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from headway_sandbox.errors import SandboxError
+from headway_sandbox.local import aws_account
+from headway_sandbox.local.sandbox import Sandbox
+from headway_verification.chaos.raw_state import Look
+from headway_verification.upgrade import builds, table_adoption
+from headway_verification.upgrade.prompt_driver import Dialogue
+from headway_verification.upgrade.stack_state import StackView
+from headway_verification.upgrade.version_overlap import Overlap
+from headway_verification.upgrade.workload import Traffic
+from headway_verification.upgrade.workspace import STACK, Workplace
+
+TABLE = "sagemaker-queue"
+OTHER_TABLE = "sagemaker-queue-2"
+MOST_SILENCE_S = 60.0
+"""How long nobody may be answered while functions are replaced, their clients' own tries included."""
+
+ALARM_S = 150.0
+"""How long an alarm with a period of a minute may take to ring."""
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is played: the build to update from, that to update to, and where others are made."""
+
+    old: Path
+    new: Path
+    folder: Path
+    seed: int
+    short: bool
+    """Leaves out the ways back, the stack's policy and the next stack: what takes minutes."""
+
+
+class Story:
+    """Plays a release on a sandbox to which nothing has been deployed.
+
+    Args:
+        sandbox: with the speed and the durations of chaos.
+        workplace: from where it is deployed.
+        plan: what is played.
+        tell: told what happens, a line at a time.
+
+    Attributes:
+        violations: what did not come as it has to.
+        asked: what the guided deployment asked, and the answers.
+    """
+
+    def __init__(self, sandbox: Sandbox, workplace: Workplace, plan: Plan, *, tell: Tell = print) -> None:
+        self._sandbox = sandbox
+        self._workplace = workplace
+        self._plan = plan
+        self._tell = tell
+        self._stack = StackView(sandbox)
+        self.violations: list[str] = []
+        self.asked: list[tuple[str, str]] = []
+
+    def play(self) -> None:
+        """All chapters."""
+        self._deploy_first()
+        self._work()
+        self._replace()
+        self._delete()
+        if not self._plan.short:
+            self._deploy_again()
+
+    # ------------------------------------------------------------------------------------------------- the chapters
+
+    def _deploy_first(self) -> None:
+        self._title("The first deployment: make deploy ENV=prod GUIDED=1")
+        self._workplace.install(self._plan.old)
+        ours = aws_account.template_parameters(self._sandbox.info)
+        parameters = {name: ours[name] for name in ("VpcEndpointIds", "TrainingRoleArns")}
+        # Lost events are made good sooner, as training is faster here.
+        parameters["ReconcileAfterSeconds"] = "1"
+        answers = {f"Parameter {name} ": value for name, value in parameters.items()}
+        guided = self._workplace.deploy_guided(answers)
+        self.asked = guided.asked
+        self._expect_success(guided, "CREATE_COMPLETE")
+        self._say(f"{len(guided.asked)} questions answered, deployed in {guided.took_s:.0f} s")
+        again = self._workplace.deploy_without_make()
+        self._expect_success(again, "CREATE_COMPLETE")
+        self._expect("No changes to deploy" in again.text, "a second deployment changes nothing", again)
+        self._say("sam deploy, by the answers that were written down: nothing to change")
+        self._sandbox.use_stack(STACK)
+
+    def _work(self) -> None:
+        traffic = Traffic(self._sandbox, seed=self._plan.seed)
+        traffic.begin()
+        try:
+            work = traffic.wait_for_work()
+            self._title(f"People work: {_listed(work)}")
+            traffic.answers()
+            self._update(traffic)
+            if not self._plan.short:
+                self._refused_half_way(traffic)
+                self._bad_version(traffic)
+        except BaseException:
+            traffic.stop()
+            raise
+        self._title("Everything comes to rest")
+        self._come_to_rest(traffic)
+
+    def _update(self, traffic: Traffic) -> None:
+        self._title("An update: new code, another parameter")
+        before = self._stack.codes()
+        self._workplace.install(self._plan.new)
+        self._workplace.set_parameter("LogLevel", "DEBUG")
+        with Overlap(self._sandbox, before) as overlap:
+            update = self._workplace.deploy()
+        self._expect_success(update, "UPDATE_COMPLETE")
+        after = self._stack.codes()
+        same = [name for name, code in before.items() if after.get(name) == code]
+        self._expect(not same, f"all functions run the new code; {same} do not", update)
+        self._expect(overlap.side_by_side_s > 0, "old and new code ran side by side", update)
+        self._expect_answers(traffic)
+        both = f"; {len(overlap.in_both)} functions ran both at once" if overlap.in_both else ""
+        self._say(f"old and new code ran side by side for {overlap.side_by_side_s:.1f} s{both}")
+
+    def _refused_half_way(self, traffic: Traffic) -> None:
+        self._title("An update that CloudFormation gives up on half-way, after the functions")
+        self._make_stray_table()
+        before = self._stack.codes()
+        self._workplace.install(builds.refused(self._plan.new, self._plan.folder / "refused"))
+        refused = self._workplace.deploy()
+        self._expect_rolled_back(refused, "already exists")
+        self._expect(self._stack.codes() == before, "the functions run the code of before again", refused)
+        self._expect_answers(traffic)
+        self._say("rolled back by CloudFormation: the functions run the code of before")
+
+    def _bad_version(self, traffic: Traffic) -> None:
+        self._title("A version that no function can import")
+        self._workplace.install(builds.broken(self._plan.new, self._plan.folder / "broken"))
+        self._expect_success(self._workplace.deploy_without_make(), "UPDATE_COMPLETE")
+        traffic.until_unanswered()
+        self._say("CloudFormation says UPDATE_COMPLETE: it runs no function. The API answers 502.")
+        down_since = time.monotonic()
+        running = len(traffic.look().running)
+        self._wait_for_alarm("ApiFunctionErrors")
+        self._say(f"meanwhile {running} training jobs run on in SageMaker")
+        self._workplace.install(self._plan.new)
+        self._expect_success(self._workplace.deploy(), "UPDATE_COMPLETE")
+        traffic.until_answered()
+        self._say(f"the version of before is deployed; the API was down for {time.monotonic() - down_since:.0f} s")
+
+    def _come_to_rest(self, traffic: Traffic) -> None:
+        look = traffic.end()
+        people = traffic.people
+        lost = [name for name in people.accepted if name not in look.jobs]
+        self.violations += [violation.sentence for violation in traffic.violations]
+        self._say(f"{len(look.jobs)} jobs: {_listed(look)}; {_preemptions(look)} preemptions")
+        self._say(f"requests of people: {people.asked['submissions']} submissions, {_others(traffic)}")
+        self._say(f"accepted {len(people.accepted)}, lost {len(lost)}, broken promises {len(traffic.violations)}")
+
+    def _replace(self) -> None:
+        self._title("An update that would replace the table")
+        with self._nothing_may_happen("make deploy with another TableName"):
+            self._workplace.set_parameter("TableName", OTHER_TABLE)
+            self._expect_refusal(self._workplace.deploy(), "would replace JobsTable")
+        self._say("make deploy refuses another TableName before anything is touched")
+        if not self._plan.short:
+            past = self._workplace.deploy_without_make()
+            self._expect_rolled_back(past, "Action denied by stack policy")
+            self._say("sam deploy past it: CloudFormation refuses by the stack's policy, and rolls back")
+        self._workplace.set_parameter("TableName", TABLE)
+        if not self._plan.short:
+            self._rekey()
+
+    def _rekey(self) -> None:
+        self._workplace.install(builds.rekeyed(self._plan.new, self._plan.folder / "rekeyed"))
+        with self._nothing_may_happen("make deploy with another sort key"):
+            self._expect_refusal(self._workplace.deploy(), "would replace JobsTable")
+        self._say("make deploy refuses another sort key")
+        self._workplace.install(self._plan.new)
+
+    def _delete(self) -> None:
+        self._title("sam delete")
+        items = self._stack.items(TABLE)
+        deleted = self._workplace.delete()
+        self._expect(deleted.status == 0, "sam delete succeeds", deleted)
+        self._expect(self._stack.status() == "DELETE_COMPLETE", "the stack is gone", deleted)
+        kept = [fate for fate in self._stack.fates() if fate.kept]
+        gone = [fate for fate in self._stack.fates() if not fate.kept]
+        self._expect("JobsTable" in {fate.logical_id for fate in kept}, "the table is kept", deleted)
+        self._expect(self._stack.items(TABLE) == items, "all its items are kept", deleted)
+        self._expect(not self._stack.leftovers(), f"nothing else runs: {self._stack.leftovers()}", deleted)
+        kinds = sorted({fate.kind for fate in kept})
+        self._say(f"{len(gone)} resources are gone, the table is there with its {items} items")
+        self._say(f"kept: {', '.join(kinds)}")
+
+    def _deploy_again(self) -> None:
+        self._title("Deployed again while the table is still there")
+        items = self._stack.items(TABLE)
+        self._stack.forget()
+        again = self._workplace.deploy()
+        self._expect(again.status != 0 and "already exists" in again.text, "a table is not made over another", again)
+        self._expect(self._stack.items(TABLE) == items, "it keeps its items", again)
+        self._say("CloudFormation refuses: the table is there already. Its items are untouched")
+        self._expect(self._workplace.delete().status == 0, "what is left of the stack can be deleted", again)
+        self._stack.forget()
+        table_adoption.adopt(self._sandbox, self._workplace)
+        self._sandbox.use_stack(STACK)
+        self._expect(self._stack.items(TABLE) >= items, "the stack has the table with its items", again)
+        self._say("a change set with --import-existing-resources takes the table over, with all jobs")
+
+    # ---------------------------------------------------------------------------------------------------- checking
+
+    def _expect(self, holds: bool, what: str, said: Dialogue) -> None:  # noqa: FBT001  reads as a sentence
+        if not holds:
+            self.violations.append(what)
+            self._tell(f"  ✗ not so: {what}\n{said.tail()}")
+
+    def _expect_success(self, said: Dialogue, status: str) -> None:
+        found = self._stack.status() if said.status == 0 else f"exit code {said.status}"
+        if found != status:
+            raise SandboxError(f"The deployment should have ended as {status}, and ended with {found}:\n{said.tail()}")
+
+    def _expect_rolled_back(self, said: Dialogue, why: str) -> None:
+        status = self._stack.status()
+        self._expect(said.status != 0, "sam deploy fails", said)
+        self._expect(status == "UPDATE_ROLLBACK_COMPLETE", f"the update is rolled back, not {status}", said)
+        reasons = [event.get("ResourceStatusReason", "") for event in self._stack.events()]
+        self._expect(any(why in reason for reason in reasons), f"the reason is: {why}", said)
+
+    def _expect_refusal(self, said: Dialogue, why: str) -> None:
+        self._expect(said.status != 0 and why in said.text, f"make deploy refuses and says: {why}", said)
+
+    def _expect_answers(self, traffic: Traffic) -> None:
+        answers = traffic.answers()
+        missing = ", ".join(f"{count} {kind}" for kind, count in sorted(answers.unanswered.items())) or "none"
+        silence = f"{answers.longest_silence_s:.1f} s"
+        if answers.longest_silence_s > MOST_SILENCE_S:
+            self.violations.append(f"the API answered nobody for {silence}; without an answer: {missing}")
+        self._say(
+            f"the API answered {answers.answered} readers, the longest silence was {silence}; not answered: {missing}"
+        )
+
+    @contextmanager
+    def _nothing_may_happen(self, what: str) -> Iterator[None]:
+        before = len(self._stack.events())
+        yield
+        if len(self._stack.events()) != before:
+            self.violations.append(f"{what} touched the stack")
+
+    def _wait_for_alarm(self, name: str) -> None:
+        alarms = self._sandbox.client("cloudwatch")
+        deadline = time.monotonic() + ALARM_S
+        while time.monotonic() < deadline:
+            ringing = alarms.describe_alarms(StateValue="ALARM")["MetricAlarms"]
+            if any(name in alarm["AlarmName"] for alarm in ringing):
+                self._say(f"the alarm {name} rings")
+                return
+            time.sleep(1)
+        self.violations.append(f"the alarm {name} did not ring within {ALARM_S:g} s")
+
+    def _make_stray_table(self) -> None:
+        self._sandbox.client("dynamodb").create_table(
+            TableName=builds.STRAY_TABLE,
+            BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[{"AttributeName": "pk", "AttributeType": "S"}],
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}],
+        )
+
+    def _title(self, title: str) -> None:
+        self._tell(f"\n▶ {title}")
+
+    def _say(self, line: str) -> None:
+        self._tell(f"  {line}")
+
+
+def _listed(look: Look) -> str:
+    return ", ".join(f"{count} {state}" for state, count in look.states.most_common())
+
+
+def _preemptions(look: Look) -> int:
+    return sum(step["jobState"] == "preempted" for job in look.jobs.values() for step in job["history"])
+
+
+def _others(traffic: Traffic) -> str:
+    counted = {what: count for what, count in sorted(traffic.people.asked.items()) if what != "submissions"}
+    return ", ".join(f"{count} {what}" for what, count in counted.items())

@@ -1,0 +1,56 @@
+"""A new stack takes over the table that a deleted one has left: what docs/release.md does with the AWS CLI."""
+
+from __future__ import annotations
+
+from botocore.exceptions import WaiterError
+
+from headway_sandbox.errors import DeployFailed
+from headway_sandbox.local.sandbox import Sandbox
+from headway_verification.upgrade.workspace import STACK, Workplace
+
+CHANGE_SET = "take-the-table-over"
+_TEMPLATE = "packaged.yaml"
+_KEPT_IF = "DeletionPolicy:\n      Fn::If:\n      - KeepsTable\n      - Retain\n      - Delete\n"
+_PATIENCE = {"Delay": 1, "MaxAttempts": 180}
+
+
+def adopt(sandbox: Sandbox, workplace: Workplace) -> None:
+    """Make the stack with a change set that imports what is there.
+
+    Raises:
+        DeployFailed: CloudFormation makes no such change set, or no such stack.
+    """
+    info, parameters = sandbox.info, workplace.parameters()
+    template = _literal(workplace.package(), parameters["TableName"])
+    sandbox.client("s3").put_object(Bucket=info.bucket, Key=_TEMPLATE, Body=template.encode())
+    formation = sandbox.client("cloudformation")
+    formation.create_change_set(
+        StackName=STACK,
+        ChangeSetName=CHANGE_SET,
+        ChangeSetType="CREATE",
+        ImportExistingResources=True,
+        TemplateURL=f"https://s3.{info.region}.amazonaws.com/{info.bucket}/{_TEMPLATE}",
+        Parameters=[{"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()],
+        Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
+    )
+    change_set = {"StackName": STACK, "ChangeSetName": CHANGE_SET}
+    try:
+        formation.get_waiter("change_set_create_complete").wait(**change_set, WaiterConfig=_PATIENCE)
+        formation.execute_change_set(**change_set)
+        formation.get_waiter("stack_create_complete").wait(StackName=STACK, WaiterConfig=_PATIENCE)
+    except WaiterError as error:
+        why = error.last_response.get("StatusReason", "")
+        raise DeployFailed(f"The table can't be taken over: {error} {why}") from error
+
+
+def _literal(template: str, table: str) -> str:
+    """CloudFormation imports what is named and kept by words in the template, not by a parameter or a condition."""
+    words = {
+        "TableName:\n        Ref: TableName\n": f"TableName: {table}\n",
+        _KEPT_IF: "DeletionPolicy: Retain\n",
+    }
+    for computed, word in words.items():
+        if computed not in template:
+            raise DeployFailed(f"The packaged template does not say {computed.split(':', 1)[0]} as it did.")
+        template = template.replace(computed, word, 1)
+    return template

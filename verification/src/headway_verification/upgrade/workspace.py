@@ -1,0 +1,109 @@
+"""The folder that an operator deploys from, and what they type there."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from headway_sandbox.errors import DeployFailed
+from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.local.manager import SandboxInfo
+from headway_verification.upgrade import prompt_driver
+from headway_verification.upgrade.prompt_driver import Dialogue
+
+STACK = "headway"
+"""The name that samconfig.toml gives to the stack of ENV=prod."""
+
+CONFIRM = "Deploy this changeset?"
+
+_SETTINGS = "samconfig.local.toml"
+_COPIED = ("Makefile", "samconfig.toml", "deploy")
+# An outer make hands its own settings on to what it starts.
+_OUTER_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
+
+
+class Workplace:
+    """A checkout without sources: builds are put there, and deployed to a sandbox with the real Makefile.
+
+    Args:
+        folder: an empty one.
+        checkout: whose Makefile, settings and sam are used.
+        info: the sandbox.
+    """
+
+    def __init__(self, folder: Path, *, checkout: Checkout, info: SandboxInfo) -> None:
+        self._folder = folder
+        self._info = info
+        self._sam = checkout.sam()
+        inherited = info.environment()
+        self._environment = {name: value for name, value in inherited.items() if name not in _OUTER_MAKE}
+        for name in _COPIED:
+            source = checkout.root / name
+            copy = shutil.copytree if source.is_dir() else shutil.copy2
+            copy(source, folder / name)
+        tools = folder / ".envs/sam"
+        tools.mkdir(parents=True)
+        (tools / "bin").symlink_to(self._sam.parent, target_is_directory=True)
+        (folder / ".aws-sam").mkdir()
+
+    def install(self, built: Path) -> None:
+        """Put a build where `sam build` leaves it."""
+        place = self._folder / ".aws-sam/build"
+        place.unlink(missing_ok=True)
+        place.symlink_to(built, target_is_directory=True)
+
+    def deploy_guided(self, answers: Mapping[str, str]) -> Dialogue:
+        """`make deploy ENV=prod GUIDED=1`, with these answers to what is asked; all changes are confirmed."""
+        return self._make("GUIDED=1", answers=answers)
+
+    def deploy(self) -> Dialogue:
+        """`make deploy ENV=prod`; all changes are confirmed."""
+        return self._make()
+
+    def deploy_without_make(self) -> Dialogue:
+        """`sam deploy` as somebody types it who knows nothing of the Makefile."""
+        config = ["--config-file", str(self._folder / _SETTINGS), "--config-env", "prod"]
+        return self._type([str(self._sam), "deploy", *config], {CONFIRM: "y"})
+
+    def delete(self) -> Dialogue:
+        """`sam delete`."""
+        words = [str(self._sam), "delete", "--stack-name", STACK, "--region", self._info.region, "--no-prompts"]
+        return self._type(words, {})
+
+    def package(self) -> str:
+        """`sam package`: uploads the build, and gives the template that names what was uploaded."""
+        packaged = self._folder / "packaged.yaml"
+        where = ["--template-file", ".aws-sam/build/template.yaml", "--output-template-file", str(packaged)]
+        said = self._type([str(self._sam), "package", *where, "--resolve-s3", "--region", self._info.region], {})
+        if said.status != 0:
+            raise DeployFailed(f"`sam package` failed:\n{said.tail()}")
+        return packaged.read_text(encoding="utf-8")
+
+    def parameters(self) -> dict[str, str]:
+        """The template's parameters as the settings have them."""
+        settings = tomllib.loads((self._folder / _SETTINGS).read_text(encoding="utf-8"))
+        overrides: str = settings["prod"]["deploy"]["parameters"]["parameter_overrides"]
+        return dict(word.split("=", 1) for word in shlex.split(overrides))
+
+    def set_parameter(self, name: str, value: str) -> None:
+        """Edit a parameter of the template in the settings that the guided deployment has written.
+
+        Raises:
+            DeployFailed: they do not have it.
+        """
+        settings = self._folder / _SETTINGS
+        before, found, rest = settings.read_text(encoding="utf-8").rpartition(f'{name}=\\"')
+        if not found:
+            raise DeployFailed(f"{settings} sets no parameter {name}.")
+        settings.write_text(f'{before}{found}{value}\\"{rest.partition(chr(92) + chr(34))[2]}', encoding="utf-8")
+
+    def _make(self, *variables: str, answers: Mapping[str, str] | None = None) -> Dialogue:
+        # -o build: what is deployed has been built.
+        words = ["make", "--old-file", "build", "deploy", "ENV=prod", *variables]
+        return self._type(words, {CONFIRM: "y", **(answers or {})})
+
+    def _type(self, words: list[str], answers: Mapping[str, str]) -> Dialogue:
+        return prompt_driver.hold(words, environment=self._environment, folder=self._folder, answers=answers)
