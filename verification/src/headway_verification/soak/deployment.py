@@ -386,11 +386,18 @@ class Queue:
         batch = self.audience.next(self.now_s)
         if batch is None:
             return False
+        self.hand_changes(batch)
+        return True
+
+    def hand_changes(self, batch: Batch | None = None) -> Process:
+        """Hand a batch of the stream to the function that publishes changes; the next one if none is given."""
+        batch = batch or self.audience.next(self.now_s)
+        assert batch is not None  # noqa: S101 - asked only while there are changes
         process = self.begin(
             "tell", self.audience.payload(batch, self.now_s), then=lambda answer: self.audience.told(batch, answer)
         )
         process.about = batch
-        return True
+        return process
 
     def hand_out(self, *, ended: bool = False) -> Process:
         """Hand the next event to the observer, or the next that tells an end."""

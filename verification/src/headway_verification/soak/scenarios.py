@@ -10,6 +10,7 @@ from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S
 from headway_sandbox.inprocess.lambda_loader import event
 from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
+from headway_service.events.publisher import MAX_TRIES
 from headway_service.ports import Delete, Key, Put
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.launcher import LEASE_MARGIN_MS
@@ -135,6 +136,11 @@ def news(queue: Queue) -> Process:
     return queue.hand_out(ended=True)
 
 
+def changes(queue: Queue) -> Process:
+    """The function that publishes changes, for those that are there."""
+    return queue.hand_changes()
+
+
 def done(*steps: Step) -> Callable[[Queue], None]:
     """Each happened, one after the other, undisturbed."""
 
@@ -219,6 +225,15 @@ def heard(queue: Queue) -> None:
     """All events that are there are handled."""
     while queue.has_news:
         queue.finish(queue.hand_out())
+
+
+def turns_away(entries: int) -> Step:
+    """The bus does not take so many of the entries that it is sent next."""
+
+    def happen(queue: Queue) -> None:
+        queue.audience.turned_away = entries
+
+    return happen
 
 
 def interrupted(queue: Queue) -> None:
@@ -399,6 +414,15 @@ SITUATIONS: dict[str, Situation] = {
         begin=tick,
     ),
     "a name is taken": Situation(prepare=done(submit("j"), taken), begin=tick),
+    "a training job of that name ends before a launch is settled": Situation(
+        prepare=done(submit("j"), taken, cut_short, finished, later(5)), begin=news
+    ),
+    "the bus does not take the first of two changes of a job": Situation(
+        prepare=done(submit("j"), tick, turns_away(1)), begin=changes
+    ),
+    "the bus takes no change of a job in one invocation": Situation(
+        prepare=done(submit("j"), turns_away(MAX_TRIES)), begin=changes
+    ),
     "a preempted attempt has ended": Situation(prepare=done(*STOPPING, later(200)), begin=news),
     "a job starts on what was freed for it": Situation(prepare=done(*STOPPING, later(200), news, news), begin=tick),
     "a start is refused while its quota counts a job that has ended": Situation(prepare=done(*_TRAILING), begin=tick),

@@ -50,6 +50,8 @@ class Audience:
         self._position = 0
         self._size = BATCH
         self._due_s = 0.0
+        #: How many of the next entries and messages bus and topic turn away, whatever the accidents say.
+        self.turned_away = 0
         #: By job, the versions of the events that the bus has taken, without repeats.
         self._events: dict[str, list[int]] = defaultdict(list)
         #: The events that messages were sent of.
@@ -129,6 +131,9 @@ class Audience:
         return answer
 
     def _turned_away(self) -> bool:
+        if self.turned_away:
+            self.turned_away -= 1
+            return True
         return self._random.random() < self._accidents.violence.refusal and self._accidents.happens()
 
     def _hear(self, detail: Mapping[str, Any]) -> None:
