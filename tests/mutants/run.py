@@ -43,13 +43,28 @@ class Target:
 
 
 _STORIES = (
-    *("backing_off", "holding", "launching", "lost_attempts", "pausing", "pools", "restored", "retrying"),
-    *("rules_on_start", "settling", "spot", "story", "teams", "tick", "trailing_quota", "unproven_launches", "usage"),
+    "scheduling/test_backoff",
+    "jobs/test_holding",
+    "scheduling/test_launcher",
+    "tracking/test_lost_attempts",
+    "pools/test_operations",
+    "pools/test_apply_config",
+    "tracking/test_restored",
+    "tracking/test_retrying",
+    "scheduling/test_rules_on_start",
+    "scheduling/test_settling",
+    "tracking/test_spot",
+    "scheduling/test_story",
+    "scheduling/test_teams",
+    "scheduling/test_tick",
+    "scheduling/test_trailing_quota",
+    "scheduling/test_unproven_launches",
+    "jobs/test_usage",
 )
 """Tests that play the queue. The others go through the mutated modules without a look at what they do."""
 
 
-_SLOW = ("restored", "unproven_launches")
+_SLOW = ("tracking/test_restored", "scheduling/test_unproven_launches")
 """Stories that take as long as all others together."""
 
 
@@ -58,7 +73,7 @@ def _service(module: str, *more: str, without: Iterable[str] = ()) -> Target:
     return Target(
         package="layers/service/src/headway_service",
         module=module,
-        tests=tuple(f"tests/service/test_{name}.py" for name in (*_STORIES, *more) if name not in without),
+        tests=tuple(f"tests/service/{name}.py" for name in (*_STORIES, *more) if name not in without),
     )
 
 
@@ -68,17 +83,37 @@ def _core(module: str) -> Target:
         module=module,
         tests=("tests/core",),
         # It replaces parts of the module by parts of its own.
-        without=("tests/core/test_mutations.py",),
+        without=("tests/core/scheduling/test_mutations.py",),
     )
 
 
 MODULES: Mapping[str, Target] = {
     "transitions": _service(
-        "store/transitions.py", "changes", "rogue_stops", "rogues", "transitions", "watching", without=_SLOW
+        "store/transitions.py",
+        "events/test_job_events",
+        "jobs/test_unmanaged_stops",
+        "tracking/test_unmanaged_jobs",
+        "store/test_transitions",
+        "monitoring/test_utilization_monitor",
+        without=_SLOW,
     ),
     "launcher": _service("scheduling/launcher.py"),
-    "ledger": _service("store/ledger.py", "covered_lines", "deciding", "foresight", "gauges", "ledger", without=_SLOW),
-    "observer": _service("tracking/observer.py", "observing", "unchanged", "watching", without=(*_SLOW, "teams")),
+    "ledger": _service(
+        "store/ledger.py",
+        "store/test_covered_lines",
+        "scheduling/test_decide",
+        "forecast/test_service",
+        "monitoring/test_gauges",
+        "store/test_ledger",
+        without=_SLOW,
+    ),
+    "observer": _service(
+        "tracking/observer.py",
+        "tracking/test_observer",
+        "tracking/test_unchanged",
+        "monitoring/test_utilization_monitor",
+        without=(*_SLOW, "scheduling/test_teams"),
+    ),
     "tick": _service("scheduling/tick.py", without=_SLOW),
     "scheduler": _core("scheduling/scheduler.py"),
     "preemption": _core("scheduling/preemption.py"),
@@ -90,6 +125,7 @@ PACKAGES = (
     "layers/service/src/headway_service",
     "client/src/headway_client",
     "sandbox/src/headway_sandbox",
+    "verification/src/headway_verification",
 )
 
 NOT_MUTATED = (r"^\s*logger\.",)

@@ -7,7 +7,7 @@ import pytest
 from headway_sandbox.errors import AwsError
 from headway_service.api.serializers import job_document
 from headway_service.ports import LISTED
-from tests.service.test_launching import fail_once
+from tests.service.scheduling.test_launcher import fail_once
 from tests.service.world import P5, World, on
 
 G5 = "ml.g5.xlarge"

@@ -15,7 +15,7 @@ from headway.scheduling.scheduler import schedule
 from headway_service.scheduling import decide as deciding
 from headway_service.scheduling.decide import decide
 from headway_service.store.ledger import read_ledger, read_snapshot
-from tests.service.test_ledger import G5, table_of, waits
+from tests.service.store.test_ledger import G5, table_of, waits
 from tests.service.world import P5
 
 SIZES = {P5: 4, G5: 3}

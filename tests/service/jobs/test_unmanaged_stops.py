@@ -10,7 +10,7 @@ from headway_service.jobs.unmanaged_stops import RogueStops
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.records import RogueRecord
 from headway_service.tracking.unmanaged_scan import MAX_LOOKS
-from tests.service.test_rogues import configure, create, reason, refuse, rogue_of, rogues, world_of
+from tests.service.tracking.test_unmanaged_jobs import configure, create, reason, refuse, rogue_of, rogues, world_of
 from tests.service.world import World
 
 

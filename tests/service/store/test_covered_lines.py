@@ -10,7 +10,7 @@ from headway.lifecycle import AttemptState
 from headway.policy import Ageing, Policy, Team
 from headway_service.store.ledger import MAX_LINE_READS, read_ledger, read_snapshot
 from headway_service.store.records import AttemptRecord
-from tests.service.test_ledger import G5, Counting, table_of, waits
+from tests.service.store.test_ledger import G5, Counting, table_of, waits
 from tests.service.world import P5
 
 RED_2 = Policy(backfill_window=0, teams={"red": Team(guaranteed={P5: 2})})

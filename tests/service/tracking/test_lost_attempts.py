@@ -18,8 +18,8 @@ from headway_service.store.ledger import read_ledger
 from headway_service.store.marks import Marks
 from headway_service.store.records import AttemptRecord, GivenUpRecord, JobRecord, PoolRecord
 from headway_service.tracking.lost_attempts import Lost, Origin, origin_of
-from tests.service.test_restored import put_back, state_of, until
-from tests.service.test_rogues import configure, create, interrupt, reason, rogue_of, rogues
+from tests.service.tracking.test_restored import put_back, state_of, until
+from tests.service.tracking.test_unmanaged_jobs import configure, create, interrupt, reason, rogue_of, rogues
 from tests.service.world import P5, ROOT, World, on
 
 ORPHAN_S = 900

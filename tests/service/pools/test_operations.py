@@ -13,7 +13,7 @@ from headway_service.ports import ConfigurationText, Write
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records import PauseRecord
-from tests.service.test_backing_off import break_sagemaker
+from tests.service.scheduling.test_backoff import break_sagemaker
 from tests.service.world import INVOCATION_S, P5, World, on
 
 G5 = "ml.g5.xlarge"

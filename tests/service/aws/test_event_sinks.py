@@ -17,7 +17,7 @@ from headway_service.aws.event_sinks import EventBus, Topic
 from headway_service.errors import Busy
 from headway_service.events.notifications import message_of
 from headway_service.ports import Sent
-from tests.service.test_messages import FAILED, STOPPED
+from tests.service.events.test_notifications import FAILED, STOPPED
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:headway-notifications"
 

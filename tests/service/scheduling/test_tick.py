@@ -24,7 +24,7 @@ from headway_service.scheduling.decide import decide
 from headway_service.scheduling.tick import MAX_ROUNDS, RESERVED_MS
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records import JobRecord, PoolRecord
-from tests.service.test_backing_off import break_sagemaker
+from tests.service.scheduling.test_backoff import break_sagemaker
 from tests.service.world import INVOCATION_S, P5, ROOT, World, on
 
 G5 = "ml.g5.xlarge"

@@ -19,8 +19,8 @@ from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records import PauseRecord
 from headway_service.testing.memory_table import MemoryTable
-from tests.service.test_rogues import reason, rogues
-from tests.service.test_unproven_launches import UNKIND
+from tests.service.scheduling.test_unproven_launches import UNKIND
+from tests.service.tracking.test_unmanaged_jobs import reason, rogues
 from tests.service.world import P5, ROOT, World, on
 
 State = dict[Key, dict[str, Any]]

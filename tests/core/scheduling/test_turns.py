@@ -13,8 +13,8 @@ from headway.reasons import ReasonCode
 from headway.scheduling.fair_share import TeamUse
 from headway.scheduling.scheduler import schedule
 from headway.vectors import minus
+from tests.core.scheduling.test_promises import own, plain_rank
 from tests.core.strategies import World, borrowing_goes_on, snapshots
-from tests.core.test_promises import own, plain_rank
 
 
 def guaranteed(job: WaitingJob, snapshot: Snapshot) -> bool:

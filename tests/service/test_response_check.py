@@ -21,8 +21,8 @@ from headway_service.events.notifications import message_of
 from headway_service.ports import Change as ChangeItem
 from headway_service.ports import Check, DeadLetter, Delete, Equals, Key, Put
 from headway_service.response_check import check_answers, member
+from tests.service.events.test_notifications import FAILED
 from tests.service.raw_http import BODIES, HTML, STATUSES, STRANGE, TRUNCATED, RawServer
-from tests.service.test_messages import FAILED
 
 KEY = Key("p", "s")
 MESSAGE = message_of(FAILED)

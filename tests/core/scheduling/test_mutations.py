@@ -25,9 +25,9 @@ from headway.scheduling import (
 )
 from headway.scheduling.ordering import held_priority, victim_order
 from headway.scheduling.preemption import protected_until_ms
-from tests.core import test_histories as histories
-from tests.core import test_promises as promises
-from tests.core import test_turns as turns
+from tests.core.scheduling import test_histories as histories
+from tests.core.scheduling import test_promises as promises
+from tests.core.scheduling import test_turns as turns
 from tests.core.strategies import borrowed_from_red, borrowing_goes_on, crowded, nothing_owed, snapshots
 
 MAX_EXAMPLES = 2000
