@@ -49,6 +49,8 @@ def findings(grants: list[Grant], calls: list[Call]) -> list[Finding]:
 
 def test_a_story_needs_each_permission_and_no_other(sb: Sandbox, queue: QueueView, grants: list[Grant]):
     queue.api.put_config(POLICY, force=True)
+    # The API reads the stored document itself, whether or not a tick was before it.
+    assert queue.api.get_config().settings["pools"] == POLICY["pools"]
     # Of each kind two, since a wildcard that only one resource ever needed is too wide.
     for name in ("lost1", "lost2"):
         # The launch has its effect, and the scheduler has to find out that it was its own.
