@@ -33,9 +33,9 @@ VENV := .venv/bin
 # The environments with the SageMaker Python SDKs that the client is tested with.
 SDKS := sdk2-first sdk2 sdk3
 WITHOUT_SDKS := --ignore tests/client/sdk2 --ignore tests/client/sdk3
-RELEASE := tests/sandbox/test_release_e2e.py
+RELEASE := tests/verification/upgrade/test_upgrade_e2e.py
 LONG := $(RELEASE) tests/e2e/test_sdk.py tests/e2e/test_chaos.py tests/e2e/test_story.py
-OTHERS := tests/docs tests/service tests/e2e tests/sandbox tests/security
+OTHERS := tests/docs tests/service tests/e2e tests/sandbox tests/verification tests/security
 SAM := .envs/sam/bin
 # For each source folder to see no more than it may. An inherited PYTHONPATH would let it see more.
 CORE_PATH := layers/core/src

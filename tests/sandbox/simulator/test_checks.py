@@ -9,7 +9,7 @@ import pytest
 
 from headway_sandbox.simulator import checks
 from headway_sandbox.simulator.metrics import Result
-from tests.sandbox.test_simulate import BLOCKED, play, trace
+from tests.sandbox.simulator.test_simulator import BLOCKED, play, trace
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from headway_sandbox.local.checkout import Checkout
 Steps = list[tuple[str, dict[str, Any]]]
 Play = Callable[[Steps], list[Any]]
 
-_CHILD = Path(__file__).with_name("queries_child.py")
-_SOURCES = Path(__file__).parents[2] / "sandbox/src"
+_CHILD = Path(__file__).with_name("dynamodb_child.py")
+_SOURCES = Path(__file__).parents[3] / "sandbox/src"
 
 _partitions = st.sampled_from(["a", "b"])
 _texts = st.text("xyzé", min_size=1, max_size=3)

@@ -9,7 +9,7 @@ import pytest
 
 from headway_verification.upgrade.__main__ import play
 
-PAGE = (Path(__file__).parents[2] / "docs/release.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/release.md").read_text(encoding="utf-8")
 
 
 def questions_on_the_page() -> list[tuple[str, str]]:
@@ -37,6 +37,6 @@ def test_the_page_has_the_parameters_of_the_template(parameters: list[str]):
 
 @pytest.fixture
 def parameters() -> list[str]:
-    text = (Path(__file__).parents[2] / "template.yaml").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "template.yaml").read_text(encoding="utf-8")
     (section,) = re.findall(r"^Parameters:\n(.*?)^\w", text, re.MULTILINE | re.DOTALL)
     return re.findall(r"^  (\w+):", section, re.MULTILINE)
