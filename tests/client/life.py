@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.client.aws_stub import AwsStub, training_job
+from tests.client.logs.test_reader import attempt
 from tests.client.server import ContractServer
-from tests.client.test_job_logs import attempt
 
 LINES = ["first begins", "first goes on", "first is asked to stop", "second resumes", "second ends"]
 """What its training jobs write."""

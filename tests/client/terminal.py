@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from tests.client.cli import SOURCES
+from tests.client.command_line import SOURCES
 
 
 class Terminal:

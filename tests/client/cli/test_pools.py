@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.client.cli import Run, Write
+from tests.client.command_line import Run, Write
 from tests.client.server import ContractServer, Fault
 
 

@@ -16,8 +16,8 @@ from headway_client.errors import UsageError
 from headway_client.http.api import HeadwayApi
 from tests.client.aws_stub import AwsStub
 from tests.client.log_store import LOG_GROUP, LogStore
+from tests.client.logs.test_reader import ENDED, SECOND, attempt, details
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
-from tests.client.test_job_logs import ENDED, SECOND, attempt, details
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from headway_client import __version__
 from headway_client.config import profile
 from headway_client.errors import ClientError
 from headway_client.http.api import HeadwayApi
-from tests.client.cli import Run
+from tests.client.command_line import Run
 from tests.client.server import ContractServer, Fault
 
 

@@ -7,7 +7,7 @@ import pytest
 from headway_client.cli.commands import pool_operations
 from headway_client.cli.output import pool_sentence
 from headway_client.models import PoolUse
-from tests.client.cli import Run
+from tests.client.command_line import Run
 from tests.client.server import ContractServer
 
 P5 = "ml.p5.48xlarge"

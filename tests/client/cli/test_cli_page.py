@@ -12,7 +12,7 @@ import pytest
 from headway_client import errors
 from headway_client.cli import parser, shell_completion
 from headway_client.cli.grammar import common_options
-from tests.client.cli import ROOT
+from tests.client.command_line import ROOT
 
 PAGE = (ROOT / "docs/clients/cli.md").read_text()
 FOLDER = ROOT / "client/src/headway_client"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.client.cli import Run, Write
+from tests.client.command_line import Run, Write
 from tests.client.contract import request
 from tests.client.server import ContractServer
 

@@ -9,7 +9,7 @@ import signal
 import pytest
 
 from headway_client.cli.commands import queue
-from tests.client.cli import Run, answers
+from tests.client.command_line import Run, answers
 from tests.client.conftest import FAST
 from tests.client.server import ContractServer
 from tests.client.terminal import Terminal

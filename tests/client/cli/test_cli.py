@@ -13,7 +13,7 @@ import pytest
 import headway_client
 from headway_client.cli import parser
 from headway_client.errors import UsageError
-from tests.client.cli import ROOT, SOURCES, Run, answers, headway
+from tests.client.command_line import ROOT, SOURCES, Run, answers, headway
 from tests.client.conftest import FAST
 from tests.client.server import ContractServer, Fault
 

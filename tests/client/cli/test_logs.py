@@ -11,7 +11,7 @@ import pytest
 from headway_client.cli.commands import logs
 from headway_client.config.profile import Connection
 from headway_client.logs import streams
-from tests.client.cli import Run, answers
+from tests.client.command_line import Run, answers
 from tests.client.conftest import FAST
 from tests.client.log_store import LogStore
 from tests.client.server import ContractServer

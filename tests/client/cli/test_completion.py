@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from headway_client.cli import parser, shell_completion
-from tests.client.cli import Run
+from tests.client.command_line import Run
 
 # The Makefile's own shell, so it is wherever these tests run.
 BASH = "/bin/bash"

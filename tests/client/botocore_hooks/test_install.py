@@ -23,8 +23,8 @@ from headway_client.errors import EXIT_INTERRUPTED, EXIT_USAGE, UsageError
 from headway_client.http.api import HeadwayApi
 from tests.client.aws_stub import AwsStub, training_job
 from tests.client.contract import request
+from tests.client.logs.test_reader import attempt
 from tests.client.server import REGION, ContractServer, Fault
-from tests.client.test_job_logs import attempt
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.client.server import ContractServer
 Run = Callable[..., tuple[int, str, str]]
 Write = Callable[[str, Any], str]
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 P5 = "ml.p5.48xlarge"
 POLICY: dict[str, Any] = {
     "pools": {P5: {"size": 2}},

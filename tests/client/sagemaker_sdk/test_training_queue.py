@@ -30,7 +30,7 @@ from tests.client.contract import request
 from tests.client.pages import example, headings
 from tests.client.server import ContractServer, Fault
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 SOURCES = (PROJECT / "client/src", PROJECT / "layers/core/src")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headway_client.cli.commands import sandbox
-from tests.client.cli import Run
+from tests.client.command_line import Run
 
 
 def test_a_sandbox_that_is_not_installed_says_how_to_get_it(run: Run, monkeypatch: pytest.MonkeyPatch):

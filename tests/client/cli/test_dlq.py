@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import re
 
-from tests.client.cli import Run
+from tests.client.command_line import Run
 from tests.client.server import ContractServer, Fault
 
 

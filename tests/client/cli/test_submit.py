@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headway_client.cli.commands import submit, wait
-from tests.client.cli import SOURCES, Run, Write
+from tests.client.command_line import SOURCES, Run, Write
 from tests.client.contract import request
 from tests.client.server import ContractServer
 from tests.client.terminal import Terminal

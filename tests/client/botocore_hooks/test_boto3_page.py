@@ -11,9 +11,9 @@ import pytest
 import headway_client
 from tests.client.aws_stub import AwsStub
 from tests.client.contract import request
+from tests.client.logs.test_reader import attempt
 from tests.client.pages import example, headings
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
-from tests.client.test_job_logs import attempt
 
 PAGE = "docs/clients/boto3.md"
 
