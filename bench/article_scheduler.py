@@ -32,7 +32,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bench.scans import ScannedTable
-from headway_service.ports import Change, Delete, Item, Key, Put
+from headway_service.ports.table import Change, Delete, Item, Key, Put
 
 _STAMP = "-qstamp-"
 

@@ -23,7 +23,7 @@ from headway_sandbox.sagemaker.service import Fleet
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.observability.logging import logger
-from headway_service.ports import ConfigurationText
+from headway_service.ports.config_store import ConfigurationText
 
 POOL = "ml.p5.48xlarge"
 EVERY_MINUTE = ("reconcile", "patrol", "watch")
@@ -183,16 +183,16 @@ class CostWorld:
         self._use("seconds waited", seconds)
 
     def read(self) -> ConfigurationText:
-        """See :class:`headway_service.ports.ConfigurationStore`."""
+        """See :class:`headway_service.ports.config_store.ConfigurationStore`."""
         self._use("SSM calls", 1)
         return ConfigurationText(text=self._document, version=1)
 
     def read_version(self, version: int) -> ConfigurationText | None:
-        """See :class:`headway_service.ports.ConfigurationStore`. There is only one."""
+        """See :class:`headway_service.ports.config_store.ConfigurationStore`. There is only one."""
         return self.read() if version == 1 else None
 
     def write(self, text: str) -> int:
-        """See :class:`headway_service.ports.ConfigurationStore`. Nobody changes the configuration here."""
+        """See :class:`headway_service.ports.config_store.ConfigurationStore`. Nobody changes the configuration here."""
         # Were it written after all, what is counted would be of another queue than the one that was set up.
         raise NotImplementedError(text)
 

@@ -20,7 +20,7 @@ from bench.units import Count, MeteredTable
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import Fleet
-from headway_service.ports import Put
+from headway_service.ports.table import Put
 from headway_service.store import transitions
 from headway_service.store.records import JobRecord, request_key
 from headway_service.testing.memory_table import MemoryTable

@@ -17,7 +17,7 @@ from headway.lifecycle import JobState
 from headway.reasons import Reason, ReasonCode
 from headway_service.config.document import Configuration
 from headway_service.pools.apply_config import in_force
-from headway_service.ports import Sighting
+from headway_service.ports.training_jobs import Sighting
 from headway_service.scheduling.launcher import Launcher
 from headway_service.scheduling.tick import Ticker
 from headway_service.store import transitions

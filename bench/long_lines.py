@@ -26,7 +26,7 @@ from bench.units import EVENTUALLY, READ_BYTES, MeteredTable, item_bytes
 from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_service.config.document import MAX_WAITING
 from headway_service.observability.logging import logger
-from headway_service.ports import Equals, Item, Key, Put, Tally
+from headway_service.ports.table import Equals, Item, Key, Put, Tally
 from headway_service.store import transitions
 from headway_service.store.records import JobRecord
 from headway_service.testing.memory_table import MemoryTable
@@ -52,19 +52,19 @@ class AlikeMeter(MeteredTable):
     """Counts what is read of a line by its first entry, as all are alike here: to size thousands takes long."""
 
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         number = self._table.count_before(pk, sk, limit=limit)
         self._read_alike(pk, number)
         return number
 
     def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         keys = self._table.keys_before(pk, sk, limit=limit)
         self._read_alike(pk, len(keys))
         return keys
 
     def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         tally = self._table.tally(pk, where, before=before, limit=limit)
         self._read_alike(pk, tally.items)
         return tally

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from bench.full_queues import HeadwayQueue
 from bench.units import WRITE_BYTES, MeteredTable, index_units, item_bytes
-from headway_service.ports import Check, Delete, Equals, Item, Key, Tally, Write
+from headway_service.ports.table import Check, Delete, Equals, Item, Key, Tally, Write
 
 WRITES_A_SECOND, READS_A_SECOND = 1_000, 3_000
 """What one partition takes, units."""
@@ -29,32 +29,32 @@ class PartitionMeter(MeteredTable):
     """A metered table that tells of its units also where they fall: `write units at ledger pool`, for one."""
 
     def get(self, key: Key) -> Item | None:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         self._place = place_of(key)
         return super().get(key)
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         self._place = place_of(Key(pk, ""))
         return super().query(pk, prefix=prefix, after=after, limit=limit)
 
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         self._place = place_of(Key(pk, ""))
         return super().count_before(pk, sk, limit=limit)
 
     def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         self._place = place_of(Key(pk, ""))
         return super().keys_before(pk, sk, limit=limit)
 
     def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         self._place = place_of(Key(pk, ""))
         return super().tail(pk, attribute, limit=limit)
 
     def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         self._place = place_of(Key(pk, ""))
         return super().tally(pk, where, before=before, limit=limit)
 

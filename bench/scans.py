@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench.units import EVENTUALLY, Count, MeteredTable, item_bytes
-from headway_service.ports import Item, Key
+from headway_service.ports.table import Item, Key
 from headway_service.testing.memory_table import MemoryTable
 
 PAGE_BYTES = 1024 * 1024

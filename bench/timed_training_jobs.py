@@ -8,7 +8,7 @@ from typing import Any
 
 from headway_service.admission.admit import JOB_TAG
 from headway_service.errors import TrainingJobEnded
-from headway_service.ports import Sighting
+from headway_service.ports.training_jobs import Sighting
 
 
 class BrokenPromiseError(Exception):
@@ -36,7 +36,7 @@ class TimedTrainingJobs:
         self.wasted_ms = 0.0
 
     def create(self, request: Mapping[str, Any]) -> None:
-        """See :class:`headway_service.ports.TrainingJobs`."""
+        """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
         now_ms = self._clock_ms()
         name = request["TrainingJobName"]
         if name in self._names:
@@ -55,20 +55,20 @@ class TimedTrainingJobs:
         heapq.heappush(self._ends, (now_ms + int(request["Environment"]["RUN_MS"]), name, "Completed"))
 
     def stop(self, name: str) -> None:
-        """See :class:`headway_service.ports.TrainingJobs`."""
+        """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
         if name not in self._running:
             raise TrainingJobEnded(name)
         heapq.heappush(self._ends, (self._clock_ms(), name, "Stopped"))
 
     def describe(self, name: str) -> Sighting | None:
-        """See :class:`headway_service.ports.TrainingJobs`."""
+        """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
         if name not in self._names:
             return None
         status = "InProgress" if name in self._running else "Stopped"
         return Sighting(attempt=name, status=status, secondary_status="", modified_ms=int(self._clock_ms()))
 
     def mark_of(self, arn: str) -> str | None:
-        """See :class:`headway_service.ports.TrainingJobs`."""
+        """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
         raise AssertionError(f"nobody should ask about {arn}")
 
     def next_end_ms(self) -> float | None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from headway_service.errors import Conflict
-from headway_service.ports import (
+from headway_service.ports.table import (
     LISTED,
     Change,
     Check,
@@ -60,33 +60,33 @@ class MeteredTable:
         self.clock_ns: Callable[[], int] = time.perf_counter_ns
 
     def get(self, key: Key) -> Item | None:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._answering():
             item = self._table.get(key)
         self._read("GetItem", [item] if item else [])
         return item
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._answering():
             items = self._table.query(pk, prefix=prefix, after=after, limit=limit)
         self._read("Query", items)
         return items
 
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         self._read_before(pk, sk, limit)
         with self._answering():
             return self._table.count_before(pk, sk, limit=limit)
 
     def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
-        """See :class:`headway_service.ports.Table`. What is left out of the answer is consumed too."""
+        """See :class:`headway_service.ports.table.Table`. What is left out of the answer is consumed too."""
         self._read_before(pk, sk, limit)
         with self._answering():
             return self._table.keys_before(pk, sk, limit=limit)
 
     def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
-        """See :class:`headway_service.ports.Table`. What is left out of the answer is consumed too."""
+        """See :class:`headway_service.ports.table.Table`. What is left out of the answer is consumed too."""
         with self._answering():
             found = self._table.tail(pk, attribute, limit=limit)
         with self._metering():
@@ -95,7 +95,7 @@ class MeteredTable:
         return found
 
     def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
-        """See :class:`headway_service.ports.Table`. What the filter leaves out is consumed too."""
+        """See :class:`headway_service.ports.table.Table`. What the filter leaves out is consumed too."""
         if before:
             self._read_before(pk, before, limit)
         else:
@@ -114,14 +114,14 @@ class MeteredTable:
         limit: int,
         descending: bool = False,
     ) -> ListingPage:
-        """See :class:`headway_service.ports.Table`. What a filter leaves out is consumed too, yet not seen here."""
+        """See :class:`headway_service.ports.table.Table`. What a filter leaves out is consumed, but not seen here."""
         with self._answering():
             page = self._table.listing(name, where=where, after=after, limit=limit, descending=descending)
         self._read("Query", page.items, each=EVENTUALLY)
         return page
 
     def write(self, writes: Sequence[Write]) -> None:
-        """See :class:`headway_service.ports.Table`. A write whose condition fails consumes units too."""
+        """See :class:`headway_service.ports.table.Table`. A write whose condition fails consumes units too."""
         with self._metering():
             before = [self._table.get(write.key) for write in writes]
         try:

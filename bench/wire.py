@@ -15,7 +15,7 @@ from botocore.compat import HTTPHeaders
 from headway_sandbox.inprocess.stub_client import offline_session
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.bootstrap import CALL_LIMITS, OWN_REQUESTS
-from headway_service.ports import Condition, Equals, Item, Key, ListingPage, Table, Tally, Write
+from headway_service.ports.table import Condition, Equals, Item, Key, ListingPage, Table, Tally, Write
 
 Answer = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """Takes an operation and its request, and gives the answer: documents, as AWS's JSON protocols have them."""
@@ -100,27 +100,27 @@ class WiredTable:
         self._adapter = DynamoDBTable(wire.client("dynamodb", lambda *_: self._answer), "queue")
 
     def get(self, key: Key) -> Item | None:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._wire.elsewhere():
             item = self._table.get(key)
             self._answer = {"Item": _attributes(item)} if item else {}
         return self._adapter.get(key)
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._wire.elsewhere():
             self._answer = _page(self._table.query(pk, prefix=prefix, after=after, limit=limit))
         return self._adapter.query(pk, prefix=prefix, after=after, limit=limit)
 
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._wire.elsewhere():
             count = self._table.count_before(pk, sk, limit=limit)
             self._answer = {"Count": count, "ScannedCount": count}
         return self._adapter.count_before(pk, sk, limit=limit)
 
     def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._wire.elsewhere():
             keys = self._table.keys_before(pk, sk, limit=limit)
             self._answer = {
@@ -131,14 +131,14 @@ class WiredTable:
         return self._adapter.keys_before(pk, sk, limit=limit)
 
     def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._wire.elsewhere():
             found = self._table.tail(pk, attribute, limit=limit)
             self._answer = _page([{"sk": sk, attribute: text} for sk, text in reversed(found)])
         return self._adapter.tail(pk, attribute, limit=limit)
 
     def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._wire.elsewhere():
             tally = self._table.tally(pk, where, before=before, limit=limit)
             self._answer = {"Count": tally.matching, "ScannedCount": tally.items}
@@ -153,7 +153,7 @@ class WiredTable:
         limit: int,
         descending: bool = False,
     ) -> ListingPage:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._wire.elsewhere():
             page = self._table.listing(name, where=where, after=after, limit=limit, descending=descending)
             last = {"LastEvaluatedKey": _attributes(page.after)} if page.after else {}
@@ -161,7 +161,7 @@ class WiredTable:
         return self._adapter.listing(name, where=where, after=after, limit=limit, descending=descending)
 
     def write(self, writes: Sequence[Write]) -> None:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._wire.elsewhere():
             self._table.write(writes)
             self._answer = {}

@@ -18,7 +18,7 @@ from bench.full_queues import ArticleQueue, FullQueue, HeadwayQueue
 from bench.scans import PAGE_BYTES, ScannedTable
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import Fleet
-from headway_service.ports import Key, Put
+from headway_service.ports.table import Key, Put
 from headway_service.testing.memory_table import MemoryTable
 
 

@@ -30,7 +30,7 @@ from bench.cost_world import CostWorld
 from bench.full_queues import ArticleQueue, FullQueue, HeadwayQueue
 from bench.scans import ScannedTable
 from bench.units import MeteredTable
-from headway_service.ports import Item
+from headway_service.ports.table import Item
 from headway_service.tracking import reconciler
 
 WINDOW = 20

@@ -13,7 +13,7 @@ from bench.wire import Wire, WiredTable
 from deploy.contents import OWN_LAYERS
 from headway.lifecycle import JobState
 from headway_service.errors import Conflict
-from headway_service.ports import Absent, Change, Delete, Equals, Key, Put, Tally
+from headway_service.ports.table import Absent, Change, Delete, Equals, Key, Put, Tally
 from headway_service.testing.memory_table import MemoryTable
 
 ITEM = {"pk": "p", "sk": "b", "name": "x", "numbers": [1, {"two": 2}], "none": None, "yes": True}

@@ -19,7 +19,7 @@ from bench.long_lines import CALLS, OPERATIONS, READS, AlikeMeter, LongLines, ra
 from bench.partitions import READ, WRITTEN, PartitionMeter, bounds, place_of, units_of_steps
 from bench.units import MeteredTable
 from headway_client.errors import BusyError, ConflictError, NotReachableError
-from headway_service.ports import Absent, Change, Check, Delete, Equals, Key, Put
+from headway_service.ports.table import Absent, Change, Check, Delete, Equals, Key, Put
 from headway_service.store import transitions
 from headway_service.store.records import JobRecord
 from headway_service.testing.memory_table import MemoryTable

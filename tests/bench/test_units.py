@@ -9,7 +9,7 @@ import pytest
 
 from bench.units import MeteredTable, index_units, item_bytes
 from headway_service.errors import Conflict
-from headway_service.ports import Absent, Change, Check, Delete, Equals, Key, Put, Write
+from headway_service.ports.table import Absent, Change, Check, Delete, Equals, Key, Put, Write
 from headway_service.testing.memory_table import MemoryTable
 
 KEY = Key("p", "s")

@@ -15,7 +15,7 @@ from deploy import restore
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import Fleet
 from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
-from headway_service.ports import Absent
+from headway_service.ports.table import Absent
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.store.records import PauseRecord
 from headway_service.testing.memory_table import MemoryTable

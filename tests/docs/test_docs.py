@@ -29,7 +29,7 @@ from headway_service.config import document as configuration
 from headway_service.dead_letters.parser import LetterQueue, content_of
 from headway_service.dead_letters.redrive import ReadLetter, Redrive
 from headway_service.jobs.desk import PoolUse
-from headway_service.ports import DeadLetter
+from headway_service.ports.messaging import DeadLetter
 from headway_service.store.records import ReasonRecord, RogueRecord
 from tests.service.world import ROOT as CALLER
 from tests.service.world import World, on, request
@@ -73,7 +73,7 @@ def test_a_limit_in_the_docs_is_the_limit_in_the_code(name: str, limit: str) -> 
 def test_every_public_limit_of_the_code_is_in_the_docs() -> None:
     documented = {name for name, _ in limits()}
     # DynamoDB's own limits, which the memory table imitates; no limit of the queue's.
-    elsewhere = {"headway_service.ports.MAX_TRANSACTION_WRITES", "headway_service.ports.MAX_ITEM_BYTES"}
+    elsewhere = {"headway_service.ports.table.MAX_TRANSACTION_WRITES", "headway_service.ports.table.MAX_ITEM_BYTES"}
     found = set()
     for folder, package in (("core", "headway"), ("service", "headway_service")):
         source = ROOT / "layers" / folder / "src"

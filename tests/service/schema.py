@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway_service.ports import LISTED
+from headway_service.ports.table import LISTED
 
 SCHEMA: dict[str, Any] = {
     "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],

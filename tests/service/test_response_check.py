@@ -18,8 +18,9 @@ from headway_service.aws.event_sinks import EventBus, Topic
 from headway_service.aws.ssm_config_store import ParameterStore
 from headway_service.errors import Busy, NotHandedOver, UnreadableAnswer
 from headway_service.events.notifications import message_of
-from headway_service.ports import Change as ChangeItem
-from headway_service.ports import Check, DeadLetter, Delete, Equals, Key, Put
+from headway_service.ports.messaging import DeadLetter
+from headway_service.ports.table import Change as ChangeItem
+from headway_service.ports.table import Check, Delete, Equals, Key, Put
 from headway_service.response_check import check_answers, member
 from tests.service.events.test_notifications import FAILED
 from tests.service.raw_http import BODIES, HTML, STATUSES, STRANGE, TRUNCATED, RawServer

@@ -18,7 +18,7 @@ from headway_service.forecast.service import Foresight
 from headway_service.jobs.desk import Desk
 from headway_service.jobs.position import Seen
 from headway_service.pools.apply_config import InForce, in_force
-from headway_service.ports import Table
+from headway_service.ports.table import Table
 from headway_service.sagemaker_api.status import sighting_of
 from headway_service.scheduling.launcher import Launcher
 from headway_service.scheduling.tick import Ticker, TickReport

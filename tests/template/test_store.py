@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headway_service.ports import LISTED
+from headway_service.ports.table import LISTED
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from headway_service.config.authorization import Caller
 from headway_service.errors import QueueFull
 from headway_service.jobs.position import Seen
 from headway_service.pools.apply_config import apply_configuration
-from headway_service.ports import Delete, Key, Put
+from headway_service.ports.table import Delete, Key, Put
 from headway_service.store.queue_tail import MAX_TAIL
 from headway_service.store.records import JobRecord, LineEntry
 from headway_service.store.repository import job_named

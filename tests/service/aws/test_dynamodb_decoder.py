@@ -18,7 +18,7 @@ from headway_service.aws import dynamodb_decoder
 from headway_service.aws.dynamodb_decoder import item_of, take_answers_as_they_are
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.errors import Conflict, UnreadableAnswer
-from headway_service.ports import Check, Equals, Item, Key
+from headway_service.ports.table import Check, Equals, Item, Key
 
 KEY = {"pk": {"S": "p"}, "sk": {"S": "s"}}
 ITEM: dict[str, Any] = {

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, NoCredentialsError, ParamValidation
 
 from headway_service.aws.dynamodb_table import MAX_CONTENTION_RETRIES, DynamoDBTable
 from headway_service.errors import Busy, Conflict
-from headway_service.ports import Absent, Delete, Key, Put, Write
+from headway_service.ports.table import Absent, Delete, Key, Put, Write
 from tests.service.raw_http import RawServer
 
 ONE = [Put(item={"pk": "p", "sk": "s"}, requires=Absent())]

@@ -16,7 +16,7 @@ from botocore.stub import ANY, Stubber
 from headway_service.aws.event_sinks import EventBus, Topic
 from headway_service.errors import Busy
 from headway_service.events.notifications import message_of
-from headway_service.ports import Sent
+from headway_service.ports.messaging import Sent
 from tests.service.events.test_notifications import FAILED, STOPPED
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:headway-notifications"

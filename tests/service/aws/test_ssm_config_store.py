@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from headway_service.aws.ssm_config_store import ParameterStore
 from headway_service.errors import Busy
-from headway_service.ports import ConfigurationText
+from headway_service.ports.config_store import ConfigurationText
 from tests.service.raw_http import RawServer
 
 

@@ -19,7 +19,7 @@ from headway_service.dead_letters.parser import (
     Tick,
     content_of,
 )
-from headway_service.ports import DeadLetter
+from headway_service.ports.messaging import DeadLetter
 
 STATE_CHANGE = event("observe")
 SCHEDULE = event("reconcile")

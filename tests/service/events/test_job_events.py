@@ -12,7 +12,7 @@ from headway.reasons import MAX_MESSAGE_CHARS, ReasonCode
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_service.events.job_events import Change, JobChange, RogueJobChange, job_change, rogue_change
 from headway_service.events.publisher import MAX_SENT, change_of
-from headway_service.ports import Absent, Equals
+from headway_service.ports.table import Absent, Equals
 from headway_service.store.records import JobRecord, ReasonRecord, RogueRecord, Step
 from tests.service.world import P5, ROOT, START_S, World
 

@@ -13,7 +13,7 @@ from headway_service.errors import Busy
 from headway_service.events.job_events import Change
 from headway_service.events.notifications import Message
 from headway_service.events.publisher import MAX_SENT, MAX_TRIES, Teller, Told
-from headway_service.ports import Sent
+from headway_service.ports.messaging import Sent
 from tests.service.world import START_S, World
 
 T = TypeVar("T")

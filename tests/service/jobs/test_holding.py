@@ -13,7 +13,7 @@ from headway.lifecycle import WAITING
 from headway.reasons import ReasonCode, started
 from headway_service.errors import Conflict, JobEnded, JobNotFound, NotWaiting
 from headway_service.pools.apply_config import TEAM_KEPT_MS
-from headway_service.ports import Change, Item, Put
+from headway_service.ports.table import Change, Item, Put
 from headway_service.scheduling.tick import Ticker, TickReport
 from headway_service.store import transitions
 from headway_service.store.job_listing import Wanted

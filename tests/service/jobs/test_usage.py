@@ -6,7 +6,7 @@ import pytest
 
 from headway_sandbox.errors import AwsError
 from headway_service.api.serializers import job_document
-from headway_service.ports import LISTED
+from headway_service.ports.table import LISTED
 from tests.service.scheduling.test_launcher import fail_once
 from tests.service.world import P5, World, on
 

@@ -17,7 +17,7 @@ from headway_service.monitoring import gauges, queue_depth
 from headway_service.monitoring.gauges import drift_by_pool, pool_figures, stuck_attempts
 from headway_service.observability import metrics
 from headway_service.pools.operations import Pauses
-from headway_service.ports import Change
+from headway_service.ports.table import Change
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.records import (
     AttemptRecord,

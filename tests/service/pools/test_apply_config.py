@@ -12,7 +12,7 @@ import pytest
 from headway.reasons import Reason, ReasonCode
 from headway_service.errors import Busy, Conflict
 from headway_service.pools.apply_config import TEAM_KEPT_MS, applied, apply_configuration, in_force
-from headway_service.ports import Key, Put, Write
+from headway_service.ports.table import Key, Put, Write
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger, read_lines
 from headway_service.store.records import JobRecord, LineEntry

@@ -17,7 +17,8 @@ from headway_service.errors import Busy, ConfigurationChanged
 from headway_service.pools import config_writes
 from headway_service.pools.apply_config import CLOCK_MARGIN_MS, applied, apply_configuration, current
 from headway_service.pools.edit_config import MAX_TOLD_CHANGES, Editor
-from headway_service.ports import ConfigurationText, Key
+from headway_service.ports.config_store import ConfigurationText
+from headway_service.ports.table import Key
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.cooperative_scheduler import Process

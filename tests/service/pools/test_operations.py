@@ -9,7 +9,8 @@ import pytest
 from headway_service.errors import Busy, InvalidConfiguration, PoolNotFound
 from headway_service.pools.edit_config import Editor
 from headway_service.pools.operations import Pauses
-from headway_service.ports import ConfigurationText, Write
+from headway_service.ports.config_store import ConfigurationText
+from headway_service.ports.table import Write
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records import PauseRecord

@@ -10,7 +10,8 @@ import pytest
 
 from headway_sandbox.errors import AwsError
 from headway_service.errors import Unclear
-from headway_service.ports import Sighting, Write
+from headway_service.ports.table import Write
+from headway_service.ports.training_jobs import Sighting
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
 from headway_service.store.ledger import read_ledger

@@ -13,7 +13,8 @@ from headway.reasons import started
 from headway.scheduling.invariants import verify
 from headway.scheduling.scheduler import schedule
 from headway_service.errors import Conflict, JobEnded, NameInUse
-from headway_service.ports import Change, Sighting
+from headway_service.ports.table import Change
+from headway_service.ports.training_jobs import Sighting
 from headway_service.sagemaker_api.status import sighting_of
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.tick import Ticker, TickReport

@@ -17,7 +17,7 @@ from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import Figure
 from headway_service.pools.operations import Pauses
-from headway_service.ports import Change, Put, Write
+from headway_service.ports.table import Change, Put, Write
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.scheduling import tick
 from headway_service.scheduling.decide import decide

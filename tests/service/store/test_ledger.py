@@ -10,7 +10,7 @@ import pytest
 from headway.lifecycle import WAITING, AttemptState, JobState
 from headway.policy import Ageing, Policy, Team
 from headway.reasons import ReasonCode
-from headway_service.ports import Change, Item, Put
+from headway_service.ports.table import Change, Item, Put
 from headway_service.store import transitions
 from headway_service.store.ledger import MAX_LINE_READS, Ledger, look_at_ledger, read_ledger, read_snapshot
 from headway_service.store.records import (

@@ -8,7 +8,7 @@ import pytest
 
 from bench.units import WRITE_BYTES, item_bytes
 from headway_service.errors import NewerSchema
-from headway_service.ports import Item, Key, Put
+from headway_service.ports.table import Item, Key, Put
 from headway_service.store import schema_version
 from headway_service.store.records import AttemptRecord, JobRecord, PoolRecord, TeamRecord, request_in, request_key
 from headway_service.testing.memory_table import MemoryTable

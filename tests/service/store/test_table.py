@@ -14,7 +14,7 @@ from moto import mock_aws
 from headway_sandbox.local.sandbox import Sandbox
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.errors import Conflict
-from headway_service.ports import (
+from headway_service.ports.table import (
     Absent,
     AllEqual,
     AtLeast,

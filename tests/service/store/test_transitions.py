@@ -11,7 +11,8 @@ import pytest
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.model import WaitingJob
 from headway.reasons import Reason, ReasonCode
-from headway_service.ports import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, Put, Sighting, Write
+from headway_service.ports.table import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, Put, Write
+from headway_service.ports.training_jobs import Sighting
 from headway_service.store import transitions
 from headway_service.store.policy_actions import Measure
 from headway_service.store.records import (

@@ -11,7 +11,8 @@ from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.reasons import Reason, ReasonCode
 from headway_service.config.document import DEFAULT_TEAM
 from headway_service.errors import Busy, Conflict
-from headway_service.ports import Delete, Put, Sighting
+from headway_service.ports.table import Delete, Put
+from headway_service.ports.training_jobs import Sighting
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.records import (
     AttemptRecord,

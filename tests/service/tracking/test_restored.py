@@ -12,7 +12,7 @@ from headway_sandbox.sagemaker.faults import Faults
 from headway_service.errors import RestoreUnfinished
 from headway_service.jobs.unmanaged_stops import RogueStops
 from headway_service.pools.operations import Pauses
-from headway_service.ports import Absent, Delete, Key, Put
+from headway_service.ports.table import Absent, Delete, Key, Put
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store import transitions

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headway.lifecycle import AttemptState
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.request_builder import P5
-from headway_service.ports import Listed
+from headway_service.ports.training_jobs import Listed
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records import AttemptRecord

@@ -13,7 +13,7 @@ import pytest
 
 from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
-from headway_service.ports import Check, Delete, Equals, Key, Put
+from headway_service.ports.table import Check, Delete, Equals, Key, Put
 from headway_service.store import transitions
 from headway_service.store.records import PauseRecord, PoolRecord
 from headway_service.testing.memory_table import MemoryTable

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headway_service.ports import Equals, Key, Put, Table
+from headway_service.ports.table import Equals, Key, Put, Table
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.fault_injection import Edge, EdgeTable
 from headway_verification.soak.faults import Accidents

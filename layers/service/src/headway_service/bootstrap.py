@@ -36,7 +36,11 @@ from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import InForce, applied, in_force
 from headway_service.pools.edit_config import Editor
 from headway_service.pools.operations import Pauses
-from headway_service.ports import Alarms, AllTrainingJobs, ConfigurationStore, Table, Wake
+from headway_service.ports.alarms import Alarms
+from headway_service.ports.config_store import ConfigurationStore
+from headway_service.ports.messaging import Wake
+from headway_service.ports.table import Table
+from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.response_check import check_answers
 from headway_service.scheduling.launcher import LEASE_MARGIN_MS, Launcher
 from headway_service.scheduling.tick import Ticker, TickReport

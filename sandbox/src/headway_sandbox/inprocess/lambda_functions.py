@@ -10,7 +10,10 @@ from typing import Any
 
 from headway_sandbox.inprocess.lambda_loader import Context, load_handler
 from headway_service.bootstrap import Services
-from headway_service.ports import Alarms, AllTrainingJobs, ConfigurationStore, Table
+from headway_service.ports.alarms import Alarms
+from headway_service.ports.config_store import ConfigurationStore
+from headway_service.ports.table import Table
+from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.scheduling.tick import TickReport
 from headway_service.settings import Settings
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from boto3.dynamodb.types import TypeSerializer
 
-from headway_service.ports import Key
+from headway_service.ports.table import Key
 from headway_service.testing.memory_table import MemoryTable
 
 _serialize = TypeSerializer().serialize

@@ -20,7 +20,19 @@ from unittest import mock
 
 import headway_service
 from headway_service.errors import Conflict
-from headway_service.ports import Absent, AllEqual, AtLeast, Change, Check, Condition, Delete, Equals, Key, Put, Write
+from headway_service.ports.table import (
+    Absent,
+    AllEqual,
+    AtLeast,
+    Change,
+    Check,
+    Condition,
+    Delete,
+    Equals,
+    Key,
+    Put,
+    Write,
+)
 from headway_service.store import transitions
 from headway_service.store.records import LEDGER, PauseRecord
 from headway_service.testing.memory_table import MemoryTable
@@ -28,7 +40,7 @@ from headway_service.testing.memory_table import MemoryTable
 _PACKAGE = headway_service.__name__
 _SOURCES = Path(headway_service.__file__).parent
 _TRANSITIONS = transitions.__name__.partition(".")[2]
-_SHAPES = ("store.records", "ports")
+_SHAPES = ("store.records", "ports.")
 """Modules that turn records into writes for others."""
 
 _ITEMS = {
@@ -202,7 +214,7 @@ def _frames() -> list[FrameType]:
 
 def _is_helper(frame: FrameType) -> bool:
     module, function = _module(frame), frame.f_code.co_qualname
-    return module in _SHAPES or (module == _TRANSITIONS and function.startswith("_")) or "<" in function
+    return module.startswith(_SHAPES) or (module == _TRANSITIONS and function.startswith("_")) or "<" in function
 
 
 def _module(frame: FrameType) -> str:

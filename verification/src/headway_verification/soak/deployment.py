@@ -22,7 +22,7 @@ from headway_sandbox.sagemaker.service import Fleet
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.errors import Busy
-from headway_service.ports import Write
+from headway_service.ports.table import Write
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_verification.soak.cooperative_scheduler import Process, Processes, current
 from headway_verification.soak.fault_injection import (

@@ -19,11 +19,11 @@ from headway_sandbox.sagemaker.raw_answers import RawAnswer
 from headway_sandbox.sagemaker.service import Fleet
 from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.errors import Busy, UnreadableAnswer
-from headway_service.ports import (
+from headway_service.ports.config_store import ConfigurationText
+from headway_service.ports.table import (
     Change,
     Check,
     Condition,
-    ConfigurationText,
     Delete,
     Equals,
     Item,
@@ -159,11 +159,11 @@ class EdgeTable:
         self._replica = Replica(random)
 
     def get(self, key: Key) -> Item | None:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         return self._edge.call("GetItem", lambda: self._table.get(key), refused=_busy)
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
-        """See :class:`headway_service.ports.Table`. Between two pages the table may change."""
+        """See :class:`headway_service.ports.table.Table`. Between two pages the table may change."""
         found: list[Item] = []
         while len(found) < limit:
             page = self._query(pk, prefix, found[-1]["sk"] if found else after, min(self._page, limit - len(found)))
@@ -178,19 +178,19 @@ class EdgeTable:
         )
 
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         return self._edge.call("Query", lambda: self._replica.read().count_before(pk, sk, limit=limit), refused=_busy)
 
     def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         return self._edge.call("Query", lambda: self._replica.read().keys_before(pk, sk, limit=limit), refused=_busy)
 
     def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         return self._edge.call("Query", lambda: self._replica.read().tail(pk, attribute, limit=limit), refused=_busy)
 
     def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         return self._edge.call(
             "Query", lambda: self._replica.read().tally(pk, where, before=before, limit=limit), refused=_busy
         )
@@ -204,7 +204,7 @@ class EdgeTable:
         limit: int,
         descending: bool = False,
     ) -> ListingPage:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
 
         def work() -> ListingPage:
             page = min(limit, self._page)
@@ -213,7 +213,7 @@ class EdgeTable:
         return self._edge.call("Query", work, refused=_busy)
 
     def write(self, writes: Sequence[Write]) -> None:
-        """See :class:`headway_service.ports.Table`.
+        """See :class:`headway_service.ports.table.Table`.
 
         A transaction carries a token, so that DynamoDB takes a repetition for the same call. A single write has none:
         repeated, it may meet its own effect in its condition.
@@ -270,7 +270,7 @@ class EdgeConfiguration:
         self._write(json.dumps(document))
 
     def read(self) -> ConfigurationText:
-        """See :class:`headway_service.ports.ConfigurationStore`. It may be the version before the newest."""
+        """See :class:`headway_service.ports.config_store.ConfigurationStore`. It may be an older version."""
 
         def work() -> ConfigurationText:
             self._store.lag = int(self._clock_s() < self._written_s + self.lag_s)
@@ -279,11 +279,11 @@ class EdgeConfiguration:
         return self._edge.call("GetParameter", work, refused=_busy)
 
     def read_version(self, version: int) -> ConfigurationText | None:
-        """See :class:`headway_service.ports.ConfigurationStore`."""
+        """See :class:`headway_service.ports.config_store.ConfigurationStore`."""
         return self._edge.call("GetParameter", lambda: self._store.read_version(version), refused=_busy)
 
     def write(self, text: str) -> int:
-        """See :class:`headway_service.ports.ConfigurationStore`.
+        """See :class:`headway_service.ports.config_store.ConfigurationStore`.
 
         Raises:
             Violated: whoever writes has read an older document than it replaces.

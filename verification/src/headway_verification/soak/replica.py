@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from random import Random
 
-from headway_service.ports import Write
+from headway_service.ports.table import Write
 from headway_service.testing.memory_table import MemoryTable
 
 MAX_LAG = 10

@@ -11,7 +11,7 @@ from headway_sandbox.inprocess.lambda_loader import event
 from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
 from headway_service.events.publisher import MAX_TRIES
-from headway_service.ports import Delete, Key, Put
+from headway_service.ports.table import Delete, Key, Put
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.launcher import LEASE_MARGIN_MS
 from headway_service.store.records import PauseRecord

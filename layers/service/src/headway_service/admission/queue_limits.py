@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway_service.config.document import Limits
 from headway_service.errors import QueueFull
-from headway_service.ports import Table
+from headway_service.ports.table import Table
 from headway_service.store.queue_tail import Line, read_line
 from headway_service.store.records import JobRecord, LineEntry, owner_mark
 

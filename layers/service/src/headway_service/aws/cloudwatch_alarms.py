@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from headway.jobpolicy.utilization import Alarm
 from headway_service.aws.transient_errors import answering
-from headway_service.ports import SeenAlarm
+from headway_service.ports.alarms import SeenAlarm
 from headway_service.response_check import check_answers, member
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _PAGE = 100
 
 
 class CloudWatchAlarms:
-    """:class:`headway_service.ports.Alarms` on CloudWatch.
+    """:class:`headway_service.ports.alarms.Alarms` on CloudWatch.
 
     Args:
         client: of CloudWatch.
@@ -45,7 +45,7 @@ class CloudWatchAlarms:
         self._topic_arn = topic_arn
 
     def put(self, alarm: Alarm) -> None:
-        """See :class:`headway_service.ports.Alarms`."""
+        """See :class:`headway_service.ports.alarms.Alarms`."""
         with _answering():
             self._client.put_metric_alarm(
                 AlarmName=f"{self._prefix}{alarm.attempt}/{alarm.watch}/{alarm.number}",
@@ -65,14 +65,14 @@ class CloudWatchAlarms:
             )
 
     def delete(self, names: Iterable[str]) -> None:
-        """See :class:`headway_service.ports.Alarms`."""
+        """See :class:`headway_service.ports.alarms.Alarms`."""
         all_of = sorted(names)
         for start in range(0, len(all_of), _MAX_DELETED):
             with _answering():
                 self._client.delete_alarms(AlarmNames=all_of[start : start + _MAX_DELETED])
 
     def seen(self, attempt: str | None = None) -> tuple[SeenAlarm, ...]:
-        """See :class:`headway_service.ports.Alarms`."""
+        """See :class:`headway_service.ports.alarms.Alarms`."""
         prefix = self._prefix if attempt is None else f"{self._prefix}{attempt}/"
         pages = self._client.get_paginator("describe_alarms").paginate(
             AlarmNamePrefix=prefix, AlarmTypes=["MetricAlarm"], PaginationConfig={"PageSize": _PAGE}
@@ -81,7 +81,7 @@ class CloudWatchAlarms:
             return tuple(self._read(each) for page in pages for each in member(page, "MetricAlarms"))
 
     def attempt_of(self, name: str) -> str | None:
-        """See :class:`headway_service.ports.Alarms`."""
+        """See :class:`headway_service.ports.alarms.Alarms`."""
         attempt, _, rest = name.removeprefix(self._prefix).partition("/")
         return attempt if name.startswith(self._prefix) and rest else None
 

@@ -14,7 +14,7 @@ from headway_service.aws.error_codes import FAILED_CALLS, code_of
 from headway_service.aws.transient_errors import answering
 from headway_service.errors import NotHandedOver
 from headway_service.observability.logging import logger
-from headway_service.ports import DeadLetter, Wake
+from headway_service.ports.messaging import DeadLetter, Wake
 from headway_service.response_check import member
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ _WAIT_S = 1
 
 
 class SqsDeadLetterQueue:
-    """:class:`headway_service.ports.DeadLetterQueue` on an SQS queue, standard or FIFO with one message group."""
+    """A :class:`headway_service.ports.messaging.DeadLetterQueue` on SQS, standard or FIFO with one message group."""
 
     def __init__(self, client: SQSClient, url: str) -> None:
         self._client = client
         self._url = url
 
     def take(self, most: int) -> Sequence[DeadLetter]:
-        """See :class:`headway_service.ports.DeadLetterQueue`."""
+        """See :class:`headway_service.ports.messaging.DeadLetterQueue`."""
         with _answering():
             answer = self._client.receive_message(
                 QueueUrl=self._url,
@@ -55,12 +55,12 @@ class SqsDeadLetterQueue:
         return [_letter(message) for message in answer.get("Messages", [])]
 
     def remove(self, letter: DeadLetter) -> None:
-        """See :class:`headway_service.ports.DeadLetterQueue`."""
+        """See :class:`headway_service.ports.messaging.DeadLetterQueue`."""
         with _answering():
             self._client.delete_message(QueueUrl=self._url, ReceiptHandle=letter.receipt)
 
     def give_back(self, letters: Sequence[DeadLetter]) -> None:
-        """See :class:`headway_service.ports.DeadLetterQueue`."""
+        """See :class:`headway_service.ports.messaging.DeadLetterQueue`."""
         for letter in letters:
             with _answering():
                 self._client.change_message_visibility(
@@ -68,7 +68,7 @@ class SqsDeadLetterQueue:
                 )
 
     def count(self) -> int:
-        """See :class:`headway_service.ports.DeadLetterQueue`."""
+        """See :class:`headway_service.ports.messaging.DeadLetterQueue`."""
         with _answering():
             answer = self._client.get_queue_attributes(
                 QueueUrl=self._url,
@@ -78,7 +78,7 @@ class SqsDeadLetterQueue:
 
 
 class AwsRecipients:
-    """:class:`headway_service.ports.Recipients` on AWS.
+    """:class:`headway_service.ports.messaging.Recipients` on AWS.
 
     Args:
         client: Lambda's.
@@ -92,7 +92,7 @@ class AwsRecipients:
         self._wake = wake
 
     def observe(self, event: Mapping[str, Any]) -> None:
-        """See :class:`headway_service.ports.Recipients`."""
+        """See :class:`headway_service.ports.messaging.Recipients`."""
         with _handing_over():
             # As EventBridge invokes it, so that what fails again goes the way of any event that fails.
             self._client.invoke(
@@ -100,7 +100,7 @@ class AwsRecipients:
             )
 
     def wake(self, why: str) -> None:
-        """See :class:`headway_service.ports.Recipients`."""
+        """See :class:`headway_service.ports.messaging.Recipients`."""
         with _handing_over():
             self._wake(why)
 

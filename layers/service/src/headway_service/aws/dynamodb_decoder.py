@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from headway_service.ports import Item
+from headway_service.ports.table import Item
 from headway_service.response_check import document_in
 
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ def take_answers_as_they_are(client: DynamoDBClient) -> None:
     """Let the answers of a client be what their JSON says.
 
     botocore goes through each value of an answer, by its model of the service, for bytes and times are written as
-    something else. Answers on items tell no times, and items of ours hold no bytes (:data:`ports.Item`), so all comes
+    something else. Answers on items tell no times, and items of ours hold no bytes
+    (:data:`headway_service.ports.table.Item`), so all comes
     out as it went in. It took half of the time of a listing. A botocore without that event would go through them again.
     """
     client.meta.events.register("before-parse.dynamodb", _take_as_it_is, unique_id="headway")
@@ -38,7 +39,7 @@ def item_of(attributes: Mapping[str, Any]) -> Item:
     boto3's TypeDeserializer takes twice as long, and makes decimals of whole numbers.
 
     Raises:
-        KeyError: there is a value of a type that is none of :data:`ports.Item`.
+        KeyError: there is a value of a type that is none of :data:`headway_service.ports.table.Item`.
         ValueError: there is a number that is not whole.
     """
     return {attribute: _value(told) for attribute, told in attributes.items()}

@@ -15,7 +15,7 @@ from headway_service.aws.dynamodb_decoder import item_of, take_answers_as_they_a
 from headway_service.aws.error_codes import Verdict, code_of, judge
 from headway_service.aws.transient_errors import answering
 from headway_service.errors import Busy, Conflict
-from headway_service.ports import (
+from headway_service.ports.table import (
     Absent,
     AllEqual,
     AtLeast,
@@ -58,7 +58,7 @@ _serialize = TypeSerializer().serialize
 
 
 class DynamoDBTable:
-    """A :class:`headway_service.ports.Table` on DynamoDB."""
+    """A :class:`headway_service.ports.table.Table` on DynamoDB."""
 
     def __init__(self, client: DynamoDBClient, name: str) -> None:
         take_answers_as_they_are(client)
@@ -67,13 +67,13 @@ class DynamoDBTable:
         self._name = name
 
     def get(self, key: Key) -> Item | None:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with _answering():
             answer = self._client.get_item(TableName=self._name, Key=_key(key), ConsistentRead=True)
         return item_of(answer["Item"]) if "Item" in answer else None
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         condition, values = "pk = :pk", {":pk": _serialize(pk)}
         # A key condition takes one clause on the sort key, so with both a prefix and a start the prefix is the
         # clause and the start is handed over as if it were the end of an earlier page.
@@ -92,7 +92,7 @@ class DynamoDBTable:
         return tuple(found[:limit])
 
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         counted = 0
         for page in self._before(pk, sk, limit, {"Select": "COUNT"}):
             counted += page["Count"]
@@ -101,7 +101,7 @@ class DynamoDBTable:
         return min(limit, counted)
 
     def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         found: list[str] = []
         for page in self._before(pk, sk, limit, {"ProjectionExpression": "sk"}):
             found += [item["sk"]["S"] for item in page["Items"]]
@@ -110,7 +110,7 @@ class DynamoDBTable:
         return tuple(found[:limit])
 
     def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         options = {
             "ProjectionExpression": "sk, #text",
             "ExpressionAttributeNames": {"#text": attribute},
@@ -125,7 +125,7 @@ class DynamoDBTable:
         return tuple(reversed(found[:limit]))
 
     def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         aliases = _Aliases()
         # The filter works on what has been read, so that one query counts both.
         options = {
@@ -153,7 +153,7 @@ class DynamoDBTable:
         limit: int,
         descending: bool = False,
     ) -> ListingPage:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         options: dict[str, Any] = {}
         if after is not None:
             position = {"listing": name, "sk": "job", **after}
@@ -179,7 +179,7 @@ class DynamoDBTable:
         return ListingPage(items=tuple(item_of(item) for item in page["Items"]), after=tail)
 
     def write(self, writes: Sequence[Write]) -> None:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         for attempt in range(MAX_CONTENTION_RETRIES + 1):
             if attempt:
                 # Full jitter, as AWS's architecture blog recommends against synchronised retries.

@@ -12,7 +12,7 @@ from headway_service.aws.transient_errors import answering
 from headway_service.events.job_events import SOURCE, Change
 from headway_service.events.notifications import Message
 from headway_service.observability.logging import logger
-from headway_service.ports import Sent
+from headway_service.ports.messaging import Sent
 from headway_service.response_check import member
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class EventBus:
-    """:class:`headway_service.ports.Outlet` of events, on an event bus. What it does not take may be sent again."""
+    """An event bus as a :class:`headway_service.ports.messaging.Outlet`. What it refuses may be sent again."""
 
     def __init__(self, client: EventBridgeClient, name: str) -> None:
         self._client = client
         self._name = name
 
     def send(self, items: Sequence[Change]) -> Sent:
-        """See :class:`headway_service.ports.Outlet`."""
+        """See :class:`headway_service.ports.messaging.Outlet`."""
         with answering("the event bus"):
             answer = self._client.put_events(
                 Entries=[
@@ -53,14 +53,14 @@ class EventBus:
 
 
 class Topic:
-    """:class:`headway_service.ports.Outlet` of messages, on an SNS topic."""
+    """:class:`headway_service.ports.messaging.Outlet` of messages, on an SNS topic."""
 
     def __init__(self, client: SNSClient, arn: str) -> None:
         self._client = client
         self._arn = arn
 
     def send(self, items: Sequence[Message]) -> Sent:
-        """See :class:`headway_service.ports.Outlet`."""
+        """See :class:`headway_service.ports.messaging.Outlet`."""
         try:
             with answering("the topic"):
                 answer = self._client.publish_batch(

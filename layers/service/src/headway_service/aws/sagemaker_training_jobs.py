@@ -24,7 +24,7 @@ from headway_service.errors import (
     TrainingJobNotFound,
     Unclear,
 )
-from headway_service.ports import LIVE, Description, LivePage, Sighting
+from headway_service.ports.training_jobs import LIVE, Description, LivePage, Sighting
 from headway_service.response_check import check_answers, member
 from headway_service.sagemaker_api.masking import masked
 from headway_service.sagemaker_api.status import listed_of, sighting_of
@@ -47,7 +47,7 @@ _SAYS_ENDED = re.compile(r"training job is in status\W*(completed|failed|stopped
 
 
 class SageMakerTrainingJobs:
-    """:class:`headway_service.ports.AllTrainingJobs` on SageMaker.
+    """:class:`headway_service.ports.training_jobs.AllTrainingJobs` on SageMaker.
 
     Args:
         client: for all calls.
@@ -60,7 +60,7 @@ class SageMakerTrainingJobs:
         self._creator = cache(lambda: check_answers(creator()) if creator else client)
 
     def create(self, request: Mapping[str, Any]) -> None:
-        """See :class:`headway_service.ports.TrainingJobs`."""
+        """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
         try:
             member(self._creator().create_training_job(**request), "TrainingJobArn")
         except FAILED_CALLS as error:
@@ -90,7 +90,7 @@ class SageMakerTrainingJobs:
                 return Unclear(code)
 
     def stop(self, name: str) -> None:
-        """See :class:`headway_service.ports.TrainingJobs`."""
+        """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
         try:
             self._client.stop_training_job(TrainingJobName=name)
         except FAILED_CALLS as error:
@@ -104,16 +104,16 @@ class SageMakerTrainingJobs:
             raise self._unclear(error) from error
 
     def describe(self, name: str) -> Sighting | None:
-        """See :class:`headway_service.ports.TrainingJobs`."""
+        """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
         answer = self._describe(name)
         return None if answer is None else sighting_of(answer)
 
     def mark_of(self, arn: str) -> str | None:
-        """See :class:`headway_service.ports.TrainingJobs`."""
+        """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
         return self.tags_of(arn).get(ATTEMPT_TAG)
 
     def described(self, name: str) -> Description | None:
-        """See :class:`headway_service.ports.AllTrainingJobs`."""
+        """See :class:`headway_service.ports.training_jobs.AllTrainingJobs`."""
         answer = self._describe(name)
         if answer is None:
             return None
@@ -126,7 +126,7 @@ class SageMakerTrainingJobs:
         )
 
     def tags_of(self, arn: str) -> Mapping[str, str]:
-        """See :class:`headway_service.ports.AllTrainingJobs`."""
+        """See :class:`headway_service.ports.training_jobs.AllTrainingJobs`."""
         try:
             pages = self._client.get_paginator("list_tags").paginate(ResourceArn=arn)
             # No member is no tag: a document that is whole, as all that come here, leaves out what is empty.
@@ -135,7 +135,7 @@ class SageMakerTrainingJobs:
             raise self._unclear(error) from error
 
     def live(self, created_after_ms: int, token: str | None) -> LivePage:
-        """See :class:`headway_service.ports.AllTrainingJobs`.
+        """See :class:`headway_service.ports.training_jobs.AllTrainingJobs`.
 
         StatusEquals thins out a page after it was cut (service model, MaxResults), and takes one status. Without it
         there are just as many pages, and each is gone through once.

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from headway_service.aws.error_codes import code_of
 from headway_service.aws.transient_errors import answering
-from headway_service.ports import ConfigurationText
+from headway_service.ports.config_store import ConfigurationText
 from headway_service.response_check import check_answers, member
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _answering = partial(answering, "the parameter store, which holds the queue's co
 
 
 class ParameterStore:
-    """:class:`headway_service.ports.ConfigurationStore` on a String parameter, read without a cache."""
+    """:class:`headway_service.ports.config_store.ConfigurationStore` on a String parameter, read without a cache."""
 
     def __init__(self, client: SSMClient, name: str) -> None:
         check_answers(client)
@@ -31,12 +31,12 @@ class ParameterStore:
         self._name = name
 
     def read(self) -> ConfigurationText:
-        """See :class:`headway_service.ports.ConfigurationStore`."""
+        """See :class:`headway_service.ports.config_store.ConfigurationStore`."""
         with _answering():
             return _text_of(member(self._client.get_parameter(Name=self._name), "Parameter"))
 
     def read_version(self, version: int) -> ConfigurationText | None:
-        """See :class:`headway_service.ports.ConfigurationStore`."""
+        """See :class:`headway_service.ports.config_store.ConfigurationStore`."""
         try:
             with _answering():
                 return _text_of(member(self._client.get_parameter(Name=f"{self._name}:{version}"), "Parameter"))
@@ -46,7 +46,7 @@ class ParameterStore:
             raise
 
     def write(self, text: str) -> int:
-        """See :class:`headway_service.ports.ConfigurationStore`."""
+        """See :class:`headway_service.ports.config_store.ConfigurationStore`."""
         with _answering():
             # A standard parameter, until the document outgrows its 4096 characters.
             answer = self._client.put_parameter(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from headway_service.ports import DeadLetter
+from headway_service.ports.messaging import DeadLetter
 from headway_service.sagemaker_api.masking import masked
 
 MAX_TEXT_CHARS = 300

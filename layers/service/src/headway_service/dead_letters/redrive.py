@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from headway_service.dead_letters.parser import Content, Illegible, LetterQueue, Lost, Observe, Tick, content_of
 from headway_service.errors import NotHandedOver
 from headway_service.observability.logging import logger
-from headway_service.ports import DeadLetter, DeadLetterQueue, Recipients
+from headway_service.ports.messaging import DeadLetter, DeadLetterQueue, Recipients
 
 MAX_SHOWN = 50
 """Dead events shown in one answer."""

@@ -11,7 +11,7 @@ from headway_service.errors import Busy
 from headway_service.events.job_events import Change, job_change, rogue_change
 from headway_service.events.notifications import Message, message_of
 from headway_service.observability.logging import logger
-from headway_service.ports import Outlet, Sent
+from headway_service.ports.messaging import Outlet, Sent
 from headway_service.store.records import LEDGER, JobRecord, RogueRecord
 
 MAX_SENT = 10

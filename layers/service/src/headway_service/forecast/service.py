@@ -24,7 +24,7 @@ from headway_service.forecast.snapshot import MAX_FORESEEN, look_out
 from headway_service.jobs.desk import Desk, PoolUse, require_priority
 from headway_service.jobs.new_job import new_job
 from headway_service.jobs.position import MAX_PLACE, Explainer, Seen, told_by
-from headway_service.ports import Table
+from headway_service.ports.table import Table
 from headway_service.store.job_listing import Wanted, list_jobs
 from headway_service.store.records import AttemptRecord, JobRecord
 from headway_service.store.repository import job_named, live_attempt_of

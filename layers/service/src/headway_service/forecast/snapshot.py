@@ -10,7 +10,7 @@ from headway.policy import Policy
 from headway.reasons import clock_time
 from headway.scheduling.forecast import Change, Forecast, WhatIf, forecast, what_if, with_changes
 from headway.scheduling.ordering import effective_priority
-from headway_service.ports import Table
+from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, look_at_ledger, read_snapshot
 from headway_service.store.records import JobRecord, LineEntry
 

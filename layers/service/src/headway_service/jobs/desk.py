@@ -31,7 +31,8 @@ from headway_service.jobs.new_job import new_job
 from headway_service.jobs.position import MAX_PLACE, Explainer, Seen
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import InForce
-from headway_service.ports import Table, Wake
+from headway_service.ports.messaging import Wake
+from headway_service.ports.table import Table
 from headway_service.sagemaker_api.redaction import Shown, shown
 from headway_service.store import transitions
 from headway_service.store.job_listing import Wanted, list_jobs

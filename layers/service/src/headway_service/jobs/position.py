@@ -18,7 +18,7 @@ from headway.policy import Policy
 from headway.reasons import Reason
 from headway.scheduling.ordering import rank_key
 from headway.scheduling.scheduler import schedule
-from headway_service.ports import Table
+from headway_service.ports.table import Table
 from headway_service.store.ledger import look_at_ledger, read_lines, read_snapshot
 from headway_service.store.queue_tail import Line
 from headway_service.store.records import JobRecord, LineEntry, ReasonRecord

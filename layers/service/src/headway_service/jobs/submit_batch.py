@@ -11,7 +11,7 @@ from headway_service.errors import Busy, RequestError
 from headway_service.jobs.desk import Desk, Entered, Terms
 from headway_service.jobs.position import Seen
 from headway_service.observability.request_log import job_named_in, log_refusal
-from headway_service.ports import Wake
+from headway_service.ports.messaging import Wake
 
 MAX_BATCH = 100
 """Requests in one batch."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway_service.errors import Busy, Conflict, RogueJobNotFound
 from headway_service.observability.logging import logger
-from headway_service.ports import Table
+from headway_service.ports.table import Table
 from headway_service.store import transitions
 from headway_service.store.records import RogueRecord
 from headway_service.store.repository import MAX_TRIES

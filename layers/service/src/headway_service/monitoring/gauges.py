@@ -17,7 +17,7 @@ from headway_service.observability import metrics
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import Figure
 from headway_service.pools.apply_config import applied
-from headway_service.ports import Table
+from headway_service.ports.table import Table
 from headway_service.sagemaker_api.status import STARTING
 from headway_service.scheduling.decide import decide
 from headway_service.store.ledger import Ledger

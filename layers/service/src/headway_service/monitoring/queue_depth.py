@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headway_service.ports import Table
+from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, behind_priority
 from headway_service.store.records import LineEntry
 

@@ -19,7 +19,9 @@ from headway_service.admission.coverage import coverage_of
 from headway_service.config.document import Configuration
 from headway_service.errors import Busy, Conflict
 from headway_service.observability.logging import logger
-from headway_service.ports import Alarms, Table, Wake
+from headway_service.ports.alarms import Alarms
+from headway_service.ports.messaging import Wake
+from headway_service.ports.table import Table
 from headway_service.store import policy_actions as measures
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger

@@ -12,17 +12,8 @@ from headway_service.config.document import Configuration
 from headway_service.errors import Busy, Conflict, InvalidConfiguration
 from headway_service.observability.logging import logger
 from headway_service.pools.config_writes import intended, read_edits
-from headway_service.ports import (
-    Absent,
-    Check,
-    Condition,
-    ConfigurationStore,
-    ConfigurationText,
-    Equals,
-    Key,
-    Put,
-    Table,
-)
+from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
+from headway_service.ports.table import Absent, Check, Condition, Equals, Key, Put, Table
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records import LineEntry, TeamRecord

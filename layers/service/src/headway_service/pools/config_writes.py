@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 from headway_service.errors import Busy
 from headway_service.observability.logging import logger
-from headway_service.ports import ConfigurationStore, ConfigurationText, Delete, Key, Put, Table
+from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
+from headway_service.ports.table import Delete, Key, Put, Table
 from headway_service.store.schema_version import stamped, upgraded
 
 LATE_MS = 60_000

@@ -19,7 +19,8 @@ from headway_service.errors import Busy, ConfigurationChanged, Conflict
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import InForce, applied, apply_text
 from headway_service.pools.config_writes import Edit, intended, read_edits
-from headway_service.ports import Absent, ConfigurationStore, ConfigurationText, Delete, Equals, Key, Put, Table
+from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
+from headway_service.ports.table import Absent, Delete, Equals, Key, Put, Table
 from headway_service.store.repository import no_pool
 from headway_service.store.schema_version import stamped, upgraded
 

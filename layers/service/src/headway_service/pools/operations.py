@@ -7,7 +7,8 @@ from collections.abc import Callable
 from headway_service.config.document import Configuration
 from headway_service.errors import Busy, Conflict, RestoreUnfinished
 from headway_service.observability.logging import logger
-from headway_service.ports import Table, Wake
+from headway_service.ports.messaging import Wake
+from headway_service.ports.table import Table
 from headway_service.store import transitions
 from headway_service.store.records import PauseRecord, PoolRecord
 from headway_service.store.repository import MAX_TRIES, no_pool

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from headway_service.ports import Listed, Sighting
+from headway_service.ports.training_jobs import Listed, Sighting
 from headway_service.response_check import member
 
 STARTING = frozenset(

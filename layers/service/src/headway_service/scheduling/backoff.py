@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from headway.model import Demand
 from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
-from headway_service.ports import Table
+from headway_service.ports.table import Table
 from headway_service.store import transitions
 from headway_service.store.records import PoolRecord
 

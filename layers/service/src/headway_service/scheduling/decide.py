@@ -7,7 +7,7 @@ from headway.plan import Plan, Release, Start
 from headway.policy import Policy
 from headway.scheduling.scheduler import schedule
 from headway.vectors import plus, total
-from headway_service.ports import Table
+from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, read_snapshot
 
 

@@ -31,7 +31,8 @@ from headway_service.errors import (
     Unclear,
 )
 from headway_service.observability.logging import logger
-from headway_service.ports import Sighting, Table, TrainingJobs
+from headway_service.ports.table import Table
+from headway_service.ports.training_jobs import Sighting, TrainingJobs
 from headway_service.sagemaker_api.launch_request import on_demand, without_warm_pool
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.scheduling.backoff import BackOffs

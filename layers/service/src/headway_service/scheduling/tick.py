@@ -20,7 +20,8 @@ from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import Figure
 from headway_service.pools.apply_config import apply_configuration
-from headway_service.ports import ConfigurationStore, Table, Write
+from headway_service.ports.config_store import ConfigurationStore
+from headway_service.ports.table import Table, Write
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.scheduling.decide import decide
 from headway_service.scheduling.launcher import Launcher

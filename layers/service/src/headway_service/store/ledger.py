@@ -19,7 +19,7 @@ from headway.scheduling.ordering import (
     priority_prefix,
     rank,
 )
-from headway_service.ports import Table
+from headway_service.ports.table import Table
 from headway_service.store.records import (
     LEDGER,
     AttemptRecord,

@@ -12,7 +12,7 @@ import hmac
 from collections.abc import Callable
 
 from headway_service.errors import Conflict
-from headway_service.ports import Absent, Key, Put, Table
+from headway_service.ports.table import Absent, Key, Put, Table
 from headway_service.store.schema_version import stamped, upgraded
 
 CODE_CHARS = 32

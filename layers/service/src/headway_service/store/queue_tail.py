@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 
-from headway_service.ports import Equals, Table
+from headway_service.ports.table import Equals, Table
 
 MAX_TAIL = 16
 """Entries at the end of a line that are read one by one. To decode so many takes no longer than another call."""

@@ -42,7 +42,7 @@ from headway.lifecycle import HOLDING, TERMINAL, WAITING, AttemptState, JobState
 from headway.model import OUTSIDE, Allocation, Pause, Reservation, WaitingJob
 from headway.reasons import Reason, ReasonCode
 from headway.scheduling.ordering import MAX_PRIORITY, rank_key
-from headway_service.ports import Absent, AllEqual, Delete, Equals, Item, Key, Put
+from headway_service.ports.table import Absent, AllEqual, Delete, Equals, Item, Key, Put
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.store.schema_version import stamped, upgraded
 

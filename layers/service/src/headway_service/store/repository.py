@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headway_service.errors import JobNotFound, PoolNotFound
-from headway_service.ports import Table
+from headway_service.ports.table import Table
 from headway_service.store.records import AttemptRecord, JobRecord
 
 MAX_TRIES = 5

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headway_service.errors import NewerSchema
-from headway_service.ports import Item
+from headway_service.ports.table import Item
 
 SCHEMA = 1
 """The number of the shapes that this code writes. Every item carries it as ``schema``."""

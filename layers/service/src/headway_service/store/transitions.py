@@ -24,7 +24,8 @@ from headway.lifecycle import (
 from headway.model import Demand, WaitingJob
 from headway.reasons import Reason
 from headway.vectors import minus, plus
-from headway_service.ports import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, Put, Sighting, Write
+from headway_service.ports.table import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, Put, Write
+from headway_service.ports.training_jobs import Sighting
 from headway_service.store.policy_actions import Measure, on_drain
 from headway_service.store.records import (
     MAX_ENDED_ATTEMPTS,

@@ -6,11 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from headway_service.ports import ConfigurationText
+from headway_service.ports.config_store import ConfigurationText
 
 
 class MemoryConfiguration:
-    """A :class:`headway_service.ports.ConfigurationStore` in memory; its text and version can be looked at, and set.
+    """A :class:`headway_service.ports.config_store.ConfigurationStore` in memory. Tests may set its text and version.
 
     Attributes:
         text: the newest document.

@@ -11,7 +11,7 @@ from itertools import islice, takewhile
 from typing import Any
 
 from headway_service.errors import Conflict
-from headway_service.ports import (
+from headway_service.ports.table import (
     LISTED,
     MAX_ITEM_BYTES,
     MAX_TRANSACTION_WRITES,
@@ -57,13 +57,13 @@ class MemoryTable:
         self._lock = threading.Lock()
 
     def get(self, key: Key) -> Item | None:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._lock:
             item = self._items.get(key)
             return None if item is None else _copy(item)
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._lock:
             keys = self._sort_keys.get(pk, [])
             first = max(bisect_left(keys, prefix), bisect_right(keys, after))
@@ -76,24 +76,24 @@ class MemoryTable:
             return list(self._items.values())
 
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._lock:
             return min(limit, bisect_left(self._sort_keys.get(pk, []), sk))
 
     def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._lock:
             keys = self._sort_keys.get(pk, [])
             return tuple(keys[: min(limit, bisect_left(keys, sk))])
 
     def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._lock:
             read = self._sort_keys.get(pk, [])[-limit:]
             return tuple((sk, self._items[Key(pk, sk)].get(attribute, "")) for sk in read)
 
     def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._lock:
             keys = self._sort_keys.get(pk, [])
             read = keys[: min(limit, bisect_left(keys, before) if before else limit)]
@@ -109,7 +109,7 @@ class MemoryTable:
         limit: int,
         descending: bool = False,
     ) -> ListingPage:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         with self._lock:
             places = self._listings.get(name, [])
             # Like DynamoDB: the limit counts what is read, the filter works on that.
@@ -127,7 +127,7 @@ class MemoryTable:
             return ListingPage(items=kept, after=tail)
 
     def write(self, writes: Sequence[Write]) -> None:
-        """See :class:`headway_service.ports.Table`."""
+        """See :class:`headway_service.ports.table.Table`."""
         keys = [write.key for write in writes]
         if len(writes) > MAX_TRANSACTION_WRITES:
             raise ValueError(f"a transaction holds at most {MAX_TRANSACTION_WRITES} writes, not {len(writes)}")

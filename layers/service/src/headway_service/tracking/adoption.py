@@ -5,7 +5,7 @@ from __future__ import annotations
 from headway.lifecycle import AttemptState
 from headway.policy import Policy
 from headway.reasons import Reason, ReasonCode
-from headway_service.ports import Write
+from headway_service.ports.table import Write
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records import NOBODY, AttemptRecord, JobRecord, RogueRecord, TeamRecord

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
-from headway_service.ports import Table
+from headway_service.ports.table import Table
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.store.marks import Marks
 from headway_service.store.records import GivenUpRecord, JobRecord

@@ -15,7 +15,8 @@ from headway_service.errors import Busy, Conflict
 from headway_service.observability import metrics
 from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
-from headway_service.ports import Sighting, Table, TrainingJobs
+from headway_service.ports.table import Table
+from headway_service.ports.training_jobs import Sighting, TrainingJobs
 from headway_service.sagemaker_api.status import STARTING
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import policy_actions, transitions

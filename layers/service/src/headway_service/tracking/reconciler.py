@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from headway.lifecycle import AttemptState
 from headway_service.errors import Busy, Conflict, Unclear
 from headway_service.observability.logging import logger
-from headway_service.ports import AllTrainingJobs, Table, Wake
+from headway_service.ports.messaging import Wake
+from headway_service.ports.table import Table
+from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.tracking.observer import Observer

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from headway_service.errors import ListingExpired
-from headway_service.ports import AllTrainingJobs, Delete, Table
+from headway_service.ports.table import Delete, Table
+from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.store.records import SweepRecord
 
 MAX_PAGES = 10

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from headway_service.errors import Busy, Conflict, Unclear
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import applied
-from headway_service.ports import AllTrainingJobs, Table, Wake
+from headway_service.ports.messaging import Wake
+from headway_service.ports.table import Table
+from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger, read_ledger

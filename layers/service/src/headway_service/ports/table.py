@@ -1,0 +1,233 @@
+"""The table: keys, conditions, writes, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+Item = Mapping[str, Any]
+"""An item of the table: text, whole numbers, booleans, lists and maps of these. It holds ``pk`` and ``sk``."""
+
+
+MAX_TRANSACTION_WRITES = 100
+"""DynamoDB's limit of a TransactWriteItems call (service quota)."""
+
+
+MAX_ITEM_BYTES = 400 * 1024
+"""DynamoDB's limit of an item (service quota)."""
+
+
+class Key(NamedTuple):
+    """The primary key of an item: partition and sort key."""
+
+    pk: str
+    sk: str
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The item does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Equals:
+    """The item exists and its attribute has this value."""
+
+    attribute: str
+    value: str | int
+
+
+@dataclass(frozen=True, slots=True)
+class AllEqual:
+    """The item exists and each of these attributes has its value."""
+
+    values: tuple[tuple[str, str | int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """The item exists and its number is at least this."""
+
+    attribute: str
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The item exists and its attribute has one of these values."""
+
+    attribute: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contains:
+    """The item exists and its text holds this one, in the same case."""
+
+    attribute: str
+    text: str
+
+
+Condition = Absent | Equals | AllEqual | AtLeast | OneOf | Contains
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Put:
+    """Write a whole item."""
+
+    item: Item
+    requires: Condition | None = None
+
+    @property
+    def key(self) -> Key:
+        """The key inside the item."""
+        return Key(self.item["pk"], self.item["sk"])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """Set attributes of an item, and add to numbers of it."""
+
+    key: Key
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    adds: Mapping[str, int] = field(default_factory=dict)
+    requires: Condition | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Delete:
+    """Remove an item; no error if it does not exist, unless a condition says so."""
+
+    key: Key
+    requires: Condition | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """Write nothing, but let the transaction fail unless the condition holds."""
+
+    key: Key
+    requires: Condition
+
+
+Write = Put | Change | Delete | Check
+
+
+LISTED = (
+    *("jobName", "jobState", "priority", "entryTime", "handicapMs", "demand", "team", "limitMs", "owner"),
+    *("requestDigest", "attemptCount", "liveAttempt", "notBeforeMs", "heldBy", "reason", "endedMs", "schema"),
+    *("held", "preemptionCount", "usage"),
+)
+"""Attributes of a job that a listing holds beside its keys; not its history and ended attempts, which may be large.
+
+There is no room for more: DynamoDB takes 20 in one index (API reference, Projection).
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListingPage:
+    """A page of the listing and where the next begins (None at the end). Items hold their keys and :data:`LISTED`."""
+
+    items: tuple[Item, ...]
+    after: Mapping[str, str] | None
+
+
+def position_of(item: Item) -> Mapping[str, str]:
+    """Where a listing goes on that has come to this item of it."""
+    return {"listingKey": item["listingKey"], "pk": item["pk"]}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tally:
+    """How many items there are, and of how many of these what was asked for holds."""
+
+    items: int
+    matching: int
+
+
+class Table(Protocol):
+    """One table with strongly consistent reads by key and all-or-nothing conditional writes.
+
+    What is only told to people, or bounds something roughly, is read eventually consistent, which costs half.
+
+    Every method may raise :class:`headway_service.errors.Busy` when the table cannot answer now, or its answer was
+    lost. A write that ends so may have been carried out.
+    """
+
+    def get(self, key: Key) -> Item | None:
+        """The item, strongly consistent, or None."""
+
+    def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
+        """Items of a partition by ascending sort key, strongly consistent.
+
+        Args:
+            pk: the partition.
+            prefix: only sort keys that begin so.
+            after: only sort keys greater than this (exclusive).
+            limit: at most so many items; the call reads as many pages as that takes.
+        """
+
+    def count_before(self, pk: str, sk: str, *, limit: int) -> int:
+        """How many items of a partition have a lesser sort key, eventually consistent.
+
+        Args:
+            pk: the partition.
+            sk: only lesser sort keys count.
+            limit: at most so many are counted.
+        """
+
+    def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
+        """The lesser sort keys of a partition, ascending, eventually consistent.
+
+        Args:
+            pk: the partition.
+            sk: only lesser ones.
+            limit: at most so many.
+        """
+
+    def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
+        """The greatest sort keys of a partition, ascending, each with a text of its item; eventually consistent.
+
+        Args:
+            pk: the partition.
+            attribute: what holds the text; where an item has none, it is empty.
+            limit: at most so many.
+        """
+
+    def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
+        """Count the items of a partition, and those of them of which something holds; eventually consistent.
+
+        Args:
+            pk: the partition.
+            where: what holds of those that are counted apart.
+            before: only lesser sort keys count; all without it.
+            limit: looks no further once it has seen so many, by ascending sort key; a page may hold a few more.
+        """
+
+    def listing(
+        self,
+        name: str,
+        *,
+        where: Sequence[Condition],
+        after: Mapping[str, str] | None,
+        limit: int,
+        descending: bool = False,
+    ) -> ListingPage:
+        """Jobs of one listing in the order of their listing key, eventually consistent.
+
+        Args:
+            name: the listing: ``holding``, ``waiting`` or ``ended``.
+            where: only jobs of which all of this holds; on attributes of :data:`LISTED`, and at least one condition.
+            after: where to go on, from an earlier page, or from :func:`position_of` a job of one.
+            limit: looks at so many items. A page may hold fewer and still have a successor.
+            descending: whether the greatest listing key comes first.
+        """
+
+    def write(self, writes: Sequence[Write]) -> None:
+        """Apply all writes or none.
+
+        Raises:
+            Conflict: a condition did not hold; nothing was written. Or it was, by an earlier try whose answer was lost:
+                a single write that was repeated meets its own effect. What the table holds now says which.
+        """

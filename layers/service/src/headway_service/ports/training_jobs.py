@@ -1,0 +1,140 @@
+"""SageMaker, as the service needs it: training jobs and what is seen of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+LIVE = frozenset({"InProgress", "Stopping"})
+"""Statuses of training jobs that count against the quotas."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sighting:
+    """What SageMaker said of a training job at one moment, in an event or an answer."""
+
+    attempt: str
+    #: TrainingJobStatus: InProgress, Completed, Failed, Stopping, Stopped or Deleting.
+    status: str
+    secondary_status: str
+    #: LastModifiedTime, ms.
+    modified_ms: int
+    arn: str = ""
+    failure_reason: str | None = None
+    #: How often spot instances were taken from it so far.
+    interruptions: int = 0
+    #: While it trains: since when, ms.
+    training_since_ms: int | None = None
+    #: Once it has ended: for how long it trained, ms.
+    trained_ms: int | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether this is a final status. SageMaker's final statuses are never left (but by deletion)."""
+        return self.status in {"Completed", "Failed", "Stopped", "Deleting"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Description:
+    """All that DescribeTrainingJob says of a training job."""
+
+    name: str
+    arn: str
+    #: TrainingJobStatus.
+    status: str
+    #: CreationTime, ms. A name may come again after DeleteTrainingJob; with this it is one training job for good.
+    created_ms: int
+    #: The whole answer.
+    document: Mapping[str, Any]
+
+    @property
+    def live(self) -> bool:
+        """Whether it counts against the quotas: it has not ended."""
+        return self.status in LIVE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listed:
+    """What ListTrainingJobs says of a training job. It may be as old as SageMaker's index."""
+
+    name: str
+    #: TrainingJobStatus.
+    status: str
+    #: None where the list does not tell it: the service model does not require it.
+    secondary_status: str | None
+    #: LastModifiedTime, ms: when its status last changed (service model, TrainingJobSummary).
+    modified_ms: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LivePage:
+    """The live ones among a page of all training jobs, and where the next page begins (None at the end)."""
+
+    jobs: tuple[Listed, ...]
+    token: str | None
+
+
+class TrainingJobs(Protocol):
+    """SageMaker's training jobs."""
+
+    def create(self, request: Mapping[str, Any]) -> None:
+        """CreateTrainingJob.
+
+        Raises:
+            NameTaken: a training job of that name exists, perhaps made by an earlier call of ours.
+            LaunchPostponed: not now, for a quota, a permission or the queue's credentials.
+            LaunchRefused: never.
+            Throttled: turned away.
+            Unclear: it may or may not have been created.
+        """
+
+    def stop(self, name: str) -> None:
+        """StopTrainingJob. Stopping a job that is stopping is no error.
+
+        Raises:
+            TrainingJobEnded: it has ended, or is stopping already.
+            TrainingJobNotFound: SageMaker says that there is none of that name.
+            LacksPermission: the queue may not stop this one.
+            Unclear: it may or may not have been asked.
+        """
+
+    def describe(self, name: str) -> Sighting | None:
+        """DescribeTrainingJob; None if there is no such job.
+
+        Raises:
+            Unclear: no answer.
+        """
+
+    def mark_of(self, arn: str) -> str | None:
+        """The value of the tag ``headway:attempt`` on the training job of that ARN; None without it.
+
+        Raises:
+            Unclear: no answer.
+        """
+
+
+class AllTrainingJobs(TrainingJobs, Protocol):
+    """SageMaker's training jobs, with what has to be known of those that are not the queue's."""
+
+    def described(self, name: str) -> Description | None:
+        """DescribeTrainingJob, with all that it says; None if there is no such job.
+
+        Raises:
+            Unclear: no answer.
+        """
+
+    def tags_of(self, arn: str) -> Mapping[str, str]:
+        """ListTags of the training job of that ARN.
+
+        Raises:
+            Unclear: no answer.
+        """
+
+    def live(self, created_after_ms: int, token: str | None) -> LivePage:
+        """A page of ListTrainingJobs, newest first, less those that have ended.
+
+        Raises:
+            ListingExpired: the token is not taken any more.
+            Unclear: no answer.
+        """
