@@ -22,7 +22,7 @@ from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import Fleet
 from headway_service.ports.table import Put
 from headway_service.store import transitions
-from headway_service.store.records import JobRecord, request_key
+from headway_service.store.records.job import JobRecord, request_key
 from headway_service.testing.memory_table import MemoryTable
 
 INSTANCES = 8

@@ -22,7 +22,8 @@ from headway_service.scheduling.launcher import Launcher
 from headway_service.scheduling.tick import Ticker
 from headway_service.store import transitions
 from headway_service.store.marks import Marks
-from headway_service.store.records import LEDGER, JobRecord
+from headway_service.store.records.base import LEDGER
+from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from headway_service.tracking.observer import Observer

@@ -28,7 +28,7 @@ from headway_service.config.document import MAX_WAITING
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Equals, Item, Key, Put, Tally
 from headway_service.store import transitions
-from headway_service.store.records import JobRecord
+from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_table import MemoryTable
 
 POOLS = (

@@ -23,7 +23,7 @@ from headway_client.http.transport import Limits
 from headway_sandbox.sagemaker.request_builder import P5
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.config.document import MAX_WAITING
-from headway_service.store.records import JobRecord
+from headway_service.store.records.job import JobRecord
 
 INSTANCES = 4
 _PATIENCE_S = 600.0

@@ -14,7 +14,7 @@ from boto3.dynamodb.types import TypeSerializer
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.ports.table import Item
 from headway_service.store import transitions
-from headway_service.store.records import JobRecord
+from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_table import MemoryTable
 
 TABLE = "sagemaker-queue"

@@ -15,7 +15,7 @@ from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.aws.ssm_config_store import ParameterStore
 from headway_service.store import transitions
-from headway_service.store.records import JobRecord
+from headway_service.store.records.job import JobRecord
 
 INSTANCES = 8
 LASTS_S = 10_000_000

@@ -26,7 +26,8 @@ from botocore.config import Config
 from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.store import marks
-from headway_service.store.records import JobRecord, PauseRecord
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.ledger import PauseRecord
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table

@@ -15,7 +15,7 @@ from bench.raw_table import TABLE, RawTable
 from headway.lifecycle import JobState
 from headway.reasons import ReasonCode
 from headway_sandbox.sagemaker.request_builder import P5
-from headway_service.store.records import JobRecord
+from headway_service.store.records.job import JobRecord
 from headway_service.store.transitions import accept
 from headway_service.testing.memory_table import MemoryTable
 

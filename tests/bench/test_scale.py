@@ -21,7 +21,7 @@ from bench.units import MeteredTable
 from headway_client.errors import BusyError, ConflictError, NotReachableError
 from headway_service.ports.table import Absent, Change, Check, Delete, Equals, Key, Put
 from headway_service.store import transitions
-from headway_service.store.records import JobRecord
+from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_table import MemoryTable
 
 

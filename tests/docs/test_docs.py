@@ -30,7 +30,8 @@ from headway_service.dead_letters.parser import LetterQueue, content_of
 from headway_service.dead_letters.redrive import ReadLetter, Redrive
 from headway_service.jobs.desk import PoolUse
 from headway_service.ports.messaging import DeadLetter
-from headway_service.store.records import ReasonRecord, RogueRecord
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.unmanaged_job import RogueRecord
 from tests.service.world import ROOT as CALLER
 from tests.service.world import World, on, request
 

@@ -14,7 +14,8 @@ from headway_service.jobs.position import Seen
 from headway_service.pools.apply_config import apply_configuration
 from headway_service.ports.table import Delete, Key, Put
 from headway_service.store.queue_tail import MAX_TAIL
-from headway_service.store.records import JobRecord, LineEntry
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.queue_entry import LineEntry
 from headway_service.store.repository import job_named
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ADA, BOB, P5, ROOT, World, on, request

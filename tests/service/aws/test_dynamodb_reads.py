@@ -13,7 +13,7 @@ from headway_sandbox.inprocess.stub_client import stub_client
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.ports.table import Equals, Key, Put, Table, Tally
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records import AttemptRecord
+from headway_service.store.records.attempt import AttemptRecord
 from tests.service.schema import SCHEMA
 from tests.service.world import P5, World
 

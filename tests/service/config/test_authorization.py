@@ -16,7 +16,7 @@ from headway_service.errors import InvalidRequest, NameInUse, NotAllowed
 from headway_service.forecast.service import Foresight, SubmitRequest
 from headway_service.jobs.desk import Desk
 from headway_service.pools.apply_config import InForce, apply_configuration, in_force
-from headway_service.store.records import JobRecord
+from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import job_named
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable

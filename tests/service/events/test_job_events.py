@@ -13,7 +13,9 @@ from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_service.events.job_events import Change, JobChange, RogueJobChange, job_change, rogue_change
 from headway_service.events.publisher import MAX_SENT, change_of
 from headway_service.ports.table import Absent, Equals
-from headway_service.store.records import JobRecord, ReasonRecord, RogueRecord, Step
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.job import JobRecord, Step
+from headway_service.store.records.unmanaged_job import RogueRecord
 from tests.service.world import P5, ROOT, START_S, World
 
 SECRET = "hunter2"

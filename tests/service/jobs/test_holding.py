@@ -18,7 +18,8 @@ from headway_service.scheduling.tick import Ticker, TickReport
 from headway_service.store import transitions
 from headway_service.store.job_listing import Wanted
 from headway_service.store.ledger import read_ledger, read_snapshot
-from headway_service.store.records import JobRecord, PoolRecord, ReservationRecord, TeamRecord
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.ledger import PoolRecord, ReservationRecord, TeamRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, on
 

@@ -13,7 +13,7 @@ from headway_service.jobs.desk import Desk
 from headway_service.jobs.submit_batch import BATCH_RESERVE_MS, Taken, submit_all
 from headway_service.ports.messaging import Wake
 from headway_service.store.queue_tail import MAX_TAIL
-from headway_service.store.records import LineEntry
+from headway_service.store.records.queue_entry import LineEntry
 from tests.service.world import ADA, DAY_S, P5, World, request
 
 

@@ -19,14 +19,10 @@ from headway_service.observability import metrics
 from headway_service.pools.operations import Pauses
 from headway_service.ports.table import Change
 from headway_service.store.ledger import Ledger, read_ledger
-from headway_service.store.records import (
-    AttemptRecord,
-    PauseRecord,
-    PoolRecord,
-    ReasonRecord,
-    ReservationRecord,
-    RogueRecord,
-)
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord
+from headway_service.store.records.unmanaged_job import RogueRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, on, request
 

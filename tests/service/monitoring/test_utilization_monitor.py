@@ -16,7 +16,8 @@ from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.errors import Busy
 from headway_service.monitoring import utilization_monitor
 from headway_service.monitoring.utilization_monitor import Watcher
-from headway_service.store.records import AttemptRecord, JobRecord
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.job import JobRecord
 from tests.service.world import P5, ROOT, World, on
 
 PREFIX = "headway-watch/"

@@ -15,7 +15,8 @@ from headway_service.pools.apply_config import TEAM_KEPT_MS, applied, apply_conf
 from headway_service.ports.table import Key, Put, Write
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger, read_lines
-from headway_service.store.records import JobRecord, LineEntry
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.queue_entry import LineEntry
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, START_S, World

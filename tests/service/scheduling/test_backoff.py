@@ -18,7 +18,7 @@ from headway_service.scheduling.backoff import (
     BackOffs,
     next_back_off,
 )
-from headway_service.store.records import PoolRecord
+from headway_service.store.records.ledger import PoolRecord
 from tests.service.world import P5, ROOT, World, on
 
 G5 = "ml.g5.xlarge"

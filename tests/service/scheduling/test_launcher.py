@@ -15,7 +15,8 @@ from headway_service.ports.training_jobs import Sighting
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records import AttemptRecord, JobRecord
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.job import JobRecord
 from tests.service.world import INVOCATION_S, ROOT, World, on, request
 
 

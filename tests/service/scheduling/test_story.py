@@ -21,7 +21,8 @@ from headway_service.scheduling.tick import Ticker, TickReport
 from headway_service.store import transitions
 from headway_service.store.job_listing import Wanted
 from headway_service.store.ledger import read_ledger, read_snapshot
-from headway_service.store.records import JobRecord, PoolRecord, ReservationRecord, request_key
+from headway_service.store.records.job import JobRecord, request_key
+from headway_service.store.records.ledger import PoolRecord, ReservationRecord
 from tests.service.world import P5, ROOT, World, on, request
 
 

@@ -23,7 +23,8 @@ from headway_service.scheduling import tick
 from headway_service.scheduling.decide import decide
 from headway_service.scheduling.tick import MAX_ROUNDS, RESERVED_MS
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records import JobRecord, PoolRecord
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.ledger import PoolRecord
 from tests.service.scheduling.test_backoff import break_sagemaker
 from tests.service.world import INVOCATION_S, P5, ROOT, World, on
 

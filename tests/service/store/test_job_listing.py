@@ -20,7 +20,7 @@ from headway_service.errors import InvalidRequest
 from headway_service.jobs.position import MAX_EXPLAINED, Explainer
 from headway_service.store import transitions
 from headway_service.store.job_listing import MAX_LISTED, Wanted, list_jobs
-from headway_service.store.records import JobRecord
+from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, World
 

@@ -15,22 +15,11 @@ from headway_service.ports.table import Absent, AllEqual, AtLeast, Change, Check
 from headway_service.ports.training_jobs import Sighting
 from headway_service.store import transitions
 from headway_service.store.policy_actions import Measure
-from headway_service.store.records import (
-    MAX_HISTORY,
-    NOBODY,
-    AttemptRecord,
-    GivenUpRecord,
-    JobRecord,
-    PauseRecord,
-    PoolRecord,
-    ReasonRecord,
-    ReservationRecord,
-    RogueRecord,
-    Step,
-    StopCause,
-    TeamRecord,
-    request_item,
-)
+from headway_service.store.records.attempt import NOBODY, AttemptRecord, GivenUpRecord, StopCause
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.job import MAX_HISTORY, JobRecord, Step, request_item
+from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
+from headway_service.store.records.unmanaged_job import RogueRecord
 from tests.service.world import P5
 
 WAS, NOW_MS = 7, 5_000_000

@@ -14,17 +14,9 @@ from headway_service.errors import Busy, Conflict
 from headway_service.ports.table import Delete, Put
 from headway_service.ports.training_jobs import Sighting
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_service.store.records import (
-    AttemptRecord,
-    EndedAttempt,
-    GivenUpRecord,
-    JobRecord,
-    ReservationRecord,
-    StopCause,
-    Usage,
-    request_item,
-    request_key,
-)
+from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord, StopCause
+from headway_service.store.records.job import EndedAttempt, JobRecord, Usage, request_item, request_key
+from headway_service.store.records.ledger import ReservationRecord
 from headway_service.store.repository import MAX_TRIES
 from tests.service.world import DAY_S, P5, World, request
 

@@ -34,7 +34,8 @@ from headway_service.ports.table import (
     Write,
 )
 from headway_service.store import transitions
-from headway_service.store.records import LEDGER, PauseRecord
+from headway_service.store.records.base import LEDGER
+from headway_service.store.records.ledger import PauseRecord
 from headway_service.testing.memory_table import MemoryTable
 
 _PACKAGE = headway_service.__name__

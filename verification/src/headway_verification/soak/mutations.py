@@ -19,7 +19,7 @@ from headway_service.monitoring import utilization_monitor
 from headway_service.scheduling import launcher, tick
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
-from headway_service.store.records import NOBODY, AttemptRecord
+from headway_service.store.records.attempt import NOBODY, AttemptRecord
 from headway_service.tracking import observer, reconciler, unmanaged_jobs, unmanaged_scan
 from headway_verification.soak import deployment
 

@@ -14,7 +14,7 @@ from headway_service.events.publisher import MAX_TRIES
 from headway_service.ports.table import Delete, Key, Put
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.launcher import LEASE_MARGIN_MS
-from headway_service.store.records import PauseRecord
+from headway_service.store.records.ledger import PauseRecord
 from headway_verification.soak.cooperative_scheduler import Process
 from headway_verification.soak.deployment import Queue
 from headway_verification.soak.faults import Accident

@@ -9,7 +9,7 @@ from headway.jobpolicy.rules import tags_in
 from headway.jobpolicy.utilization import Coverage, Watched, coverage
 from headway_service.admission.admit import as_ruled
 from headway_service.config.document import DEFAULT_TEAM, Configuration
-from headway_service.store.records import AttemptRecord
+from headway_service.store.records.attempt import AttemptRecord
 
 
 def coverage_of(

@@ -6,7 +6,8 @@ from headway_service.config.document import Limits
 from headway_service.errors import QueueFull
 from headway_service.ports.table import Table
 from headway_service.store.queue_tail import Line, read_line
-from headway_service.store.records import JobRecord, LineEntry, owner_mark
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.queue_entry import LineEntry, owner_mark
 
 
 class Room:

@@ -18,7 +18,11 @@ from headway_service.jobs.desk import PoolUse
 from headway_service.jobs.position import Seen
 from headway_service.jobs.submit_batch import Taken
 from headway_service.sagemaker_api.redaction import Shown
-from headway_service.store.records import AttemptRecord, EndedAttempt, PauseRecord, ReasonRecord, RogueRecord
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.job import EndedAttempt
+from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.unmanaged_job import RogueRecord
 
 
 def job_document(seen: Seen) -> schemas.Job:

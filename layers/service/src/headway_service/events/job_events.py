@@ -18,7 +18,9 @@ from pydantic.json_schema import models_json_schema
 from headway.lifecycle import JobState
 from headway.reasons import outside_gone
 from headway.reasons.remedies import remedy_for
-from headway_service.store.records import JobRecord, ReasonRecord, RogueRecord
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.unmanaged_job import RogueRecord
 
 SOURCE = "headway"
 """``source`` of all events."""

@@ -12,7 +12,9 @@ from headway_service.events.job_events import Change, job_change, rogue_change
 from headway_service.events.notifications import Message, message_of
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Outlet, Sent
-from headway_service.store.records import LEDGER, JobRecord, RogueRecord
+from headway_service.store.records.base import LEDGER
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.unmanaged_job import RogueRecord
 
 MAX_SENT = 10
 """Changes that are sent at once: what one PutEvents and one PublishBatch take (service quotas)."""

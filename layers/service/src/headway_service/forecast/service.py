@@ -26,7 +26,8 @@ from headway_service.jobs.new_job import new_job
 from headway_service.jobs.position import MAX_PLACE, Explainer, Seen, told_by
 from headway_service.ports.table import Table
 from headway_service.store.job_listing import Wanted, list_jobs
-from headway_service.store.records import AttemptRecord, JobRecord
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import job_named, live_attempt_of
 
 MAX_AHEAD = 20

@@ -37,19 +37,12 @@ from headway_service.sagemaker_api.redaction import Shown, shown
 from headway_service.store import transitions
 from headway_service.store.job_listing import Wanted, list_jobs
 from headway_service.store.ledger import Ledger, look_at_ledger
-from headway_service.store.records import (
-    LEDGER,
-    AttemptRecord,
-    JobRecord,
-    LineEntry,
-    PauseRecord,
-    ReservationRecord,
-    RogueRecord,
-    StopCause,
-    TeamRecord,
-    request_in,
-    request_key,
-)
+from headway_service.store.records.attempt import AttemptRecord, StopCause
+from headway_service.store.records.base import LEDGER
+from headway_service.store.records.job import JobRecord, request_in, request_key
+from headway_service.store.records.ledger import PauseRecord, ReservationRecord, TeamRecord
+from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.records.unmanaged_job import RogueRecord
 from headway_service.store.repository import MAX_TRIES, job_named, live_attempt_of
 
 MAX_ROGUES = 100

@@ -7,7 +7,8 @@ from headway.policy import Policy
 from headway.reasons import entered
 from headway.scheduling.ordering import handicap_ms
 from headway_service.admission.admit import Admitted
-from headway_service.store.records import JobRecord, ReasonRecord, Step
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.job import JobRecord, Step
 
 
 def new_job(admitted: Admitted, policy: Policy, *, owner: str, key: str | None, now_ms: int) -> JobRecord:

@@ -21,7 +21,9 @@ from headway.scheduling.scheduler import schedule
 from headway_service.ports.table import Table
 from headway_service.store.ledger import look_at_ledger, read_lines, read_snapshot
 from headway_service.store.queue_tail import Line
-from headway_service.store.records import JobRecord, LineEntry, ReasonRecord
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.queue_entry import LineEntry
 
 MAX_PLACE = 1000
 """A place in line is counted to this; of a job further back only that is told."""

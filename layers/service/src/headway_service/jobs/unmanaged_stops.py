@@ -6,7 +6,7 @@ from headway_service.errors import Busy, Conflict, RogueJobNotFound
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.store import transitions
-from headway_service.store.records import RogueRecord
+from headway_service.store.records.unmanaged_job import RogueRecord
 from headway_service.store.repository import MAX_TRIES
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, behind_priority
-from headway_service.store.records import LineEntry
+from headway_service.store.records.queue_entry import LineEntry
 
 MAX_COUNTED = 1000
 """Jobs of one line are counted to this."""

@@ -25,7 +25,8 @@ from headway_service.ports.table import Table
 from headway_service.store import policy_actions as measures
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
-from headway_service.store.records import AttemptRecord, JobRecord, request_in, request_key
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.job import JobRecord, request_in, request_key
 
 MAX_PUTS = 60
 """Alarms that one run makes; the next one goes on. PutMetricAlarm is throttled at three a second (service quota)."""

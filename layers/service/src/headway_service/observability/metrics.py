@@ -13,7 +13,7 @@ from typing import Literal
 from aws_lambda_powertools.metrics import MetricUnit
 
 from headway.lifecycle import WAITING, JobTrigger
-from headway_service.store.records import JobRecord
+from headway_service.store.records.job import JobRecord
 
 NAMESPACE = "Headway"
 """Where CloudWatch keeps them."""

@@ -10,7 +10,7 @@ from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.store import transitions
-from headway_service.store.records import PauseRecord, PoolRecord
+from headway_service.store.records.ledger import PauseRecord, PoolRecord
 from headway_service.store.repository import MAX_TRIES, no_pool
 
 MAX_REASON_CHARS = 200

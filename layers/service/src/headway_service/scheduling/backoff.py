@@ -9,7 +9,7 @@ from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.store import transitions
-from headway_service.store.records import PoolRecord
+from headway_service.store.records.ledger import PoolRecord
 
 FIRST_BACK_OFF_S = 10
 """The longest that the first back-off may be. Each that follows soon after one may be twice as long."""

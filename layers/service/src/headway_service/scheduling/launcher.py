@@ -38,7 +38,8 @@ from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.scheduling.backoff import BackOffs
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
-from headway_service.store.records import AttemptRecord, JobRecord, StopCause, request_in, request_key
+from headway_service.store.records.attempt import AttemptRecord, StopCause
+from headway_service.store.records.job import JobRecord, request_in, request_key
 from headway_service.store.repository import MAX_TRIES
 from headway_service.tracking.observer import Observer
 

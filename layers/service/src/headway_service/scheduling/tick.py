@@ -28,7 +28,9 @@ from headway_service.scheduling.launcher import Launcher
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.marks import Marks
-from headway_service.store.records import AttemptRecord, JobRecord, PauseRecord
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.ledger import PauseRecord
 
 MAX_ROUNDS = 20
 """Rounds of a tick. Each applies a whole plan, so more than a few mean that others change the queue as fast."""

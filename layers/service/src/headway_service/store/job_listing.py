@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
 from headway_service.errors import InvalidRequest
 from headway_service.ports.table import Condition, Contains, Equals, OneOf, Table, position_of
-from headway_service.store.records import JobRecord
+from headway_service.store.records.job import JobRecord
 
 MAX_LISTED = 100
 """Jobs in one page."""

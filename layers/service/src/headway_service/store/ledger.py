@@ -20,17 +20,12 @@ from headway.scheduling.ordering import (
     rank,
 )
 from headway_service.ports.table import Table
-from headway_service.store.records import (
-    LEDGER,
-    AttemptRecord,
-    JobRecord,
-    LineEntry,
-    PauseRecord,
-    PoolRecord,
-    ReservationRecord,
-    RogueRecord,
-    TeamRecord,
-)
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.base import LEDGER
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
+from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.records.unmanaged_job import RogueRecord
 
 MAX_LEDGER_ITEMS = 50_000
 """Attempts, reservations, rogue jobs, pools and teams that one read of the ledger takes in: more than ever are."""

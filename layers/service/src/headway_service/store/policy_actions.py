@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from headway.jobpolicy.rules import OnStart, Violation
 from headway.jobpolicy.utilization import Action, Watch
 from headway.reasons import Reason, ReasonCode
-from headway_service.store.records import AttemptRecord, JobRecord, PauseRecord, StopCause
+from headway_service.store.records.attempt import AttemptRecord, StopCause
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.ledger import PauseRecord
 
 MAX_REQUEUES = 1
 """How often a job that uses too little is put back into the line; the next time it is stopped."""

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from headway_service.errors import JobNotFound, PoolNotFound
 from headway_service.ports.table import Table
-from headway_service.store.records import AttemptRecord, JobRecord
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.job import JobRecord
 
 MAX_TRIES = 5
 """How often a change is tried again after somebody else was faster."""

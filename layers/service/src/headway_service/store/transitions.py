@@ -27,27 +27,21 @@ from headway.vectors import minus, plus
 from headway_service.ports.table import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, Put, Write
 from headway_service.ports.training_jobs import Sighting
 from headway_service.store.policy_actions import Measure, on_drain
-from headway_service.store.records import (
+from headway_service.store.records.attempt import NOBODY, AttemptRecord, GivenUpRecord, StopCause
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.job import (
     MAX_ENDED_ATTEMPTS,
     MAX_HISTORY,
-    NOBODY,
-    AttemptRecord,
     EndedAttempt,
-    GivenUpRecord,
     JobRecord,
-    LineEntry,
-    PauseRecord,
-    PoolRecord,
-    ReasonRecord,
-    ReservationRecord,
-    RogueRecord,
     Step,
-    StopCause,
-    TeamRecord,
     Usage,
     request_item,
     request_key,
 )
+from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
+from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.records.unmanaged_job import RogueRecord
 
 GIVEN_UP_KEPT_S = 5_184_000
 """Time for which a launch that was given up is kept. A training job waits and runs for less (API reference,

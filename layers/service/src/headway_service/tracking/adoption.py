@@ -8,7 +8,10 @@ from headway.reasons import Reason, ReasonCode
 from headway_service.ports.table import Write
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
-from headway_service.store.records import NOBODY, AttemptRecord, JobRecord, RogueRecord, TeamRecord
+from headway_service.store.records.attempt import NOBODY, AttemptRecord
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.ledger import TeamRecord
+from headway_service.store.records.unmanaged_job import RogueRecord
 
 
 def adoption(

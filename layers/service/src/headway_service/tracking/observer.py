@@ -21,14 +21,9 @@ from headway_service.sagemaker_api.status import STARTING
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import policy_actions, transitions
 from headway_service.store.policy_actions import Measure
-from headway_service.store.records import (
-    AttemptRecord,
-    JobRecord,
-    ReservationRecord,
-    StopCause,
-    request_in,
-    request_key,
-)
+from headway_service.store.records.attempt import AttemptRecord, StopCause
+from headway_service.store.records.job import JobRecord, request_in, request_key
+from headway_service.store.records.ledger import ReservationRecord
 from headway_service.store.repository import MAX_TRIES
 
 _BY_POLICY = {

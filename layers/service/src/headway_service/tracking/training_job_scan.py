@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from headway_service.errors import ListingExpired
 from headway_service.ports.table import Delete, Table
 from headway_service.ports.training_jobs import AllTrainingJobs
-from headway_service.store.records import SweepRecord
+from headway_service.store.records.scan import SweepRecord
 
 MAX_PAGES = 10
 """Calls of ListTrainingJobs in one run; each gives up to a hundred training jobs, ended ones too."""

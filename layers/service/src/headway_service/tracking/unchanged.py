@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from headway_service.errors import ListingExpired, Unclear
 from headway_service.observability.logging import logger
 from headway_service.ports.training_jobs import AllTrainingJobs, Listed
-from headway_service.store.records import AttemptRecord
+from headway_service.store.records.attempt import AttemptRecord
 from headway_service.tracking.training_job_scan import MAX_PAGES, PAUSE_S
 
 CLOCKS_MS = 60_000

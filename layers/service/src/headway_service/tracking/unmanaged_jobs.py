@@ -28,7 +28,10 @@ from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.marks import Marks
-from headway_service.store.records import AttemptRecord, JobRecord, ReasonRecord, RogueRecord
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.unmanaged_job import RogueRecord
 from headway_service.store.repository import MAX_TRIES
 from headway_service.tracking.adoption import adoption
 from headway_service.tracking.lost_attempts import Lost, Origin, origin_of

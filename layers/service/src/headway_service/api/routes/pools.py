@@ -23,7 +23,7 @@ from headway_service.errors import (
     UnsupportedMediaType,
 )
 from headway_service.pools.operations import MAX_REASON_CHARS
-from headway_service.store.records import PauseRecord
+from headway_service.store.records.ledger import PauseRecord
 from headway_service.store.repository import no_pool
 
 router = Calls("Pools")

@@ -1,0 +1,175 @@
+"""An attempt that holds instances, and a launch that was given up."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from headway.lifecycle import AttemptState
+from headway.model import Allocation
+from headway_service.ports.table import Delete, Equals, Key, Put
+from headway_service.sagemaker_api.names import attempt_name
+from headway_service.store.records.base import LEDGER, Record
+from headway_service.store.records.job import JobRecord
+
+NOBODY = ""
+"""Holder of a lease that was given back."""
+
+
+class StopCause(StrEnum):
+    """Why an attempt is stopped."""
+
+    PREEMPTION = "preemption"
+    REQUEST = "request"
+    #: The policy ends the job.
+    POLICY = "policy"
+    #: The policy puts the job back into the line, with another priority ...
+    REQUEUE = "requeue"
+    #: ... or to go on without spot instances.
+    ON_DEMAND = "on-demand"
+
+
+class AttemptRecord(Record):
+    """An attempt that holds instances: from the intent to launch it until SageMaker has ended it."""
+
+    attempt_name: str
+    job_name: str
+    number: int
+    attempt_state: AttemptState
+    #: The value of the tag ``headway:attempt``, by which the queue knows its own training job.
+    mark: str
+    demand: dict[str, int]
+    priority: int
+    checkpoints: bool = False
+    #: Of its job: when that was accepted, ms, and what else a decision wants to know of it.
+    entry_time: int | None = None
+    handicap_ms: int = 0
+    team: str = ""
+    limit_ms: int | None = None
+    preemptible: bool = True
+    preemption_count: int = 0
+    since_ms: int
+    #: While launching: the invocation that may settle the launch ...
+    lease_holder: str
+    #: ... and when that right passes to whoever takes it, ms. No invocation outlives its leases.
+    lease_until_ms: int
+    #: While launching: until when a CreateTrainingJob may have taken effect whose answer nobody has, ms; None if every
+    #: call so far was clearly refused.
+    unanswered_ms: int | None = None
+    #: Since when SageMaker says that there is no such training job, ms; None if it has not said so since it showed it.
+    missing_since_ms: int | None = None
+    stop_cause: StopCause | None = None
+    #: When it was first decided that it stops, ms.
+    stopping_since_ms: int | None = None
+    #: Why the policy stops it.
+    stop_reason: str = ""
+    #: The priority that its job goes on with, if it is requeued.
+    requeue_priority: int | None = None
+    #: When StopTrainingJob was answered, ms.
+    stop_sent_ms: int | None = None
+    freed_for: str | None = None
+    freed: dict[str, int] = Field(default_factory=dict)
+    training_job_status: str | None = None
+    secondary_status: str | None = None
+    #: While it trains: since when, ms.
+    training_since_ms: int | None = None
+    #: Whether it runs on demand, though its request asks for spot instances.
+    on_demand: bool = False
+    #: How often spot instances were taken from it.
+    interruptions: int = 0
+    #: Whether the rules were looked at since it runs, or there were none when it was started.
+    ruled: bool = False
+    #: Watches that have told that it uses too little.
+    told: tuple[str, ...] = ()
+    #: LastModifiedTime of the newest status seen, ms.
+    modified_ms: int = 0
+    #: When SageMaker was last heard of it, ms.
+    seen_ms: int
+    version: int = 1
+
+    @classmethod
+    def next_of(cls, job: JobRecord, **more: Any) -> AttemptRecord:
+        """The next attempt of a waiting job.
+
+        Args:
+            job: the job.
+            more: what does not follow from the job.
+        """
+        number = job.attempt_count + 1
+        return cls(
+            attempt_name=attempt_name(job.job_name, number),
+            job_name=job.job_name,
+            number=number,
+            demand=job.demand,
+            priority=job.priority,
+            checkpoints=job.checkpoints,
+            entry_time=job.entry_time,
+            handicap_ms=job.handicap_ms,
+            team=job.team,
+            limit_ms=job.limit_ms,
+            on_demand=job.on_demand,
+            preemptible=job.preemptible,
+            preemption_count=job.preemption_count,
+            **more,
+        )
+
+    @staticmethod
+    def key(attempt: str) -> Key:
+        """Where the attempt is kept while it holds instances."""
+        return Key(LEDGER, f"attempt#{attempt}")
+
+    def put(self, *, was: int | None = None) -> Put:
+        """The write that stores it, on condition that the stored version is still ``was``."""
+        key = self.key(self.attempt_name)
+        item = {"pk": key.pk, "sk": key.sk, **self.fields()}
+        return Put(item=item, requires=None if was is None else Equals("version", was))
+
+    def delete(self) -> Delete:
+        """The write that removes it, on condition that it has not changed."""
+        return Delete(key=self.key(self.attempt_name), requires=Equals("version", self.version))
+
+    def allocation(self) -> Allocation:
+        """It as the scheduler sees it."""
+        return Allocation(
+            job=self.job_name,
+            attempt=self.attempt_name,
+            demand=self.demand,
+            priority=self.priority,
+            since_ms=self.since_ms,
+            entry_time_ms=self.entry_time,
+            handicap_ms=self.handicap_ms,
+            team=self.team,
+            limit_ms=self.limit_ms,
+            checkpoints=self.checkpoints,
+            preemptible=self.preemptible,
+            preemptions=self.preemption_count,
+            stopping=self.stop_cause is not None,
+            freed_for=self.freed_for,
+            freed=self.freed or None,
+        )
+
+
+class GivenUpRecord(Record):
+    """A launch that the queue has given up without knowing for sure that it failed.
+
+    Its name is never used again. Should SageMaker show the training job after all, this proves that it may be stopped.
+    """
+
+    attempt_name: str
+    job_name: str
+    mark: str
+    given_up_ms: int
+    #: When the table may forget it, s since the epoch.
+    expires_at: int
+
+    @staticmethod
+    def key(attempt: str) -> Key:
+        """Where the launch is kept."""
+        return Key(f"launch#{attempt}", "given up")
+
+    def put(self) -> Put:
+        """The write that stores it."""
+        key = self.key(self.attempt_name)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})

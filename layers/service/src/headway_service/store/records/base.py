@@ -1,0 +1,54 @@
+"""What all records have in common: how they become items, and items become records."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+from headway.reasons import Reason, ReasonCode
+from headway_service.ports.table import Item
+from headway_service.store.schema_version import stamped, upgraded
+
+LEDGER = "ledger"
+
+
+_ASKED_FOR = ("version", "starts")
+"""What conditions of writes ask for is always written, whatever it is."""
+
+
+class Record(BaseModel):
+    """An item of the table as a frozen value; the attributes of the item are in camel case."""
+
+    model_config = ConfigDict(
+        frozen=True, alias_generator=to_camel, populate_by_name=True, extra="ignore", hide_input_in_errors=True
+    )
+
+    @classmethod
+    def parse(cls, item: Item) -> Self:
+        """The record in an item."""
+        return cls.model_validate(upgraded(item))
+
+    def fields(self) -> dict[str, Any]:
+        """The attributes of the item, without keys, and without those that say what is so unless it is said.
+
+        An item is paid for by its size: a usual job that has ended just so keeps within the kilobyte of a write unit.
+        """
+        said = self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
+        fields = vars(self)
+        asked_for = {name: fields[name] for name in _ASKED_FOR if name in fields}
+        return stamped(said | asked_for)
+
+
+class ReasonRecord(Record):
+    """A :class:`headway.reasons.Reason` as it is kept."""
+
+    code: ReasonCode
+    message: str
+    jobs: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, reason: Reason) -> ReasonRecord:
+        """The record of a reason."""
+        return cls(code=reason.code, message=reason.message, jobs=reason.jobs)

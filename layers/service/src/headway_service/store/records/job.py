@@ -1,0 +1,182 @@
+"""A job, its history, and its request."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import Field
+
+from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
+from headway.model import WaitingJob
+from headway_service.ports.table import Equals, Item, Key, Put
+from headway_service.store.records.base import ReasonRecord, Record
+from headway_service.store.records.queue_entry import LineEntry, owner_mark, rank_of, waiting_of
+from headway_service.store.schema_version import stamped, upgraded
+
+MAX_HISTORY = 50
+"""Steps of a job's history that are kept; of a longer one the first and the newest."""
+
+
+MAX_ENDED_ATTEMPTS = 20
+"""Ended attempts that are kept with a job, the newest."""
+
+
+class Step(Record):
+    """A step of a job's history."""
+
+    time_ms: int
+    job_state: JobState
+    reason: ReasonRecord
+    attempt_name: str | None = None
+
+
+class EndedAttempt(Record):
+    """An attempt that has ended."""
+
+    attempt_name: str
+    number: int
+    since_ms: int
+    ended_ms: int
+    training_job_status: str | None = None
+    secondary_status: str | None = None
+    failure_reason: str | None = None
+    reason: ReasonRecord
+
+
+class Usage(Record):
+    """What a job has had of its pools."""
+
+    #: When its first attempt that was launched got its instances, ms.
+    started_ms: int | None = None
+    #: What its ended attempts held, by pool: instances times ms.
+    instance_ms: dict[str, int] = Field(default_factory=dict)
+
+
+class JobRecord(Record):
+    """An accepted job. ``version`` counts its changes; each is conditional on the one before."""
+
+    job_name: str
+    job_state: JobState
+    priority: int
+    #: When it was accepted, ms.
+    entry_time: int
+    #: How much later than its entry its turn comes among jobs of its priority, ms.
+    handicap_ms: int = 0
+    demand: dict[str, int]
+    #: Whether the request names a checkpoint location.
+    checkpoints: bool = False
+    #: Who is charged; empty for nobody in particular.
+    team: str = ""
+    #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.
+    limit_ms: int | None = None
+    #: Whether it may be stopped for another job at all.
+    preemptible: bool = True
+    #: How often it has given way to another job.
+    preemption_count: int = 0
+    #: ARN of the caller that submitted it.
+    owner: str | None = None
+    #: Digest of the canonical request, to tell the same request from another one of that name.
+    request_digest: str
+    #: What the call that submitted it was known by, if its caller said.
+    idempotency_key: str | None = None
+    #: Whether it stands in no line until somebody releases it, though it waits.
+    held: bool = False
+    usage: Usage = Field(default_factory=Usage)
+    #: Launches so far; names the next attempt.
+    attempt_count: int = 0
+    live_attempt: str | None = None
+    not_before_ms: int = 0
+    #: What keeps it until then, unless it is that its launch was postponed.
+    held_by: str = ""
+    #: How often it was tried again after a failure, by the kind of that.
+    retried: dict[str, int] = Field(default_factory=dict)
+    #: How often spot instances were taken from its ended attempts.
+    interruptions: int = 0
+    #: Whether its attempts run on demand from now on, though its request asks for spot instances.
+    on_demand: bool = False
+    #: Its limit then, ms; None if it does not ask for spot instances.
+    on_demand_limit_ms: int | None = None
+    #: How often the policy has put it back into the line.
+    requeues: int = 0
+    reason: ReasonRecord
+    history: tuple[Step, ...] = ()
+    attempts: tuple[EndedAttempt, ...] = ()
+    ended_ms: int | None = None
+    #: When the table may forget it, s since the epoch; set when the job has ended.
+    expires_at: int | None = None
+    version: int = 1
+
+    @staticmethod
+    def key(job: str) -> Key:
+        """Where the job is kept."""
+        return Key(f"job#{job}", "job")
+
+    def listed(self) -> tuple[str, str]:
+        """The listing it belongs to and its place there."""
+        if self.job_state in TERMINAL:
+            return "ended", f"{self.ended_ms:013d}#{self.job_name}"
+        return "holding" if self.job_state in HOLDING else "waiting", self.rank()
+
+    def rank(self) -> str:
+        """Its place in a line, as a sort key."""
+        return rank_of(self)
+
+    def put(self, *, was: int | None = None) -> Put:
+        """The write that stores it, on condition that the stored version is still ``was``."""
+        key = self.key(self.job_name)
+        listing, listing_key = self.listed()
+        item = {"pk": key.pk, "sk": key.sk, "listing": listing, "listingKey": listing_key, **self.fields()}
+        return Put(item=item, requires=None if was is None else Equals("version", was))
+
+    @property
+    def in_line(self) -> bool:
+        """Whether it stands in its lines: it waits, and nobody holds it."""
+        return self.job_state in WAITING and not self.held
+
+    def line_keys(self) -> list[Key]:
+        """Where its entries in the lines are kept, if it stands there."""
+        rank = self.rank()
+        return [Key(LineEntry.partition(pool, self.team), rank) for pool in sorted(self.demand)] if self.in_line else []
+
+    def line_entries(self) -> list[LineEntry]:
+        """Its entries in the lines, if it stands there."""
+        if not self.in_line:
+            return []
+        return [
+            LineEntry(
+                pool=pool,
+                job_name=self.job_name,
+                demand=self.demand,
+                priority=self.priority,
+                entry_time=self.entry_time,
+                handicap_ms=self.handicap_ms,
+                not_before_ms=self.not_before_ms,
+                held_by=self.held_by,
+                team=self.team,
+                limit_ms=self.limit_ms,
+                owned_by=owner_mark(self.owner),
+            )
+            for pool in sorted(self.demand)
+        ]
+
+    def waiting(self) -> WaitingJob:
+        """It as the scheduler sees it, if it stands in line: what each of its entries there says."""
+        return waiting_of(self)
+
+
+def request_key(job: str) -> Key:
+    """Where the request of a job is kept."""
+    return Key(f"job#{job}", "request")
+
+
+def request_item(job: str, request: str) -> Item:
+    """The request of a job, as JSON, as it is kept."""
+    key = request_key(job)
+    return stamped({"pk": key.pk, "sk": key.sk, "jobDetails": request})
+
+
+def request_in(item: Item) -> dict[str, Any]:
+    """The request in an item."""
+    request: dict[str, Any] = json.loads(upgraded(item)["jobDetails"])
+    return request

@@ -1,0 +1,122 @@
+"""What else the ledger holds: pools, pauses, reservations and teams."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from headway.model import Pause, Reservation
+from headway_service.ports.table import Absent, AllEqual, Delete, Equals, Key, Put
+from headway_service.store.records.base import LEDGER, Record
+
+
+class PoolRecord(Record):
+    """The ledger of one pool: ``free`` is its size less allocations, reservations and what rogue jobs are charged.
+
+    It becomes negative when the pool shrinks below its use, and when rogue jobs take what was not free.
+    """
+
+    pool: str
+    size: int
+    free: int
+    #: Nothing is launched here before this, ms: SageMaker did not answer as it should ...
+    #: (It was called a pause before people could pause a pool, and is stored as that.)
+    backs_off_until_ms: int = Field(default=0, alias="pausedUntilMs")
+    #: ... so often in a row, the last time with this.
+    back_offs: int = Field(default=0, alias="pauses")
+    back_off_cause: str = Field(default="", alias="pauseCause")
+
+    @staticmethod
+    def key(pool: str) -> Key:
+        """Where the ledger is kept."""
+        return Key(LEDGER, f"pool#{pool}")
+
+    def put(self) -> Put:
+        """The write that stores it."""
+        key = self.key(self.pool)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+
+class PauseRecord(Record):
+    """A pool, or everything, that somebody has paused: until it is gone nothing starts, and nobody is preempted."""
+
+    EVERYTHING: ClassVar[str] = "*"
+
+    #: :attr:`EVERYTHING` for all pools, those too that are added later.
+    pool: str
+    #: Who did it, as in ``user/ada``, and why.
+    by: str
+    reason: str
+    since_ms: int
+    #: Whether what runs is stopped and put back into the line.
+    stops: bool = False
+    #: When the table was restored, ms: the pause lasts until the patrol has looked at all training jobs since then.
+    restored_ms: int | None = None
+    #: Whether it goes on after that, as somebody had paused everything before.
+    stays: bool = False
+
+    @staticmethod
+    def key(pool: str) -> Key:
+        """Where the pause of a pool is kept."""
+        return Key(LEDGER, f"pause#{pool}")
+
+    def put(self, *, requires: Absent | Equals | AllEqual) -> Put:
+        """The write that stores it."""
+        key = self.key(self.pool)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()}, requires=requires)
+
+    def pause(self) -> Pause:
+        """It as the scheduler sees it."""
+        everything = self.pool == self.EVERYTHING
+        return Pause(by=self.by, since_ms=self.since_ms, reason=self.reason, everything=everything)
+
+
+class ReservationRecord(Record):
+    """Instances freed for a waiting job."""
+
+    job_name: str
+    demand: dict[str, int]
+    version: int = 1
+
+    @staticmethod
+    def key(job: str) -> Key:
+        """Where the reservation is kept."""
+        return Key(LEDGER, f"reservation#{job}")
+
+    def put(self, *, was: int | None) -> Put:
+        """The write that stores it, on condition that the stored version is still ``was`` (None: none stored)."""
+        key = self.key(self.job_name)
+        return Put(
+            item={"pk": key.pk, "sk": key.sk, **self.fields()},
+            requires=Absent() if was is None else Equals("version", was),
+        )
+
+    def delete(self) -> Delete:
+        """The write that removes it, on condition that it has not changed."""
+        return Delete(key=self.key(self.job_name), requires=Equals("version", self.version))
+
+    def reservation(self) -> Reservation:
+        """It as the scheduler sees it."""
+        return Reservation(job=self.job_name, demand=self.demand)
+
+
+class TeamRecord(Record):
+    """A team that has lines, or had them not long ago: they are read until they are empty."""
+
+    team: str
+    #: When the team was taken out of the configuration, ms; None while it is in it.
+    left_ms: int | None = None
+    #: Starts of its jobs while it has a limit. Each is conditional on the one before, so that two decisions at once
+    #: cannot exceed the limit together.
+    starts: int = 0
+
+    @staticmethod
+    def key(team: str) -> Key:
+        """Where the team is kept."""
+        return Key(LEDGER, f"team#{team}")
+
+    def put(self, *, requires: Absent | Equals) -> Put:
+        """The write that stores it."""
+        key = self.key(self.team)
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()}, requires=requires)

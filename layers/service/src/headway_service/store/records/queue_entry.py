@@ -1,0 +1,87 @@
+"""The entries of a waiting job in the lines of its pools."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from headway.model import WaitingJob
+from headway.scheduling.ordering import rank_key
+from headway_service.ports.table import Key, Put
+from headway_service.store.records.base import Record
+
+if TYPE_CHECKING:
+    from headway_service.store.records.job import JobRecord
+
+
+class LineEntry(Record):
+    """A waiting job in its team's line of one pool, with all that planning needs."""
+
+    pool: str
+    job_name: str
+    demand: dict[str, int]
+    priority: int
+    entry_time: int
+    handicap_ms: int = 0
+    not_before_ms: int = 0
+    held_by: str = ""
+    team: str = ""
+    limit_ms: int | None = None
+    #: See :func:`owner_mark`; empty as well in entries of a time before it was kept.
+    owned_by: str = ""
+
+    @staticmethod
+    def partition(pool: str, team: str = "") -> str:
+        """The partition that holds a team's line of a pool."""
+        # Without a team it is called as it was before there were teams, so that who waits goes on waiting there.
+        return f"line#{pool}#{team}" if team else f"line#{pool}"
+
+    def key(self) -> Key:
+        """Where the entry is kept: in rank order."""
+        return Key(
+            self.partition(self.pool, self.team),
+            rank_of(self),
+        )
+
+    def put(self) -> Put:
+        """The write that stores it."""
+        key = self.key()
+        return Put(item={"pk": key.pk, "sk": key.sk, **self.fields()})
+
+    @classmethod
+    def key_of(cls, job: WaitingJob) -> Key:
+        """Where the entry of a waiting job is kept; of its entries the one in the first of its pools."""
+        rank = rank_key(job.priority, job.turn_ms, job.name)
+        return Key(cls.partition(min(job.demand), job.team), rank)
+
+    def waiting(self) -> WaitingJob:
+        """The job as the scheduler sees it."""
+        return waiting_of(self)
+
+
+def owner_mark(owner: str | None) -> str:
+    """What tells an owner's entries in a line from those of others; empty for nobody in particular.
+
+    An ARN may have 2048 characters, and entries are read by the thousand.
+    """
+    return hashlib.sha256(owner.encode()).hexdigest()[:16] if owner else ""
+
+
+def rank_of(of: JobRecord | LineEntry) -> str:
+    """The place in a line, as a sort key."""
+    return rank_key(of.priority, of.entry_time + of.handicap_ms, of.job_name)
+
+
+def waiting_of(of: JobRecord | LineEntry) -> WaitingJob:
+    """The job as the scheduler sees it."""
+    return WaitingJob(
+        name=of.job_name,
+        demand=of.demand,
+        priority=of.priority,
+        entry_time_ms=of.entry_time,
+        handicap_ms=of.handicap_ms,
+        not_before_ms=of.not_before_ms,
+        held_by=of.held_by,
+        team=of.team,
+        limit_ms=of.limit_ms,
+    )
