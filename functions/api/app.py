@@ -21,7 +21,7 @@ from headway_service.api.openapi import ROUTERS
 from headway_service.api.request_body import document_in
 from headway_service.api.request_context import SUBMITTED
 from headway_service.api.router import VERSION_HEADER
-from headway_service.api.serializers import error_document
+from headway_service.api.serializers import refusal_body
 from headway_service.bootstrap import Services
 from headway_service.errors import Busy, FieldError, InvalidRequest, JobNotFound, RequestError
 from headway_service.observability.logging import logger
@@ -54,7 +54,7 @@ def _answer(error: RequestError) -> Response[str]:
     return Response(
         status_code=error.status,
         content_type=content_types.APPLICATION_JSON,
-        body=json.dumps(error_document(error, app.lambda_context.aws_request_id)),
+        body=refusal_body(error, app.lambda_context.aws_request_id),
         headers=headers,
     )
 

@@ -133,7 +133,7 @@ def test_a_preempted_job_is_told_step_by_step_and_its_history_says_the_same(queu
     assert [detail["jobState"] for detail in told] == states
     assert [detail["previousState"] for detail in told] == [None, *states[:-1]]
     history = queue.details("low").history
-    assert [detail["message"] for detail in told] == [step.reason and step.reason.message for step in history]
+    assert [detail["message"] for detail in told] == [step.reason.message for step in history]
     preempted = told[2]
     assert preempted["jobs"] == [f"{queue.prefix}high"]
     assert preempted["attemptName"] == queue.attempts("low")[0]

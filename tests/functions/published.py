@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from headway_service.api import openapi, schemas
+from headway.api_documents.codec import ApiDocument
+from headway_service.api import openapi
 
 
 def check(method: str, path: str, status: int, body: str) -> None:
@@ -46,4 +48,10 @@ def _problem(name: str, body: str) -> str:
 
 @cache
 def _adapter(name: str) -> TypeAdapter[Any]:
-    return TypeAdapter(getattr(schemas, name))
+    return TypeAdapter(next(kind for kind in _kinds(ApiDocument) if kind.__name__ == name))
+
+
+def _kinds(kind: type[ApiDocument]) -> Iterator[type[ApiDocument]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _kinds(each)

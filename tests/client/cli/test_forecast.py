@@ -44,9 +44,12 @@ def test_why_a_job_waits_is_explained_whole(run: Run, server: ContractServer):
 
 def test_of_an_ended_job_there_is_little_to_explain(run: Run, server: ContractServer):
     server.queue.add("job1", jobState="completed")
-    server.queue.foresight["job1"] = {"reason": None, "note": None, "pools": []}
+    server.queue.foresight["job1"] = {"pools": []}
 
-    assert run("why", "job1")[1] == "Job Name  job1\nState     completed\n"
+    assert run("why", "job1")[1] == (
+        "Job Name  job1\nState     completed\nWhy       Waits for 1 ml.p5.48xlarge.\n"
+        "Assumed   Each job runs until its limit.\n"
+    )
     assert run("why", "nobody")[0] == 4
 
 

@@ -21,6 +21,7 @@ from headway_client.cli.parser import build
 from headway_client.http import error_mapping
 from headway_client.logs.reader import LogEvent
 from headway_client.models import (
+    Capacity,
     DeadLetters,
     DryRun,
     Explanation,
@@ -31,7 +32,6 @@ from headway_client.models import (
     RogueJobs,
     WhatIf,
 )
-from headway_client.models.pools import Capacity
 from headway_client.text import to_stderr
 
 _REASON = {"code": "x", "message": "x", "jobs": ["x"]}

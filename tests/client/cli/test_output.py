@@ -76,7 +76,7 @@ def test_nothing_that_others_wrote_reaches_the_terminal_raw():
 
     rogue = {
         "trainingJobName": evil, "trainingJobStatus": evil, "demand": {evil: 1}, "charged": {}, "team": evil,
-        "createdTime": evil, "reason": reason,
+        "createdTime": evil, "seenTime": evil, "reason": reason,
     }  # fmt: skip
 
     shift = {"jobName": evil, "before": evil, "after": None}
@@ -116,6 +116,7 @@ def test_a_jobs_sheet_tells_what_is_withheld_and_nothing_if_nothing_is():
 
 
 def test_a_jobs_sheet_tells_attempts_and_history_in_order():
+    entered = {"code": "Entered", "message": "Accepted."}
     preempted = {"code": "Preempted", "message": "Made room for job9."}
     document = details_document(
         attempts=[
@@ -131,7 +132,7 @@ def test_a_jobs_sheet_tells_attempts_and_history_in_order():
             },
         ],
         history=[
-            {"time": "2026-01-02T03:04:05.000Z", "jobState": "pending", "reason": None, "attemptName": None},
+            {"time": "2026-01-02T03:04:05.000Z", "jobState": "pending", "reason": entered, "attemptName": None},
             {
                 "time": "2026-01-02T03:05:06.000Z", "jobState": "preempted", "reason": preempted,
                 "attemptName": "job1",
@@ -177,7 +178,7 @@ def test_a_jobs_sheet_tells_attempts_and_history_in_order():
         "History",
         "Time                  State      Training Job    Why",
         "--------------------  ---------  --------------  -------------------",
-        "2026-01-02 03:04:05Z  pending    -               -",
+        "2026-01-02 03:04:05Z  pending    -               Accepted.",
         "2026-01-02 03:05:06Z  preempted  job1            Made room for job9.",
     ]
 

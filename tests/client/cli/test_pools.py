@@ -49,7 +49,7 @@ def test_a_version_is_a_number_and_is_not_given_where_it_does_not_matter(
 
 
 def test_a_configuration_that_can_not_be_used_says_why(run: Run, server: ContractServer):
-    document = {"document": None, "version": 0, "problem": "The parameter holds no JSON."}
+    document = {"document": {}, "version": 0, "problem": "The parameter holds no JSON."}
     server.fail(Fault(status=200, body=json.dumps(document).encode()))
 
     assert run("config", "show")[1:] == (

@@ -452,12 +452,12 @@ def test_a_job_is_explained(api: HeadwayApi, server: ContractServer):
 
 def test_an_ended_job_has_nothing_to_explain(api: HeadwayApi, server: ContractServer):
     server.queue.add("job1", jobState="completed")
-    nothing: dict[str, Any] = {"reason": None, "note": None, "ahead": [], "pools": [], "more": 0}
+    nothing: dict[str, Any] = {"ahead": [], "pools": [], "more": 0}
     server.queue.foresight["job1"] = nothing
 
     told = api.explain("job1")
 
-    assert (told.reason, told.note, told.ahead, told.pools) == (None, None, (), ())
+    assert (told.ahead, told.pools, told.remedy) == ((), (), None)
 
 
 def test_starts_are_forecast(api: HeadwayApi, server: ContractServer):

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from headway.api_documents.dead_letters import LetterQueue
 from headway_sandbox.inprocess.lambda_loader import event
 from headway_service.dead_letters.parser import (
     MAX_TEXT_CHARS,
     NOT_TOLD,
     Content,
     Illegible,
-    LetterQueue,
     Lost,
     Observe,
     Tick,

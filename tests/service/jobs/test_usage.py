@@ -24,7 +24,7 @@ def world() -> World:
 
 def told(world: World, name: str) -> tuple[str | None, int, dict[str, int]]:
     document = job_document(world.seen(name))
-    return document["startedTime"], document["preemptions"], document["instanceSeconds"]
+    return document.started_time, document.preemptions, dict(document.instance_seconds)
 
 
 def test_what_waits_has_had_nothing(world: World) -> None:

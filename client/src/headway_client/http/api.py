@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from headway.api_documents.jobs import JobPage
 from headway_client.errors import ClientError, RefusedError, ServerFaultError
 from headway_client.http import error_mapping
 from headway_client.http.batch_submit import Batch
@@ -21,6 +22,7 @@ from headway_client.models import (
     Forecast,
     Job,
     JobDetails,
+    PoolUse,
     Redrive,
     RogueJob,
     RogueJobs,
@@ -28,6 +30,7 @@ from headway_client.models import (
     Submission,
     WhatIf,
 )
+from headway_client.models.decode import decode
 
 if TYPE_CHECKING:
     from headway_client.config.profile import Connection
@@ -101,7 +104,7 @@ class HeadwayApi:
             ConflictError: the queue holds a different request under that name.
         """
         answer = self._transport.send("POST", ["jobs"], body=request, headers=_key(idempotency_key))
-        return Submission(job=Job.from_document(answer.document), created=answer.status == 201)
+        return Submission(job=decode(Job, answer.document), created=answer.status == 201)
 
     def submit_many(
         self, requests: Iterable[Mapping[str, Any]], *, on_result: Callable[[BatchResult], None] | None = None
@@ -134,7 +137,7 @@ class HeadwayApi:
         if self.server_version is None:
             self.version()
         answer = self._send_new("POST", ["jobs"], query=[("dryRun", "true")], body=request)
-        return DryRun.from_document(answer.document)
+        return decode(DryRun, answer.document)
 
     def list_jobs(
         self,
@@ -187,7 +190,7 @@ class HeadwayApi:
 
     def get_job(self, name: str) -> JobDetails:
         """Return a job with its attempts, reasons and history; `JobNotFoundError` if there is none."""
-        return JobDetails.from_document(self._transport.send("GET", ["jobs", name]).document)
+        return decode(JobDetails, self._transport.send("GET", ["jobs", name]).document)
 
     def stop_job(self, name: str) -> Job:
         """Stop a job: a waiting one leaves the queue, a running one is stopped; repeating it is harmless.
@@ -196,12 +199,12 @@ class HeadwayApi:
             JobNotFoundError: there is no such job.
             ConflictError: it has completed or failed before.
         """
-        return Job.from_document(self._transport.send("DELETE", ["jobs", name]).document)
+        return decode(Job, self._transport.send("DELETE", ["jobs", name]).document)
 
     def set_priority(self, name: str, priority: int) -> Job:
         """Give a job another priority; `ConflictError` if it has ended."""
         answer = self._transport.send("PATCH", ["jobs", name], body={"priority": priority})
-        return Job.from_document(answer.document)
+        return decode(Job, answer.document)
 
     def hold(self, name: str) -> Job:
         """Keep a waiting job from starting until it is released; it keeps its place in line; repeating is harmless.
@@ -210,15 +213,15 @@ class HeadwayApi:
             JobNotFoundError: there is no such job.
             ConflictError: it holds instances, or has ended.
         """
-        return Job.from_document(self._send_new("POST", ["jobs", name, "hold"]).document)
+        return decode(Job, self._send_new("POST", ["jobs", name, "hold"]).document)
 
     def release(self, name: str) -> Job:
         """Let a job start again that was held; repeating is harmless; `ConflictError` if it has ended."""
-        return Job.from_document(self._send_new("POST", ["jobs", name, "release"]).document)
+        return decode(Job, self._send_new("POST", ["jobs", name, "release"]).document)
 
     def explain(self, name: str) -> Explanation:
         """Say why a job is where it is, what it waits for, and what can be done about it."""
-        return Explanation.from_document(self._send_new("GET", ["jobs", name, "explanation"]).document)
+        return decode(Explanation, self._send_new("GET", ["jobs", name, "explanation"]).document)
 
     def forecast(self, job: str | None = None, limit: int = 100) -> Forecast:
         """Say when waiting jobs are expected to start, the soonest first.
@@ -228,7 +231,7 @@ class HeadwayApi:
             limit: at most so many jobs, 1 to 100.
         """
         query = [("limit", str(limit)), *([("job", job)] if job is not None else [])]
-        return Forecast.from_document(self._send_new("GET", ["forecast"], query=query).document)
+        return decode(Forecast, self._send_new("GET", ["forecast"], query=query).document)
 
     def what_if(self, changes: Iterable[Mapping[str, Any]]) -> WhatIf:
         """Say what changes would bring about, without making them.
@@ -243,15 +246,15 @@ class HeadwayApi:
             RefusedError: a change can't be made; its fields say which and why.
         """
         answer = self._send_new("POST", ["what-if"], body={"changes": list(changes)})
-        return WhatIf.from_document(answer.document)
+        return decode(WhatIf, answer.document)
 
     def version(self) -> ServerVersion:
         """Return the version of the server, and of the API that it speaks."""
-        return ServerVersion.from_document(self._send_new("GET", ["version"]).document)
+        return decode(ServerVersion, self._send_new("GET", ["version"]).document)
 
     def capacity(self) -> Capacity:
         """Return the pools and how their instances are used."""
-        return Capacity.from_document(self._transport.send("GET", ["capacity"]).document)
+        return decode(Capacity, self._transport.send("GET", ["capacity"]).document)
 
     def pause(self, reason: str, pool: str | None = None) -> Capacity:
         """Let nothing start in a pool, or anywhere, until it is resumed; repeating is harmless.
@@ -279,16 +282,16 @@ class HeadwayApi:
     def resize(self, pool: str, size: int) -> Capacity:
         """Change the size of a pool of the configuration; `RefusedError` if the rest of that does not allow it."""
         answer = self._send_new("PATCH", ["pools", pool], body={"size": size})
-        return Capacity.of_pool(answer.document)
+        return _capacity(answer.document)
 
     def _on_pools(self, pool: str | None, action: str, body: Mapping[str, Any] | None) -> Capacity:
         if pool is None:
-            return Capacity.from_document(self._send_new("POST", [action], body=body).document)
-        return Capacity.of_pool(self._send_new("POST", ["pools", pool, action], body=body).document)
+            return decode(Capacity, self._send_new("POST", [action], body=body).document)
+        return _capacity(self._send_new("POST", ["pools", pool, action], body=body).document)
 
     def rogue_jobs(self) -> RogueJobs:
         """Return the training jobs that did not come through the queue, the first hundred by name."""
-        return RogueJobs.from_document(self._transport.send("GET", ["rogue-jobs"]).document)
+        return decode(RogueJobs, self._transport.send("GET", ["rogue-jobs"]).document)
 
     def stop_rogue_job(self, name: str) -> RogueJob:
         """Have a training job stopped that did not come through the queue; repeating it is harmless.
@@ -298,11 +301,11 @@ class HeadwayApi:
         Raises:
             RogueJobNotFoundError: the queue knows no live one of that name.
         """
-        return RogueJob.from_document(self._send_new("DELETE", ["rogue-jobs", name]).document)
+        return decode(RogueJob, self._send_new("DELETE", ["rogue-jobs", name]).document)
 
     def get_config(self) -> Configuration:
         """Return the document that says which pools there are and what the policy is."""
-        return Configuration.from_document(self._transport.send("GET", ["config"]).document)
+        return decode(Configuration, self._transport.send("GET", ["config"]).document)
 
     def put_config(
         self, settings: Mapping[str, Any], *, if_version: int | None = None, force: bool = False
@@ -331,15 +334,15 @@ class HeadwayApi:
             if headers and not force and any(item.field == "version" for item in error.fields):
                 raise error_mapping.too_old(self.endpoint, error) from error
             raise
-        return Configuration.from_document(answer.document)
+        return decode(Configuration, answer.document)
 
     def dead_letters(self) -> DeadLetters:
         """Return the events and wake-ups that were put aside; they stay where they are."""
-        return DeadLetters.from_document(self._transport.send("GET", ["dead-letters"]).document)
+        return decode(DeadLetters, self._transport.send("GET", ["dead-letters"]).document)
 
     def redrive(self) -> Redrive:
         """Hand them to whom they were meant for; what fails stays. Its answer counts the last try's letters only."""
-        return Redrive.from_document(self._transport.send("POST", ["dead-letters", "redrive"]).document)
+        return decode(Redrive, self._transport.send("POST", ["dead-letters", "redrive"]).document)
 
     def _send_new(
         self,
@@ -378,8 +381,12 @@ def _key(given: str | None) -> dict[str, str]:
     return {IDEMPOTENCY_HEADER: given or str(uuid.uuid4())}
 
 
-def _page(document: object) -> tuple[list[Job], str | None]:
-    if not isinstance(document, dict) or not isinstance(document.get("jobs"), list):
-        raise ServerFaultError("The endpoint's answer is no list of jobs. Check that it is Headway's.")
-    token = document.get("nextToken")
-    return [Job.from_document(item) for item in document["jobs"]], str(token) if token else None
+def _page(document: object) -> tuple[tuple[Job, ...], str | None]:
+    page = decode(JobPage, document)
+    return page.jobs, page.next_token
+
+
+def _capacity(document: object) -> Capacity:
+    """The capacity of the one pool that an answer is about."""
+    pool = decode(PoolUse, document)
+    return Capacity(pools=(pool,)).with_document(pool.document)

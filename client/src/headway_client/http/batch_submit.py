@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from headway.api_documents.batches import BatchResults, Refused, Taken
 from headway_client.errors import BusyError, ClientError, RefusedError, ServerFaultError
 from headway_client.http import error_mapping
-from headway_client.models import BatchResult, Job, Submission
-from headway_client.models.reading import list_of, mapping, whole
+from headway_client.models import BatchResult, Submission
+from headway_client.models.decode import decode
 
 MAX_BATCH_REQUESTS = 100
 """The most requests that the server takes at a time."""
@@ -97,11 +98,10 @@ class Batch:
             if chunk:
                 pause(fruitless + 1)
 
-    def _told(self, answer: Mapping[str, Any]) -> Submission | ClientError:
-        status = whole(answer, "status")
-        if status in {200, 201}:
-            return Submission(job=Job.from_document(answer.get("job")), created=status == 201)
-        return error_mapping.told(self._endpoint, status, answer)
+    def _told(self, answer: Taken | Refused) -> Submission | ClientError:
+        if isinstance(answer, Taken):
+            return Submission(job=answer.job, created=answer.status == 201)
+        return error_mapping.told(self._endpoint, answer.status, answer.document)
 
     def _fail_the_rest(self, error: ClientError) -> None:
         for index in range(len(self._requests)):
@@ -116,8 +116,8 @@ class Batch:
             self._on_result(result)
 
 
-def _answers(document: object, count: int) -> list[Mapping[str, Any]]:
-    results = [mapping(item) for item in list_of(mapping(document), "results")]
+def _answers(document: object, count: int) -> tuple[Taken | Refused, ...]:
+    results = decode(BatchResults, document).results
     if len(results) != count:
         raise ServerFaultError(f"The queue told of {len(results)} of {count} requests. Please report this.")
     return results

@@ -6,15 +6,14 @@ on a caller who prints JSON.
 
 from __future__ import annotations
 
+from headway.api_documents.dead_letters import DeadLetter, DeadLetters, Redrive, RedriveFailure
+from headway.api_documents.forecast import Ahead, DryRun, Explanation, Forecast, ForecastEntry, Shift, WhatIf
+from headway.api_documents.jobs import Attempt, HistoryEntry, Job, JobDetails, Reason, WatchOf
+from headway.api_documents.pools import Capacity, Configuration, Pause, PoolUse
+from headway.api_documents.unmanaged_jobs import RogueJob, RogueJobs
+from headway.api_documents.version import ServerVersion
 from headway_client.job_states import ENDED_STATES, JOB_STATES, LIVE_STATES
-from headway_client.models.dead_letters import DeadLetter, DeadLetters, Redrive, RedriveFailure
-from headway_client.models.forecast import Ahead, DryRun, Explanation, Forecast, ForecastEntry, Shift, WhatIf
-from headway_client.models.job import Attempt, HistoryEntry, Job, JobDetails, WatchOf
-from headway_client.models.pools import Capacity, Configuration, Pause, PoolUse
-from headway_client.models.reason import Reason
 from headway_client.models.submission import BatchResult, Submission
-from headway_client.models.unmanaged_jobs import RogueJob, RogueJobs
-from headway_client.models.version import ServerVersion
 
 __all__ = [
     "ENDED_STATES",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headway.api_documents.jobs import Job
 from headway_client.errors import ClientError
-from headway_client.models.job import Job
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ import botocore
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 
+from headway.api_documents.dead_letters import LetterQueue
 from headway_service import __version__
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.dead_letter_queues import AwsRecipients, SqsDeadLetterQueue
@@ -25,7 +26,6 @@ from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.aws.ssm_config_store import ParameterStore
 from headway_service.config.document import Configuration
 from headway_service.config.notifications import Notifications
-from headway_service.dead_letters.parser import LetterQueue
 from headway_service.dead_letters.redrive import DeadLetters
 from headway_service.events.publisher import Teller
 from headway_service.forecast.service import Foresight

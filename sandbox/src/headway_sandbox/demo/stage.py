@@ -133,7 +133,7 @@ class Stage:
         return [*(job for job in live if job.name not in names), *reversed(ended)]
 
     def _show(self, jobs: Sequence[Job]) -> None:
-        now = [(job.name, job.state) for job in jobs]
+        now = [(job.name, str(job.state)) for job in jobs]
         if now == self._shown:
             return
         self._shown = now

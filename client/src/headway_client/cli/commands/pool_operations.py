@@ -93,12 +93,12 @@ def _until_empty(api: HeadwayApi, answer: Capacity, timeout_s: int | None) -> Ca
             to_stderr(f"{pool.allocated} instances of {pool.pool} are in use, {pool.stopping} of them stopping.")
         _pause(POLL_S)
         pool = _now(api, pool)
-    return replace(answer, pools=(pool,), document=pool.document)
+    return replace(answer, pools=(pool,)).with_document(pool.document)
 
 
 def _now(api: HeadwayApi, before: PoolUse) -> PoolUse:
     # A pool that was taken out of the configuration leaves once it is empty.
-    gone = replace(before, allocated=0, stopping=0)
+    gone = replace(before, allocated=0, stopping=0).with_document(before.document)
     return next((pool for pool in api.capacity().pools if pool.pool == before.pool), gone)
 
 

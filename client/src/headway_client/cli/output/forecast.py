@@ -19,14 +19,12 @@ def explanation_sheet(told: Explanation, *, width: int | None = None, colour: bo
     lines = [("Job Name", told.job_name), ("State", f"{told.job_state} (held)" if told.held else told.job_state)]
     if told.place is not None:
         lines.append(("Place", str(told.place)))
-    if told.reason is not None:
-        lines.append(("Why", told.reason.message))
+    lines.append(("Why", told.reason.message))
     if told.expected_start is not None:
         lines.append(("Starts", values.time(told.expected_start)))
     if told.expected_end is not None:
         lines.append(("Ends by", values.time(told.expected_end)))
-    if told.note is not None:
-        lines.append(("Assumed", told.note))
+    lines.append(("Assumed", told.note))
     if told.remedy is not None:
         lines.append(("To do", told.remedy))
     parts = ["\n".join(f"{name:<10}{neutralise(value)}" for name, value in lines)]

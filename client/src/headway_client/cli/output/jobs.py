@@ -156,5 +156,4 @@ def _attempt_row(attempt: Attempt) -> list[str]:
 
 
 def _step_row(entry: HistoryEntry) -> list[str]:
-    why = entry.reason.message if entry.reason else NONE
-    return [values.time(entry.time), entry.state, values.optional(entry.attempt_name), why]
+    return [values.time(entry.time), entry.state, values.optional(entry.attempt_name), entry.reason.message]

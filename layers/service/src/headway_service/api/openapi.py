@@ -12,10 +12,10 @@ from typing import Any
 from aws_lambda_powertools.event_handler import APIGatewayRestResolver, Response, content_types
 
 from headway_service import __version__
-from headway_service.api.router import Calls
+from headway_service.api.router import DocumentedRouter
 from headway_service.api.routes.routers import NOUNS
 
-router = Calls("About")
+router = DocumentedRouter("About")
 
 ROUTERS = (*NOUNS, router)
 """All calls of the HTTP API, by noun, in the order of the document."""

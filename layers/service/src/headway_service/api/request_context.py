@@ -23,44 +23,44 @@ MAX_KEY_CHARS = 128
 
 
 SUBMITTED = "submitted"
-"""Where the invocation keeps the name of the job that it was asked to submit, for the log."""
+"""Where the invocation keeps the name of the job that it is requested to submit, for the log."""
 
 
-def services(asked: Request) -> Services:
+def services(request: Request) -> Services:
     """The service layer."""
-    given: Services = asked.context["services"]
+    given: Services = request.context["services"]
     return given
 
 
-def remaining_ms(asked: Request) -> Callable[[], int]:
+def remaining_ms(request: Request) -> Callable[[], int]:
     """Tells how long the invocation may still live, ms."""
-    given: Callable[[], int] = asked.context["remaining_ms"]
+    given: Callable[[], int] = request.context["remaining_ms"]
     return given
 
 
-def desk(asked: Request) -> Desk:
+def desk(request: Request) -> Desk:
     """Who answers callers."""
-    return services(asked).desk
+    return services(request).desk
 
 
-def foresight(asked: Request) -> Foresight:
+def foresight(request: Request) -> Foresight:
     """Who looks ahead."""
-    return services(asked).foresight
+    return services(request).foresight
 
 
-def caller(asked: Request) -> Caller:
+def caller(request: Request) -> Caller:
     """Who calls.
 
     Raises:
         NotAllowed: API Gateway tells of nobody.
     """
-    context = cast("APIGatewayProxyEvent", asked.resolved_event).request_context
+    context = cast("APIGatewayProxyEvent", request.resolved_event).request_context
     return known_caller(context.identity.user_arn or "", context.account_id or "")
 
 
-def call(asked: Request) -> str:
+def call(request: Request) -> str:
     """Method and path of the call, for the log."""
-    event = asked.resolved_event
+    event = request.resolved_event
     return f"{event.http_method} {event.path}"
 
 

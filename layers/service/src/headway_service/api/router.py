@@ -11,7 +11,7 @@ from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.openapi.types import OpenAPIResponse
 from pydantic.alias_generators import to_camel
 
-from headway_service.api import schemas
+from headway.api_documents.refusals import GatewayRefusal, Refusal
 from headway_service.errors import Busy, RequestError
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -26,7 +26,7 @@ _THROTTLED = "API Gateway's own: there are more calls than the stage lets throug
 _INTERNAL_ERROR = "`InternalError`: A fault of the queue; its log says more."
 
 
-class Calls(Router):
+class DocumentedRouter(Router):
     """The calls on one noun.
 
     Args:
@@ -98,16 +98,16 @@ def _success(text: str, model: Any, headers: Any) -> OpenAPIResponse:
 
 
 def _refusal(text: str) -> OpenAPIResponse:
-    content: Any = {"application/json": {"model": schemas.Refusal}}
+    content: Any = {"application/json": {"model": Refusal}}
     return {"description": text, "headers": _HEADERS, "content": content}
 
 
 def _by_gateway(text: str, *, beside: OpenAPIResponse | None = None) -> OpenAPIResponse:
     """What API Gateway answers without asking a function, with a status that the queue itself may have too."""
     if beside is None:
-        own: Any = {"application/json": {"model": schemas.GatewayRefusal}}
+        own: Any = {"application/json": {"model": GatewayRefusal}}
         return {"description": text, "content": own}
-    both: Any = {"application/json": {"model": schemas.Refusal | schemas.GatewayRefusal}}
+    both: Any = {"application/json": {"model": Refusal | GatewayRefusal}}
     return {"description": f"{beside['description']}\n\n{text}", "headers": _HEADERS, "content": both}
 
 

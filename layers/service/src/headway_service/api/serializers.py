@@ -1,15 +1,29 @@
-"""The documents that the HTTP API answers with; ``docs/api.md`` describes them."""
+"""The documents that the HTTP API answers with, made of what the service found; ``docs/api.md`` describes them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import overload
+from typing import Any, TypeVar, overload
 
+from pydantic import TypeAdapter
+
+from headway.api_documents.batches import BatchResults, Refused
+from headway.api_documents.batches import Taken as TakenDocument
+from headway.api_documents.dead_letters import DeadLetter, RedriveFailure
+from headway.api_documents.dead_letters import Redrive as RedriveDocument
+from headway.api_documents.forecast import Ahead, Forecast, ForecastEntry, Shift, WhatIf
+from headway.api_documents.forecast import DryRun as DryRunDocument
+from headway.api_documents.forecast import Explanation as ExplanationDocument
+from headway.api_documents.jobs import Attempt, HistoryEntry, Job, JobDetails, Reason, WatchOf
+from headway.api_documents.pools import Pause
+from headway.api_documents.pools import PoolUse as PoolDocument
+from headway.api_documents.refusals import Error, Refusal, WrongField
+from headway.api_documents.unmanaged_jobs import RogueJob
 from headway.jobpolicy.utilization import Coverage
 from headway.lifecycle import AttemptState
-from headway_service.api import schemas
 from headway_service.dead_letters.parser import Illegible, Lost
 from headway_service.dead_letters.redrive import ReadLetter, Redrive
 from headway_service.errors import RequestError
@@ -25,260 +39,284 @@ from headway_service.store.records.ledger import PauseRecord
 from headway_service.store.records.unmanaged_job import RogueRecord
 
 
-def job_document(seen: Seen) -> schemas.Job:
+def job_document(seen: Seen) -> Job:
     """A job."""
-    job = seen.job
-    return {
-        "jobName": job.job_name,
-        "jobState": job.job_state,
-        "held": job.held,
-        "priority": job.priority,
-        "entryTime": _time(job.entry_time),
-        "demand": job.demand,
-        "team": job.team or None,
-        "owner": job.owner,
-        "place": seen.place,
-        "reason": _reason(seen.reason),
-        "attemptCount": job.attempt_count,
-        "liveAttempt": job.live_attempt,
-        "preemptions": job.preemption_count,
-        "startedTime": _time(job.usage.started_ms),
-        "endedTime": _time(job.ended_ms),
-        "instanceSeconds": {pool: held_ms // 1000 for pool, held_ms in job.usage.instance_ms.items()},
-    }
+    return _job(Job, seen)
 
 
-def whole_job_document(
+def job_details_document(
     seen: Seen, attempt: AttemptRecord | None, shown: Shown, covered: Iterable[Coverage]
-) -> schemas.WholeJob:
-    """A job with its attempts, its history and its request, and how its live attempt is watched."""
+) -> JobDetails:
+    """A job with its attempts, its history and its request.
+
+    Args:
+        seen: the job.
+        attempt: its live one.
+        shown: its request, as far as the caller may see it.
+        covered: how rules on utilization watch its live attempt.
+    """
     attempts = [_ended_attempt(ended) for ended in seen.job.attempts]
     if attempt is not None:
         attempts.append(_live_attempt(attempt))
-    watches: list[schemas.Watched] = [
-        {"watch": each.watch.name, "hosts": len(each.alarms), "note": each.note or None} for each in covered
-    ]
-    history: list[schemas.Step] = [
-        {
-            "time": _time(step.time_ms),
-            "jobState": step.job_state,
-            "reason": _reason(step.reason),
-            "attemptName": step.attempt_name,
-        }
-        for step in seen.job.history
-    ]
-    return {
-        **job_document(seen),
-        "attempts": attempts,
-        "history": history,
-        "watches": watches,
-        "request": dict(shown.request),
-        "withheld": list(shown.withheld),
-    }
+    return _job(
+        JobDetails,
+        seen,
+        attempts=tuple(attempts),
+        history=tuple(
+            HistoryEntry(
+                time=_time(step.time_ms),
+                state=step.job_state,
+                reason=_reason(step.reason),
+                attempt_name=step.attempt_name,
+            )
+            for step in seen.job.history
+        ),
+        watches=tuple(
+            WatchOf(watch=each.watch.name, hosts=len(each.alarms), note=each.note or None) for each in covered
+        ),
+        request=shown.request,
+        withheld=tuple(shown.withheld),
+    )
 
 
-def pool_document(use: PoolUse) -> schemas.Pool:
+_AnyJob = TypeVar("_AnyJob", bound=Job)
+
+
+def _job(kind: type[_AnyJob], seen: Seen, **more: Any) -> _AnyJob:
+    job = seen.job
+    return kind(
+        name=job.job_name,
+        state=job.job_state,
+        held=job.held,
+        priority=job.priority,
+        entry_time=_time(job.entry_time),
+        demand=job.demand,
+        team=job.team or None,
+        owner=job.owner,
+        place=seen.place,
+        reason=_reason(seen.reason),
+        attempt_count=job.attempt_count,
+        live_attempt=job.live_attempt,
+        preemptions=job.preemption_count,
+        started_time=_time(job.usage.started_ms),
+        ended_time=_time(job.ended_ms),
+        instance_seconds={pool: held_ms // 1000 for pool, held_ms in job.usage.instance_ms.items()},
+        **more,
+    )
+
+
+def pool_document(use: PoolUse) -> PoolDocument:
     """A pool."""
-    return {
-        "pool": use.pool,
-        "size": use.size,
-        "allocated": use.allocated,
-        "stopping": use.stopping,
-        "reserved": use.reserved,
-        "rogue": use.rogue,
-        "free": use.free,
-        "waiting": use.waiting,
-        "pause": _pause(use.pause) if use.pause else None,
-    }
+    return PoolDocument(
+        pool=use.pool,
+        size=use.size,
+        allocated=use.allocated,
+        stopping=use.stopping,
+        reserved=use.reserved,
+        rogue=use.rogue,
+        free=use.free,
+        waiting=use.waiting,
+        pause=_pause(use.pause) if use.pause else None,
+    )
 
 
-def rogue_document(rogue: RogueRecord) -> schemas.RogueJob:
+def rogue_document(rogue: RogueRecord) -> RogueJob:
     """A training job that did not come through the queue."""
-    return {
-        "trainingJobName": rogue.training_job_name,
-        "trainingJobStatus": rogue.training_job_status,
-        "demand": rogue.demand,
-        "charged": rogue.charged,
-        "team": rogue.team or None,
-        "createdTime": _time(rogue.created_ms),
-        "seenTime": _time(rogue.since_ms),
-        "stopAskedBy": rogue.stop_asked_by or None,
-        "reason": _reason(rogue.reason),
-    }
+    return RogueJob(
+        name=rogue.training_job_name,
+        status=rogue.training_job_status,
+        demand=rogue.demand,
+        charged=rogue.charged,
+        team=rogue.team or None,
+        created_time=_time(rogue.created_ms),
+        seen_time=_time(rogue.since_ms),
+        stop_asked_by=rogue.stop_asked_by or None,
+        reason=_reason(rogue.reason),
+    )
 
 
-def letter_document(read: ReadLetter) -> schemas.Letter:
+def letter_document(read: ReadLetter) -> DeadLetter:
     """A dead letter."""
     content = read.content
-    return {
-        "id": read.letter.message_id,
-        "queue": read.queue,
-        "sentTime": _time(read.letter.sent_ms),
-        "receiveCount": read.letter.receive_count,
-        "about": content.about,
-        "errorType": content.error_type,
-        "errorMessage": content.error_message,
-        "problem": content.remedy.problem if isinstance(content.remedy, Illegible | Lost) else None,
-    }
+    return DeadLetter(
+        id=read.letter.message_id,
+        queue=read.queue,
+        sent_time=_time(read.letter.sent_ms),
+        receive_count=read.letter.receive_count,
+        about=content.about,
+        error_type=content.error_type,
+        error_message=content.error_message,
+        problem=content.remedy.problem if isinstance(content.remedy, Illegible | Lost) else None,
+    )
 
 
-def redrive_document(done: Redrive) -> schemas.Redriven:
+def redrive_document(done: Redrive) -> RedriveDocument:
     """What a redrive did."""
-    return {
-        "redriven": done.redriven,
-        "dropped": done.dropped,
-        "failed": len(done.failures),
-        "left": done.left,
-        "failures": [
-            {
-                "id": failure.read.letter.message_id,
-                "queue": failure.read.queue,
-                "about": failure.read.content.about,
-                "problem": failure.problem,
-            }
+    return RedriveDocument(
+        redriven=done.redriven,
+        dropped=done.dropped,
+        failed=len(done.failures),
+        left=done.left,
+        failures=tuple(
+            RedriveFailure(
+                id=failure.read.letter.message_id,
+                queue=failure.read.queue,
+                about=failure.read.content.about,
+                problem=failure.problem,
+            )
             for failure in done.failures
-        ],
-    }
+        ),
+    )
 
 
-def dry_run_document(found: DryRun) -> schemas.DryRun:
+def dry_run_document(found: DryRun) -> DryRunDocument:
     """A dry run."""
-    return {
-        "dryRun": True,
-        "job": job_document(found.seen),
-        "expectedStart": _time(found.expected_start_ms),
-        "preempts": list(found.preempts),
-        "delays": [_move(move) for move in found.delays],
-        "note": found.note,
-    }
+    return DryRunDocument(
+        dry_run=True,
+        job=job_document(found.seen),
+        expected_start=_time(found.expected_start_ms),
+        preempts=tuple(found.preempts),
+        delays=tuple(_shift(move) for move in found.delays),
+        note=found.note,
+    )
 
 
-def batch_document(results: Iterable[Taken | RequestError]) -> schemas.BatchResults:
-    """What became of each request of a batch."""
-    return {"results": [_batch_result(each) for each in results]}
+def batch_document(results: Iterable[Taken | RequestError]) -> BatchResults:
+    """The result of each request of a batch."""
+    return BatchResults(results=tuple(_batch_result(each) for each in results))
 
 
-def explanation_document(found: Explanation) -> schemas.Explanation:
+def explanation_document(found: Explanation) -> ExplanationDocument:
     """Why a job is where it is."""
     job = found.seen.job
-    return {
-        "jobName": job.job_name,
-        "jobState": job.job_state,
-        "held": job.held,
-        "place": found.seen.place,
-        "reason": _reason(found.seen.reason),
-        "expectedStart": _time(found.expected_start_ms),
-        "expectedEnd": _time(found.expected_end_ms),
-        "note": found.note,
-        "ahead": [
-            {
-                "jobName": each.job,
-                "jobState": each.job_state,
-                "priority": each.priority,
-                "demand": dict(each.demand),
-                "startedTime": _time(each.started_ms),
-                "expectedEnd": _time(each.expected_end_ms),
-            }
+    return ExplanationDocument(
+        job_name=job.job_name,
+        job_state=job.job_state,
+        held=job.held,
+        place=found.seen.place,
+        reason=_reason(found.seen.reason),
+        expected_start=_time(found.expected_start_ms),
+        expected_end=_time(found.expected_end_ms),
+        note=found.note,
+        ahead=tuple(
+            Ahead(
+                job_name=each.job,
+                job_state=each.job_state,
+                priority=each.priority,
+                demand=each.demand,
+                started_time=_time(each.started_ms),
+                expected_end=_time(each.expected_end_ms),
+            )
             for each in found.ahead
-        ],
-        "more": found.more,
-        "pools": [pool_document(use) for use in found.pools],
-        "remedy": found.remedy,
-    }
+        ),
+        more=found.more,
+        pools=tuple(pool_document(use) for use in found.pools),
+        remedy=found.remedy,
+    )
 
 
-def forecast_document(found: Outlook) -> schemas.Forecast:
+def forecast_document(found: Outlook) -> Forecast:
     """When waiting jobs are expected to start."""
-    return {
-        "asOf": _time(found.as_of_ms),
-        "until": _time(found.until_ms),
-        "note": found.note,
-        "jobs": [
-            {
-                "jobName": each.seen.job.job_name,
-                "jobState": each.seen.job.job_state,
-                "place": each.seen.place,
-                "priority": each.seen.job.priority,
-                "demand": each.seen.job.demand,
-                "held": each.seen.job.held,
-                "expectedStart": _time(each.start_ms),
-            }
+    return Forecast(
+        as_of=_time(found.as_of_ms),
+        until=_time(found.until_ms),
+        note=found.note,
+        jobs=tuple(
+            ForecastEntry(
+                job_name=each.seen.job.job_name,
+                job_state=each.seen.job.job_state,
+                place=each.seen.place,
+                priority=each.seen.job.priority,
+                demand=each.seen.job.demand,
+                held=each.seen.job.held,
+                expected_start=_time(each.start_ms),
+            )
             for each in found.jobs
-        ],
-        "more": found.more,
-    }
+        ),
+        more=found.more,
+    )
 
 
-def consequences_document(found: Consequences) -> schemas.Consequences:
+def what_if_document(found: Consequences) -> WhatIf:
     """What changes would do."""
-    return {
-        "starts": list(found.starts),
-        "preempts": list(found.preempts),
-        "moved": [_move(move) for move in found.moved],
-        "note": found.note,
-    }
+    return WhatIf(
+        starts=tuple(found.starts),
+        preempts=tuple(found.preempts),
+        moved=tuple(_shift(move) for move in found.moved),
+        note=found.note,
+    )
 
 
-def error_document(error: RequestError, request_id: str) -> schemas.Refusal:
-    """A refusal."""
-    return {"error": _error(error), "requestId": request_id}
+_refusals = TypeAdapter(Refusal)
 
 
-def _error(error: RequestError) -> schemas.Error:
-    fields: list[schemas.WrongField] = [{"field": each.field, "message": each.message} for each in error.fields]
-    return {"code": error.code, "message": str(error), "fields": fields}
+def refusal_body(error: RequestError, request_id: str) -> str:
+    """A refusal, as JSON.
+
+    Args:
+        error: why.
+        request_id: of the invocation.
+    """
+    refusal = Refusal(error=_error(error), request_id=request_id)
+    return json.dumps(_refusals.dump_python(refusal, mode="json", by_alias=True))
 
 
-def _batch_result(result: Taken | RequestError) -> schemas.Taken | schemas.Refused:
+def _error(error: RequestError) -> Error:
+    fields = tuple(WrongField(field=each.field, message=each.message) for each in error.fields)
+    return Error(code=error.code, message=str(error), fields=fields)
+
+
+def _batch_result(result: Taken | RequestError) -> TakenDocument | Refused:
     if isinstance(result, RequestError):
-        return {"status": result.status, "error": _error(result)}
-    return {"status": HTTPStatus.CREATED if result.new else HTTPStatus.OK, "job": job_document(result.seen)}
+        return Refused(status=result.status, error=_error(result))
+    status = HTTPStatus.CREATED if result.new else HTTPStatus.OK
+    return TakenDocument(status=status, job=job_document(result.seen))
 
 
-def _pause(pause: PauseRecord) -> schemas.Pause:
-    return {
-        "everything": pause.pool == PauseRecord.EVERYTHING,
-        "by": pause.by,
-        "since": _time(pause.since_ms),
-        "reason": pause.reason,
-        "stops": pause.stops,
-    }
+def _pause(pause: PauseRecord) -> Pause:
+    return Pause(
+        everything=pause.pool == PauseRecord.EVERYTHING,
+        by=pause.by,
+        since=_time(pause.since_ms),
+        reason=pause.reason,
+        stops=pause.stops,
+    )
 
 
-def _move(move: Move) -> schemas.Delay:
-    return {"jobName": move.job, "before": _time(move.before_ms), "after": _time(move.after_ms)}
+def _shift(move: Move) -> Shift:
+    return Shift(job_name=move.job, before=_time(move.before_ms), after=_time(move.after_ms))
 
 
-def _ended_attempt(ended: EndedAttempt) -> schemas.Attempt:
-    return {
-        "attemptName": ended.attempt_name,
-        "number": ended.number,
-        "attemptState": AttemptState.ENDED,
-        "trainingJobStatus": ended.training_job_status,
-        "secondaryStatus": ended.secondary_status,
-        "startedTime": _time(ended.since_ms),
-        "endedTime": _time(ended.ended_ms),
-        "failureReason": ended.failure_reason,
-        "reason": _reason(ended.reason),
-    }
+def _ended_attempt(ended: EndedAttempt) -> Attempt:
+    return Attempt(
+        name=ended.attempt_name,
+        number=ended.number,
+        state=AttemptState.ENDED,
+        status=ended.training_job_status,
+        secondary_status=ended.secondary_status,
+        started_time=_time(ended.since_ms),
+        ended_time=_time(ended.ended_ms),
+        failure_reason=ended.failure_reason,
+        reason=_reason(ended.reason),
+    )
 
 
-def _live_attempt(attempt: AttemptRecord) -> schemas.Attempt:
-    return {
-        "attemptName": attempt.attempt_name,
-        "number": attempt.number,
-        "attemptState": attempt.attempt_state,
-        "trainingJobStatus": attempt.training_job_status,
-        "secondaryStatus": attempt.secondary_status,
-        "startedTime": _time(attempt.since_ms),
-        "endedTime": None,
-        "failureReason": None,
-        "reason": None,
-    }
+def _live_attempt(attempt: AttemptRecord) -> Attempt:
+    return Attempt(
+        name=attempt.attempt_name,
+        number=attempt.number,
+        state=attempt.attempt_state,
+        status=attempt.training_job_status,
+        secondary_status=attempt.secondary_status,
+        started_time=_time(attempt.since_ms),
+        ended_time=None,
+        failure_reason=None,
+        reason=None,
+    )
 
 
-def _reason(reason: ReasonRecord) -> schemas.Reason:
-    return {"code": reason.code, "message": reason.message}
+def _reason(reason: ReasonRecord) -> Reason:
+    return Reason(code=reason.code, message=reason.message)
 
 
 @overload

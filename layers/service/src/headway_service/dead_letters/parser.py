@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
+from headway.api_documents.dead_letters import LetterQueue
 from headway_service.ports.messaging import DeadLetter
 from headway_service.sagemaker_api.masking import masked
 
@@ -19,13 +19,6 @@ NOT_TOLD = (
     "no events and messages were sent of them in six hours, and none will be; the histories of the jobs tell it all "
     "(`headway show`), and redriving removes this letter"
 )
-
-
-class LetterQueue(StrEnum):
-    """The dead-letter queues: of events that no function could take, and of wake-ups that no tick followed."""
-
-    EVENT = "event"
-    WAKE = "wake"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from headway_service.dead_letters.parser import Content, Illegible, LetterQueue, Lost, Observe, Tick, content_of
+from headway.api_documents.dead_letters import LetterQueue
+from headway_service.dead_letters.parser import Content, Illegible, Lost, Observe, Tick, content_of
 from headway_service.errors import NotHandedOver
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import DeadLetter, DeadLetterQueue, Recipients

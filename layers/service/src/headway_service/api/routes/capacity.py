@@ -8,14 +8,15 @@ from typing import Annotated
 from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Path
 
-from headway_service.api import schemas
+from headway.api_documents.pools import Capacity
+from headway.api_documents.unmanaged_jobs import RogueJob, RogueJobs
 from headway_service.api.request_context import caller, desk, services
-from headway_service.api.router import Calls
+from headway_service.api.router import DocumentedRouter
 from headway_service.api.serializers import pool_document, rogue_document
 from headway_service.errors import InvalidRequest, NotAllowed, RogueJobNotFound
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS
 
-router = Calls("Capacity")
+router = DocumentedRouter("Capacity")
 
 RogueName = Annotated[
     str,
@@ -30,16 +31,16 @@ RogueName = Annotated[
 
 
 @router.call("GET /capacity", {HTTPStatus.OK: "Each pool."})
-def show_capacity(asked: Request) -> schemas.Capacity:
+def show_capacity(request: Request) -> Capacity:
     """Show how the pools are used."""
-    return {"pools": [pool_document(use) for use in desk(asked).capacity()]}
+    return Capacity(pools=tuple(pool_document(use) for use in desk(request).capacity()))
 
 
 @router.call("GET /rogue-jobs", {HTTPStatus.OK: "The first 100 by name."})
-def list_rogue_jobs(asked: Request) -> schemas.RogueJobs:
+def list_rogue_jobs(request: Request) -> RogueJobs:
     """List training jobs that did not come through the queue."""
-    rogues, more = desk(asked).rogue_jobs()
-    return {"rogueJobs": [rogue_document(rogue) for rogue in rogues], "more": more}
+    rogues, more = desk(request).rogue_jobs()
+    return RogueJobs(jobs=tuple(rogue_document(rogue) for rogue in rogues), more=more)
 
 
 @router.call(
@@ -49,9 +50,9 @@ def list_rogue_jobs(asked: Request) -> schemas.RogueJobs:
     NotAllowed,
     RogueJobNotFound,
 )
-def stop_rogue_job(name: RogueName, asked: Request) -> tuple[schemas.RogueJob, int]:
+def stop_rogue_job(name: RogueName, request: Request) -> tuple[RogueJob, int]:
     """Have a training job stopped that did not come through the queue.
 
     Or one that the queue has lost its record of. Asking again is no error.
     """
-    return rogue_document(services(asked).rogue_stops.ask(name, caller(asked).name)), HTTPStatus.ACCEPTED
+    return rogue_document(services(request).rogue_stops.ask(name, caller(request).name)), HTTPStatus.ACCEPTED

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import Request, Response, content_types
 from aws_lambda_powertools.event_handler.openapi.params import Body, Header
 
-from headway_service.api import schemas
+from headway.api_documents.pools import Configuration
 from headway_service.api.request_context import caller, remaining_ms, services
-from headway_service.api.router import Calls
+from headway_service.api.router import DocumentedRouter
 from headway_service.config import document as configuration
 from headway_service.errors import (
     ConfigurationChanged,
@@ -23,7 +23,7 @@ from headway_service.errors import (
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import InForce, current
 
-router = Calls("Configuration")
+router = DocumentedRouter("Configuration")
 
 _ANY = "*"
 _ETAG = {"ETag": "The version of the configuration, in quotes, for `If-Match`."}
@@ -40,12 +40,12 @@ IfMatch = Annotated[
 
 
 @router.call("GET /config", {HTTPStatus.OK: "The configuration."}, headers=_ETAG)
-def show_configuration(asked: Request) -> Response[schemas.ConfigurationInForce]:
+def show_configuration(request: Request) -> Response[Configuration]:
     """Show the configuration in force.
 
     The document carries its version, so that it can be changed and put as it is. The version is the `ETag`, too.
     """
-    given = services(asked)
+    given = services(request)
     return _answer(current(given.table, given.store, given.clock))
 
 
@@ -62,18 +62,18 @@ def show_configuration(asked: Request) -> Response[schemas.ConfigurationInForce]
 )
 def replace_configuration(
     document: Annotated[dict[str, Any], Body(description="The configuration document.")],
-    asked: Request,
+    request: Request,
     if_match: IfMatch = None,
-) -> Response[schemas.ConfigurationInForce]:
+) -> Response[Configuration]:
     """Replace the configuration.
 
     Only if its version is still the one that the document was made from, which `If-Match` says, or else the document's
     own `version`.
     """
-    given = services(asked)
-    who = caller(asked)
+    given = services(request)
+    who = caller(request)
     made_from = _made_from(if_match, configuration.validate(document).version)
-    applied = given.editor(remaining_ms(asked)()).replace(document, made_from)
+    applied = given.editor(remaining_ms(request)()).replace(document, made_from)
     logger.info("configuration replaced", extra={"caller": who.arn, "version": applied.version})
     given.wake("configuration changed")
     return _answer(applied)
@@ -98,12 +98,12 @@ def _made_from(if_match: str | None, version: int | None) -> int | None:
     return version
 
 
-def _answer(known: InForce) -> Response[schemas.ConfigurationInForce]:
-    body: schemas.ConfigurationInForce = {
-        "document": {**known.configuration.model_dump(mode="json"), "version": known.version},
-        "version": known.version,
-        "problem": known.problem,
-    }
+def _answer(known: InForce) -> Response[Configuration]:
+    body = Configuration(
+        settings={**known.configuration.model_dump(mode="json"), "version": known.version},
+        version=known.version,
+        problem=known.problem,
+    )
     return Response(
         HTTPStatus.OK,
         content_type=content_types.APPLICATION_JSON,

@@ -6,27 +6,27 @@ from http import HTTPStatus
 
 from aws_lambda_powertools.event_handler import Request
 
-from headway_service.api import schemas
+from headway.api_documents.dead_letters import DeadLetters, Redrive
 from headway_service.api.request_context import caller, services
-from headway_service.api.router import Calls
+from headway_service.api.router import DocumentedRouter
 from headway_service.api.serializers import letter_document, redrive_document
 from headway_service.errors import NotAllowed
 from headway_service.observability.logging import logger
 
-router = Calls("Dead letters")
+router = DocumentedRouter("Dead letters")
 
 
 @router.call("GET /dead-letters", {HTTPStatus.OK: "Up to 50 events and up to 10 wake-ups."})
-def list_dead_letters(asked: Request) -> schemas.Letters:
+def list_dead_letters(request: Request) -> DeadLetters:
     """Show what was put aside because nobody could handle it."""
-    letters, more = services(asked).dead_letters.show()
-    return {"letters": [letter_document(letter) for letter in letters], "more": more}
+    letters, more = services(request).dead_letters.show()
+    return DeadLetters(letters=tuple(letter_document(letter) for letter in letters), more=more)
 
 
 @router.call("POST /dead-letters/redrive", {HTTPStatus.OK: "What was handed over, and what stays."}, NotAllowed)
-def redrive_dead_letters(asked: Request) -> schemas.Redriven:
+def redrive_dead_letters(request: Request) -> Redrive:
     """Hand what was put aside again to whom it was meant for."""
-    who = caller(asked)
-    done = services(asked).dead_letters.redrive()
+    who = caller(request)
+    done = services(request).dead_letters.redrive()
     logger.info("dead letters redriven", extra={"caller": who.arn, "redriven": done.redriven, "left": done.left})
     return redrive_document(done)

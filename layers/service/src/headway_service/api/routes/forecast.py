@@ -10,11 +10,12 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from headway.api_documents.forecast import Explanation, Forecast, WhatIf
 from headway.scheduling import forecast
 from headway.scheduling.ordering import MAX_PRIORITY
-from headway_service.api import request_context, schemas
-from headway_service.api.router import Calls
-from headway_service.api.serializers import consequences_document, explanation_document, forecast_document
+from headway_service.api import request_context
+from headway_service.api.router import DocumentedRouter
+from headway_service.api.serializers import explanation_document, forecast_document, what_if_document
 from headway_service.config.document import MAX_POOL_SIZE, InstanceType
 from headway_service.errors import (
     ImpossibleDemand,
@@ -29,7 +30,7 @@ from headway_service.errors import (
 from headway_service.forecast import service
 from headway_service.store.job_listing import MAX_LISTED
 
-router = Calls("Foresight")
+router = DocumentedRouter("Foresight")
 
 MAX_CHANGES = 10
 """Changes in one what-if."""
@@ -96,19 +97,19 @@ class Changes(BaseModel):
 
 
 @router.call("GET /jobs/<name>/explanation", {HTTPStatus.OK: "The explanation."}, JobNotFound)
-def explain_job(name: Annotated[str, Path(description="The name of the job.")], asked: Request) -> schemas.Explanation:
+def explain_job(name: Annotated[str, Path(description="The name of the job.")], request: Request) -> Explanation:
     """Explain why a job is where it is, and when it is expected to start or end."""
-    return explanation_document(request_context.foresight(asked).explain(name))
+    return explanation_document(request_context.foresight(request).explain(name))
 
 
 @router.call("GET /forecast", {HTTPStatus.OK: "The forecast."}, InvalidRequest, JobNotFound)
 def forecast_starts(
-    asked: Request,
+    request: Request,
     job: Annotated[str | None, Query(min_length=1, description="Only of this job.")] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="At most so many.")] = MAX_LISTED,
-) -> schemas.Forecast:
+) -> Forecast:
     """Forecast when waiting jobs start."""
-    return forecast_document(request_context.foresight(asked).forecast(job, limit))
+    return forecast_document(request_context.foresight(request).forecast(job, limit))
 
 
 @router.call(
@@ -122,13 +123,13 @@ def forecast_starts(
     RuleViolation,
     ImpossibleDemand,
 )
-def what_if(changes: Annotated[Changes, Body()], asked: Request) -> schemas.Consequences:
+def what_if(changes: Annotated[Changes, Body()], request: Request) -> WhatIf:
     """Tell what changes would do.
 
     They are applied in order to the queue as it is, and decisions are run forward. Nothing is changed.
     """
-    return consequences_document(
-        request_context.foresight(asked).what_if(
-            [each.as_asked() for each in changes.changes], request_context.caller(asked)
+    return what_if_document(
+        request_context.foresight(request).what_if(
+            [each.as_asked() for each in changes.changes], request_context.caller(request)
         )
     )

@@ -10,8 +10,10 @@ from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from headway.api_documents.batches import BatchResults
+from headway.api_documents.forecast import DryRun
+from headway.api_documents.jobs import Job, JobDetails, JobPage
 from headway.lifecycle import TERMINAL, JobState
-from headway_service.api import schemas
 from headway_service.api.request_context import (
     SUBMITTED,
     IdempotencyKey,
@@ -22,8 +24,8 @@ from headway_service.api.request_context import (
     remaining_ms,
     services,
 )
-from headway_service.api.router import Calls
-from headway_service.api.serializers import batch_document, dry_run_document, job_document, whole_job_document
+from headway_service.api.router import DocumentedRouter
+from headway_service.api.serializers import batch_document, dry_run_document, job_details_document, job_document
 from headway_service.errors import (
     ImpossibleDemand,
     InvalidRequest,
@@ -42,7 +44,7 @@ from headway_service.observability.request_log import job_named_in
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS
 from headway_service.store.job_listing import MAX_LISTED, Wanted
 
-router = Calls("Jobs")
+router = DocumentedRouter("Jobs")
 
 MAX_ARN_CHARS = 2048
 """The longest ARN (API reference of IAM, arnType)."""
@@ -72,30 +74,30 @@ class Batch(BaseModel):
     requests: Annotated[list[Any], Field(min_length=1, max_length=MAX_BATCH, description="CreateTrainingJob requests.")]
 
 
-@router.call("POST /jobs", _SUBMITTED, *_ADMISSION, NameInUse, QueueFull, models={HTTPStatus.CREATED: schemas.Job})
+@router.call("POST /jobs", _SUBMITTED, *_ADMISSION, NameInUse, QueueFull, models={HTTPStatus.CREATED: Job})
 @router.call(
     "POST /add-job",
     _SUBMITTED,
     *_ADMISSION,
     NameInUse,
     QueueFull,
-    models={HTTPStatus.CREATED: schemas.Job},
+    models={HTTPStatus.CREATED: Job},
     operation="addJob",
 )
 def submit_job(
     *,
-    request: Annotated[dict[str, Any], Body(description=_TRAINING_REQUEST)],
-    asked: Request,
+    training_request: Annotated[dict[str, Any], Body(description=_TRAINING_REQUEST)],
+    request: Request,
     key: IdempotencyKey = None,
     dry_run: Annotated[
         bool, Query(alias="dryRun", description="Only tell what would come of it, and accept nothing.")
     ] = False,
-) -> tuple[schemas.Job | schemas.DryRun, int]:
+) -> tuple[Job | DryRun, int]:
     """Submit a job."""
-    asked.context[SUBMITTED] = job_named_in(request)
+    request.context[SUBMITTED] = job_named_in(training_request)
     if dry_run:
-        return dry_run_document(foresight(asked).dry_run(request, caller(asked))), HTTPStatus.OK
-    seen, new = desk(asked).submit(request, caller(asked), key)
+        return dry_run_document(foresight(request).dry_run(training_request, caller(request))), HTTPStatus.OK
+    seen, new = desk(request).submit(training_request, caller(request), key)
     return job_document(seen), HTTPStatus.CREATED if new else HTTPStatus.OK
 
 
@@ -108,21 +110,21 @@ def submit_job(
 )
 def submit_jobs(
     batch: Annotated[Batch, Body()],
-    asked: Request,
+    request: Request,
     key: IdempotencyKey = None,
-) -> schemas.BatchResults:
+) -> BatchResults:
     """Submit up to 100 jobs.
 
     Each is taken or refused by itself. Those that there was no time for come back with status 503: send them again.
     """
     results = submit_all(
         batch.requests,
-        caller(asked),
+        caller(request),
         key,
-        call=call(asked),
-        desk=services(asked).desk_that_wakes,
-        wake=services(asked).wake,
-        remaining_ms=remaining_ms(asked),
+        call=call(request),
+        desk=services(request).desk_that_wakes,
+        wake=services(request).wake,
+        remaining_ms=remaining_ms(request),
     )
     return batch_document(results)
 
@@ -130,7 +132,7 @@ def submit_jobs(
 @router.call("GET /jobs", {HTTPStatus.OK: "A page of jobs."}, InvalidRequest, NotAllowed)
 def list_jobs(
     *,
-    asked: Request,
+    request: Request,
     state: Annotated[
         list[JobState] | None, Query(description="May be repeated; without it all that have not ended.")
     ] = None,
@@ -151,28 +153,28 @@ def list_jobs(
     next_token: Annotated[
         str | None, Query(alias="nextToken", max_length=1000, description="From the page before.")
     ] = None,
-) -> schemas.JobPage:
+) -> JobPage:
     """List jobs.
 
     What holds instances comes first, then the line in rank order, then the ended, newest first.
     """
     owners = [owner] if owner is not None else []
     if mine:
-        owners.append(caller(asked).arn)
+        owners.append(caller(request).arn)
     wanted = Wanted(
         states=frozenset(state or _NOT_ENDED), owners=frozenset(owners), team=team, name_contains=name_contains
     )
-    page, following = desk(asked).jobs(wanted, limit, next_token)
-    return {"jobs": [job_document(seen) for seen in page], "nextToken": following}
+    page, following = desk(request).jobs(wanted, limit, next_token)
+    return JobPage(jobs=tuple(job_document(seen) for seen in page), next_token=following)
 
 
 @router.call("GET /jobs/<name>", {HTTPStatus.OK: "The job."}, NotAllowed, JobNotFound)
-def show_job(name: JobName, asked: Request) -> schemas.WholeJob:
+def show_job(name: JobName, request: Request) -> JobDetails:
     """Show a job with its attempts, its history and its request.
 
     Who may not see its hyperparameters and its environment gets the request without them.
     """
-    return whole_job_document(*desk(asked).show(name, caller(asked)))
+    return job_details_document(*desk(request).show(name, caller(request)))
 
 
 @router.call(
@@ -182,12 +184,12 @@ def show_job(name: JobName, asked: Request) -> schemas.WholeJob:
     JobNotFound,
     JobEnded,
 )
-def stop_job(name: JobName, asked: Request) -> tuple[schemas.Job, int]:
+def stop_job(name: JobName, request: Request) -> tuple[Job, int]:
     """Stop a job.
 
     A waiting job leaves the line, a running one is asked to stop. Stopping a stopped job is no error.
     """
-    seen, stopping = desk(asked).stop(name, caller(asked))
+    seen, stopping = desk(request).stop(name, caller(request))
     return job_document(seen), HTTPStatus.ACCEPTED if stopping else HTTPStatus.OK
 
 
@@ -200,23 +202,23 @@ def stop_job(name: JobName, asked: Request) -> tuple[schemas.Job, int]:
     JobNotFound,
     JobEnded,
 )
-def change_job(name: JobName, change: Annotated[PriorityChange, Body()], asked: Request) -> schemas.Job:
+def change_job(name: JobName, change: Annotated[PriorityChange, Body()], request: Request) -> Job:
     """Change the priority of a job."""
-    return job_document(desk(asked).set_priority(name, change.priority, caller(asked)))
+    return job_document(desk(request).set_priority(name, change.priority, caller(request)))
 
 
 @router.call("POST /jobs/<name>/hold", {HTTPStatus.OK: "The job, held."}, NotAllowed, JobNotFound, JobEnded, NotWaiting)
-def hold_job(name: JobName, asked: Request) -> schemas.Job:
+def hold_job(name: JobName, request: Request) -> Job:
     """Take a waiting job out of the line until it is released.
 
     It keeps its place: its entry time and its priority.
     """
-    return job_document(desk(asked).hold(name, caller(asked)))
+    return job_document(desk(request).hold(name, caller(request)))
 
 
 @router.call(
     "POST /jobs/<name>/release", {HTTPStatus.OK: "The job, not held."}, NotAllowed, JobNotFound, JobEnded, QueueFull
 )
-def release_job(name: JobName, asked: Request) -> schemas.Job:
+def release_job(name: JobName, request: Request) -> Job:
     """Put a held job back into the line."""
-    return job_document(desk(asked).release(name, caller(asked)))
+    return job_document(desk(request).release(name, caller(request)))

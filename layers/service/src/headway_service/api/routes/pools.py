@@ -9,9 +9,9 @@ from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Body, Path
 from pydantic import BaseModel, ConfigDict, Field
 
-from headway_service.api import schemas
+from headway.api_documents.pools import Capacity, PoolUse
 from headway_service.api.request_context import caller, desk, remaining_ms, services
-from headway_service.api.router import Calls
+from headway_service.api.router import DocumentedRouter
 from headway_service.api.serializers import pool_document
 from headway_service.config.document import MAX_POOL_SIZE, POOL_PATTERN
 from headway_service.errors import (
@@ -26,7 +26,7 @@ from headway_service.pools.operations import MAX_REASON_CHARS
 from headway_service.store.records.ledger import PauseRecord
 from headway_service.store.repository import no_pool
 
-router = Calls("Pools")
+router = DocumentedRouter("Pools")
 
 # Neither control characters nor such as turn the direction of a line: the text is shown to everybody who waits.
 _HIDDEN = r"\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069"
@@ -66,69 +66,69 @@ _PAUSING = (InvalidRequest, UnsupportedMediaType, NotAllowed)
 
 
 @router.call("POST /pools/<pool>/pause", {HTTPStatus.OK: "The pool, paused."}, *_PAUSING, PoolNotFound)
-def pause_pool(pool: PoolName, why: Annotated[Why, Body()], asked: Request) -> schemas.Pool:
+def pause_pool(pool: PoolName, why: Annotated[Why, Body()], request: Request) -> PoolUse:
     """Pause a pool.
 
     Nothing is started there, and nobody preempted for it, until it is resumed. What runs goes on.
     """
-    services(asked).pauses.pause(pool, caller(asked).name, why.reason)
-    return _show(asked, pool)
+    services(request).pauses.pause(pool, caller(request).name, why.reason)
+    return _show(request, pool)
 
 
 @router.call("POST /pools/<pool>/drain", {HTTPStatus.OK: "The pool, paused."}, *_PAUSING, PoolNotFound)
-def drain_pool(pool: PoolName, drain: Annotated[Drain, Body()], asked: Request) -> schemas.Pool:
+def drain_pool(pool: PoolName, drain: Annotated[Drain, Body()], request: Request) -> PoolUse:
     """Pause a pool so that it gets empty.
 
     What runs goes on to its end, or is stopped and put back into the line.
     """
-    services(asked).pauses.pause(pool, caller(asked).name, drain.reason, stops=drain.stop)
-    return _show(asked, pool)
+    services(request).pauses.pause(pool, caller(request).name, drain.reason, stops=drain.stop)
+    return _show(request, pool)
 
 
 @router.call("POST /pools/<pool>/resume", {HTTPStatus.OK: "The pool."}, InvalidRequest, NotAllowed, PoolNotFound)
-def resume_pool(pool: PoolName, asked: Request) -> schemas.Pool:
+def resume_pool(pool: PoolName, request: Request) -> PoolUse:
     """Let jobs start again in a pool that was paused."""
-    services(asked).pauses.resume(pool, caller(asked).name)
-    return _show(asked, pool)
+    services(request).pauses.resume(pool, caller(request).name)
+    return _show(request, pool)
 
 
 @router.call("PATCH /pools/<pool>", {HTTPStatus.OK: "The pool."}, *_PAUSING, InvalidConfiguration, PoolNotFound)
-def resize_pool(pool: PoolName, change: Annotated[Resize, Body()], asked: Request) -> schemas.Pool:
+def resize_pool(pool: PoolName, change: Annotated[Resize, Body()], request: Request) -> PoolUse:
     """Change the size of a pool.
 
     Nothing else of the configuration document changes. What runs goes on, also where that is more than the size.
     """
-    given = services(asked)
-    given.editor(remaining_ms(asked)()).resize(pool, change.size)
+    given = services(request)
+    given.editor(remaining_ms(request)()).resize(pool, change.size)
     given.wake("a pool was resized")
-    return _show(asked, pool)
+    return _show(request, pool)
 
 
 @router.call("POST /pause", {HTTPStatus.OK: "Each pool."}, *_PAUSING)
-def pause_everything(why: Annotated[Why, Body()], asked: Request) -> schemas.Capacity:
+def pause_everything(why: Annotated[Why, Body()], request: Request) -> Capacity:
     """Pause all pools, those too that are added later."""
-    services(asked).pauses.pause(PauseRecord.EVERYTHING, caller(asked).name, why.reason)
-    return _show_all(asked)
+    services(request).pauses.pause(PauseRecord.EVERYTHING, caller(request).name, why.reason)
+    return _show_all(request)
 
 
 @router.call("POST /resume", {HTTPStatus.OK: "Each pool."}, NotAllowed, RestoreUnfinished)
-def resume_everything(asked: Request) -> schemas.Capacity:
+def resume_everything(request: Request) -> Capacity:
     """End the pause of all pools. One that was paused by itself stays so."""
-    services(asked).pauses.resume(PauseRecord.EVERYTHING, caller(asked).name)
-    return _show_all(asked)
+    services(request).pauses.resume(PauseRecord.EVERYTHING, caller(request).name)
+    return _show_all(request)
 
 
-def _show(asked: Request, pool: str) -> schemas.Pool:
+def _show(request: Request, pool: str) -> PoolUse:
     """How a pool is used now.
 
     Raises:
         PoolNotFound: it was taken out meanwhile.
     """
-    uses = {use.pool: use for use in desk(asked).capacity()}
+    uses = {use.pool: use for use in desk(request).capacity()}
     if pool not in uses:
         raise no_pool(pool, uses)
     return pool_document(uses[pool])
 
 
-def _show_all(asked: Request) -> schemas.Capacity:
-    return {"pools": [pool_document(use) for use in desk(asked).capacity()]}
+def _show_all(request: Request) -> Capacity:
+    return Capacity(pools=tuple(pool_document(use) for use in desk(request).capacity()))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
+from headway.api_documents.version import ServerVersion
 from headway_service import __version__
-from headway_service.api import schemas
-from headway_service.api.router import Calls
+from headway_service.api.router import DocumentedRouter
 
-router = Calls("About")
+router = DocumentedRouter("About")
 
 API_VERSION = 1
 """Goes up with a change that clients have to know of; not with a new call, parameter or member of an answer."""
 
 
 @router.call("GET /version", {HTTPStatus.OK: "The versions."})
-def show_version() -> schemas.Version:
+def show_version() -> ServerVersion:
     """Show the version of the queue."""
-    return {"version": __version__, "api": API_VERSION}
+    return ServerVersion(version=__version__, api=API_VERSION)

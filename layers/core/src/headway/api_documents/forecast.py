@@ -1,0 +1,100 @@
+"""Forecasts: what a submission would do, why a job waits, when jobs start, what changes would do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from headway.api_documents.codec import ApiDocument, Member
+from headway.api_documents.jobs import Job, Reason
+from headway.api_documents.pools import PoolUse
+from headway.api_documents.values import Instances, Time
+from headway.lifecycle import JobState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shift(ApiDocument):
+    """A waiting job that would start at another time."""
+
+    job_name: str
+    before: Time | None
+    after: Time | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DryRun(ApiDocument):
+    """What a request would do; nothing was accepted."""
+
+    dry_run: bool
+    job: Annotated[Job, Member("The job as it would be.")]
+    expected_start: Annotated[Time | None, Member("Null if it is not known.")]
+    preempts: Annotated[tuple[str, ...], Member("Jobs that it would preempt at once.")]
+    delays: Annotated[tuple[Shift, ...], Member("At most 20.")]
+    note: Annotated[str, Member("What the forecast assumes.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ahead(ApiDocument):
+    """A job that another one waits for."""
+
+    job_name: str
+    job_state: JobState
+    priority: int
+    demand: Instances
+    started_time: Time | None
+    expected_end: Time | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation(ApiDocument):
+    """Why a job is where it is, and what comes next."""
+
+    job_name: str
+    job_state: JobState
+    held: bool
+    place: int | None
+    reason: Reason
+    expected_start: Annotated[Time | None, Member("Of a waiting job, if it is known.")]
+    expected_end: Annotated[Time | None, Member("By its limit.")]
+    note: Annotated[str, Member("What this assumes.")]
+    ahead: Annotated[
+        tuple[Ahead, ...],
+        Member("What holds instances of its pools, then what is before it in the queue; at most 20."),
+    ]
+    more: Annotated[int, Member("How many there are beyond these, counted to 1000.")]
+    pools: Annotated[tuple[PoolUse, ...], Member("Those that it demands.")]
+    remedy: Annotated[str | None, Member("What one can do.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForecastEntry(ApiDocument):
+    """A waiting job, and when it is expected to start."""
+
+    job_name: str
+    job_state: JobState
+    place: int | None
+    priority: int
+    demand: Instances
+    held: bool
+    expected_start: Time | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forecast(ApiDocument):
+    """When waiting jobs are expected to start."""
+
+    as_of: Time
+    until: Annotated[Time | None, Member("How far the forecast reaches; null if to the end.")]
+    note: Annotated[str, Member("What the forecast assumes.")]
+    jobs: Annotated[tuple[ForecastEntry, ...], Member("By expected start, those without one last, then by position.")]
+    more: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class WhatIf(ApiDocument):
+    """What changes would do; nothing was changed."""
+
+    starts: Annotated[tuple[str, ...], Member("Jobs that would start at once.")]
+    preempts: Annotated[tuple[str, ...], Member("Jobs that would be preempted at once.")]
+    moved: Annotated[tuple[Shift, ...], Member("Jobs that would start at another time; at most 100.")]
+    note: Annotated[str, Member("What the forecast assumes.")]

@@ -1,0 +1,111 @@
+"""A job, its attempts, and pages of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from headway.api_documents.codec import ApiDocument, Member
+from headway.api_documents.values import Instances, Time
+from headway.lifecycle import TERMINAL, AttemptState, JobState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reason(ApiDocument):
+    """Why something is as it is."""
+
+    code: Annotated[str, Member("For programs; new ones may come.")]
+    message: Annotated[str, Member("One sentence for people.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job(ApiDocument):
+    """A job in the queue."""
+
+    name: Annotated[str, Member(name="jobName")]
+    state: Annotated[JobState, Member(name="jobState")]
+    held: Annotated[bool, Member("Whether it is taken out of the queue until somebody releases it.")]
+    priority: Annotated[int, Member("Higher goes first.")]
+    entry_time: Annotated[Time, Member("When it was accepted.")]
+    demand: Instances
+    team: str | None
+    owner: Annotated[str | None, Member("ARN of who submitted it.")]
+    place: Annotated[
+        int | None,
+        Member("Position in the queue, 1 being next; null if it does not wait, is held, or stands beyond 1000."),
+    ]
+    reason: Reason
+    attempt_count: int
+    live_attempt: Annotated[str | None, Member("The training job that holds its instances.")]
+    preemptions: Annotated[int, Member("How often it gave way to another job.")] = field(default_factory=int)
+    started_time: Annotated[Time | None, Member("Start of its first attempt.")]
+    ended_time: Time | None
+    instance_seconds: Annotated[Mapping[str, int], Member("What its ended attempts held, per pool.")] = field(
+        default_factory=dict
+    )
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the job has reached a state that it never leaves."""
+        return self.state in TERMINAL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt(ApiDocument):
+    """A training job that was launched for a job."""
+
+    name: Annotated[str, Member(name="attemptName")]
+    number: int
+    state: Annotated[AttemptState, Member(name="attemptState")]
+    status: Annotated[str | None, Member(name="trainingJobStatus")]
+    secondary_status: str | None
+    started_time: Time | None
+    ended_time: Time | None
+    failure_reason: str | None
+    reason: Reason | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistoryEntry(ApiDocument):
+    """A step in the life of a job."""
+
+    time: Time
+    state: Annotated[JobState, Member(name="jobState")]
+    reason: Reason
+    attempt_name: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchOf(ApiDocument):
+    """How a watch of the configuration watches the live attempt."""
+
+    watch: str
+    hosts: Annotated[int, Member("How many of its hosts are watched.")]
+    note: Annotated[str | None, Member("Why not all of them.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobDetails(Job):
+    """A job with its attempts, its history and its request."""
+
+    attempts: Annotated[tuple[Attempt, ...], Member("The newest 20 that ended, and the live one.")]
+    history: Annotated[tuple[HistoryEntry, ...], Member("The first and the newest 49 steps.")]
+    watches: tuple[WatchOf, ...]
+    request: Annotated[Mapping[str, Any], Member("The CreateTrainingJob request as it was submitted.")]
+    withheld: Annotated[tuple[str, ...], Member("Parts of the request that the caller may not see.")] = field(
+        default_factory=tuple
+    )
+
+    @property
+    def job(self) -> Job:
+        """The job itself."""
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobPage(ApiDocument):
+    """A page of jobs."""
+
+    jobs: tuple[Job, ...]
+    next_token: Annotated[str | None, Member("Of the next page; null at the end.")]

@@ -1,0 +1,52 @@
+"""The pools, their use, and the configuration that says which there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from headway.api_documents.codec import ApiDocument, Member
+from headway.api_documents.values import Time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pause(ApiDocument):
+    """Nothing is started, and nothing preempted, until it is resumed."""
+
+    everything: Annotated[bool, Member("Whether all pools are paused, not this one alone.")]
+    by: Annotated[str, Member("Who paused it, such as user/ada.")]
+    since: Time
+    reason: str
+    stops: Annotated[bool, Member("Whether running jobs are stopped and requeued.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolUse(ApiDocument):
+    """How a pool is used, in instances."""
+
+    pool: str
+    size: int
+    allocated: Annotated[int, Member("Held by jobs.")]
+    stopping: Annotated[int, Member("Part of allocated.")]
+    reserved: Annotated[int, Member("Freed for a waiting job.")]
+    rogue: Annotated[int, Member("Taken by training jobs outside the queue.")]
+    free: Annotated[int, Member("Negative while more is in use than the pool has.")]
+    waiting: Annotated[int, Member("Jobs that wait for it, counted to 1000.")]
+    pause: Annotated[Pause | None, Member("Null unless it, or everything, is paused.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capacity(ApiDocument):
+    """How the pools are used."""
+
+    pools: tuple[PoolUse, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration(ApiDocument):
+    """The configuration in effect."""
+
+    settings: Annotated[Mapping[str, Any], Member("The configuration document.", name="document")]
+    version: int
+    problem: Annotated[str | None, Member("What is wrong with the stored document, if it is not in effect.")]

@@ -1,0 +1,34 @@
+"""Training jobs that did not come through the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from headway.api_documents.codec import ApiDocument, Member
+from headway.api_documents.jobs import Reason
+from headway.api_documents.values import Instances, Time
+
+
+@dataclass(frozen=True, kw_only=True)
+class RogueJob(ApiDocument):
+    """A training job that did not come through the queue."""
+
+    name: Annotated[str, Member(name="trainingJobName")]
+    status: Annotated[str, Member(name="trainingJobStatus")]
+    demand: Instances
+    charged: Annotated[Mapping[str, int], Member("The part of its demand that is missing in the pools.")]
+    team: Annotated[str | None, Member("What its tags say.")]
+    created_time: Time
+    seen_time: Time
+    stop_asked_by: Annotated[str | None, Member("The operator who asked for it to be stopped.")]
+    reason: Reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class RogueJobs(ApiDocument):
+    """Training jobs that did not come through the queue."""
+
+    jobs: Annotated[tuple[RogueJob, ...], Member(name="rogueJobs")]
+    more: bool
