@@ -9,14 +9,14 @@ from headway import reasons
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Action, Hold, Plan, Preempt, Release, Start
 from headway.reasons import Reason
-from headway.scheduling.allocation_index import Holders
+from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.backfill import ReservedStart
-from headway.scheduling.fair_share import Guarantees, TeamUse, charge, is_limit, limited_pool, sizes
+from headway.scheduling.fair_share import Guarantees, TeamUse, is_limit, limited_pool, sizes, with_team_limits
 from headway.scheduling.looks import Looks
 from headway.scheduling.ordering import given_priority, held_priority, rank
 from headway.scheduling.preemption import Preemption
 from headway.scheduling.queue_order import in_rank_order
-from headway.scheduling.reserved_starts import Combination, Heads
+from headway.scheduling.reserved_starts import Combination, ReservedStarts
 from headway.vectors import minus, overlap, plus, positive, shortfall, total
 
 
@@ -50,38 +50,37 @@ class _Pass:
         self.now_ms = snapshot.now_ms
         self.sizes = sizes(snapshot)
         self.looks = Looks()
-        self.holders = holders = Holders(snapshot, self.looks)
+        self.index = index = AllocationIndex(snapshot, self.looks)
         self.reserved: dict[str, Demand] = {r.job: r.demand for r in snapshot.reservations}
-        freed_for = {a.freed_for for a in holders.stopping if a.freed_for is not None}
+        freed_for = {a.freed_for for a in index.stopping if a.freed_for is not None}
         owed = freed_for | self.reserved.keys()
         #: The waiting jobs that something is reserved or being freed for. Whoever waits for a paused pool counts on
         #: nothing, so it is as if it were not there.
         promised = [job for job in (snapshot.waiting if owed else ()) if job.name in owed and self._paused(job) is None]
         #: What is being freed for each waiting job. What was meant for a job that has left is anybody's.
         self.earmarked: dict[str, list[Allocation]] = {
-            job.name: [a for a in holders.stopping if a.freed_for == job.name]
+            job.name: [a for a in index.stopping if a.freed_for == job.name]
             for job in promised
             if job.name in freed_for
         }
         #: Waiting jobs that something is reserved for and that have not been looked at yet.
         self.owners = {job.name: job for job in promised if job.name in self.reserved}
         #: Instances per pool that each team holds; empty where there are no teams.
-        self.use = TeamUse((a.team, a.demand) for a in (holders.live.values() if policy.teams else ()))
+        self.use = TeamUse((a.team, a.demand) for a in (index.live.values() if policy.teams else ()))
         self.guarantees = Guarantees(
-            snapshot, self.use, holders.live.values(), ((job, self._promised_to(job)) for job in promised)
+            snapshot, self.use, index.live.values(), ((job, self._promised_to(job)) for job in promised)
         )
         #: What a start may take: free in the ledger. Negative where a pool was shrunk below its use.
-        self.free = minus(self.sizes, holders.held)
+        self.free = minus(self.sizes, index.held)
         self.free = minus(self.free, total(self._reserved_for(name) for name in self.reserved))
         #: What is not yet spoken for: ``free`` less what higher-ranked jobs count on while they wait.
         self.spare = dict(self.free)
         #: What stopping attempts will free for nobody in particular: the next in rank order may count on it.
         self.unclaimed = total(
-            minus(holders.charged(a), (a.freed or {}) if a.freed_for in self.earmarked else {})
-            for a in holders.stopping
+            minus(index.charged(a), (a.freed or {}) if a.freed_for in self.earmarked else {}) for a in index.stopping
         )
-        self.preemption = Preemption(snapshot, holders, self.use, self.guarantees, self.looks)
-        self.heads = Heads(holders, policy, snapshot.now_ms, self.looks)
+        self.preemption = Preemption(snapshot, index, self.use, self.guarantees, self.looks)
+        self.heads = ReservedStarts(index, policy, snapshot.now_ms, self.looks)
         #: Kinds of jobs that preempting does not help; see :func:`_kind`.
         self.stuck: set[_Kind] = set()
         #: One reason for all that wait behind the same head for the same thing.
@@ -108,7 +107,7 @@ class _Pass:
             if self.heads:
                 past_head += 1
             # A decision has to end in time whatever the policy allows. Who is not looked at passes nobody.
-            if past_head > self.policy.backfill_window or self.looks.are_used_up:
+            if past_head > self.policy.backfill_window or self.looks.is_exhausted:
                 if not owed:
                     break
                 if job.name not in owed:
@@ -130,7 +129,7 @@ class _Pass:
 
     def _reserved_for(self, name: str) -> Demand:
         owner = self.owners.get(name)
-        return charge(self.reserved[name], owner.team, self.policy) if owner else self.reserved[name]
+        return with_team_limits(self.reserved[name], owner.team, self.policy) if owner else self.reserved[name]
 
     def _promised_to(self, job: WaitingJob) -> Demand:
         """What is reserved and being freed for a job."""
@@ -184,9 +183,9 @@ class _Pass:
         if unfit is not None:
             self._hold(job, unfit, blocks=False)
             return
-        own = charge(self.reserved.get(job.name, {}), job.team, self.policy)
+        own = with_team_limits(self.reserved.get(job.name, {}), job.team, self.policy)
         earmarked = self.earmarked.get(job.name, [])
-        takes = minus(charge(job.demand, job.team, self.policy), own)
+        takes = minus(with_team_limits(job.demand, job.team, self.policy), own)
         # What is reserved for the job, or being freed for it, is not taken from those ahead of it.
         need = positive(minus(takes, total(a.freed or {} for a in earmarked)))
         wait_ms = job.not_before_ms - self.now_ms
@@ -214,14 +213,14 @@ class _Pass:
         Most of a long line is like this; the rest of the pass would come to the same end for them.
         """
         pools = _combination(job.demand)
-        if not self.heads.are_full(pools) or job.name in self.earmarked or job.name in self.owners:
+        if not self.heads.is_at_depth(pools) or job.name in self.earmarked or job.name in self.owners:
             return None
         kind = _kind(job)
         if kind not in self.stuck:
             if self.preemption.is_possible_for(job):
                 return None
             self.stuck.add(kind)
-        takes = charge(job.demand, job.team, self.policy)
+        takes = with_team_limits(job.demand, job.team, self.policy)
         if any(count > self.sizes[pool] for pool, count in takes.items()):
             return None
         if any(count > self.spare[pool] + self.unclaimed.get(pool, 0) for pool, count in job.demand.items()):
@@ -284,7 +283,7 @@ class _Pass:
         self.starts.append(Start(job=job.name, demand=dict(job.demand), reason=reasons.started(job.demand)))
 
     def _place(self, job: WaitingJob, takes: Demand, until_ms: int | None, *, starts: bool) -> None:
-        self.heads.place(takes, charge(job.demand, job.team, self.policy), until_ms, starts=starts)
+        self.heads.account_for(takes, with_team_limits(job.demand, job.team, self.policy), until_ms, starts=starts)
         if self.policy.teams:
             self.guarantees.give(job)
 
@@ -295,7 +294,7 @@ class _Pass:
         from_spare = overlap(need, self.spare)
         need = positive(minus(need, from_spare))
         # Before anybody can start in a pool that was shrunk below its use, the excess has to go too.
-        pools = charge(job.demand, job.team, self.policy)
+        pools = with_team_limits(job.demand, job.team, self.policy)
         debt = {pool: -self.spare[pool] for pool in sorted(pools) if self.spare[pool] < 0}
         owed = plus(need, debt)
         from_unclaimed = overlap(owed, self.unclaimed)
@@ -311,7 +310,9 @@ class _Pass:
         # When it will start is not known, so its limit proves nothing.
         counted = total_need
         if victims and self.heads:
-            counted = positive(minus(counted, self.heads.uncounted(victims, self.preemption.gives_way_to)))
+            counted = positive(
+                minus(counted, self.heads.unclaimed_by_reservations(victims, self.preemption.preemptible_from))
+            )
         delayed = self.heads.delayed_by(counted, None)
         if delayed is not None:
             self.stuck.add(_kind(job))
@@ -328,11 +329,11 @@ class _Pass:
         earmark = positive(minus(need, positive(minus(from_unclaimed, debt))))
         for victim in victims:
             freed = {pool: count for pool, count in overlap(earmark, victim.demand).items() if not is_limit(pool)}
-            frees = self.holders.charged(victim)
+            frees = self.index.charged(victim)
             used = overlap(lacking, frees)
             earmark = positive(minus(earmark, used))
             lacking = positive(minus(lacking, used))
-            self.holders.stop(victim)
+            self.index.stop(victim)
             if self.policy.teams:
                 self.use.add(victim.team, victim.demand, -1)
             self.unclaimed = plus(self.unclaimed, positive(minus(frees, used)))
@@ -357,10 +358,10 @@ class _Pass:
         wanted = from_unclaimed or ({} if meant else dict(job.demand))
         awaited = list(meant)
         # Enough of them, those that were asked last first: nobody can tell whose instances it will be.
-        for other in reversed(self.holders.stopping):
+        for other in reversed(self.index.stopping):
             if not wanted:
                 break
-            frees = self.holders.charged(other)
+            frees = self.index.charged(other)
             if other.attempt not in attempts and overlap(wanted, frees):
                 awaited.append(other)
                 wanted = positive(minus(wanted, overlap(wanted, frees)))
@@ -372,8 +373,8 @@ class _Pass:
             # A team at its limit holds up its own jobs only, unless it is known when it is below it again.
             of_limits = {pool: count for pool, count in need.items() if is_limit(pool)}
             self._reserve(job, need, _combination(of_limits), of_limits)
-            holders = tuple(a for a in self.holders.of(limits) if a.team == job.team)
-            self._hold(job, partial(reasons.waits_for_limit, job, limits, holders, self.now_ms, self.policy))
+            index = tuple(a for a in self.index.of(limits) if a.team == job.team)
+            self._hold(job, partial(reasons.waits_for_limit, job, limits, index, self.now_ms, self.policy))
             return
         pools = _combination(job.demand)
         behind = self.heads.first(pools)
@@ -383,28 +384,28 @@ class _Pass:
             return
         lacking = {pool: min(count, job.demand[pool]) for pool, count in lacking.items()}
         start_ms = start.start_ms if start else None
-        holders = self.holders.of(lacking)
-        why = partial(reasons.waits_for_capacity, job, lacking, holders, start_ms, self.now_ms, self.policy)
+        index = self.index.of(lacking)
+        why = partial(reasons.waits_for_capacity, job, lacking, index, start_ms, self.now_ms, self.policy)
         self._hold(job, why, start)
 
     def _reserve(
         self, job: WaitingJob, need: Demand, combination: Combination, otherwise: Demand | None = None
     ) -> ReservedStart | None:
         """Reserve a start for a blocked job, if it is among the first of its combination of pools."""
-        if self.heads.are_full(combination):
+        if self.heads.is_at_depth(combination):
             return None
         if self.policy.backfill:
             # A pool that was shrunk below its use has to be whole again first, even where the job needs no more of it.
-            owing = (pool for pool in charge(job.demand, job.team, self.policy) if self.spare[pool] < 0)
+            owing = (pool for pool in with_team_limits(job.demand, job.team, self.policy) if self.spare[pool] < 0)
             need = {**dict.fromkeys(owing, 0), **need}
         available = {pool: self.spare[pool] + self.unclaimed.get(pool, 0) for pool in need}
         preempts = self.preemption.is_possible_for(job)
-        gives_way = self.preemption.gives_way_to(job) if preempts else None
-        start = self.heads.reserve(job, need, combination, available, gives_way, otherwise or need)
+        preemptible_from_ms = self.preemption.preemptible_from(job) if preempts else None
+        start = self.heads.reserve(job, need, combination, available, preemptible_from_ms, otherwise or need)
         if preempts and start.start_ms is not None:
             lacking = shortfall(start.need, plus(available, self.heads.ended_by(start.need, start.start_ms)))
             if lacking:
-                self.heads.count_on(self.preemption.victims(job, lacking), start.start_ms)
+                self.heads.expect_stopped(self.preemption.victims(job, lacking), start.start_ms)
         return start
 
     def _hold(self, job: WaitingJob, why: _Why, start: ReservedStart | None = None, *, blocks: bool = True) -> None:
