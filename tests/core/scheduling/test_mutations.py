@@ -17,6 +17,7 @@ from headway.plan import Preempt, Start
 from headway.scheduling import (
     allocation_index,
     backfill,
+    capacity_state,
     fair_share,
     preemption,
     queue_order,
@@ -87,10 +88,10 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         snapshots("none", backfill=False),
     ),
     "the limits of teams are not charged": (
-        scheduler, "with_team_limits", lambda demand, *_: demand, promises.capacity_holds, ONE_TEAM
+        capacity_state, "with_team_limits", lambda demand, *_: demand, promises.capacity_holds, ONE_TEAM
     ),
     "reservations are not charged": (
-        Pass, "_reserved_for", lambda *_: {}, promises.capacity_holds, ANY
+        capacity_state.CapacityState, "reserved_for", lambda *_: {}, promises.capacity_holds, ANY
     ),
     "a job starts on a part of its demand": (
         scheduler, "Start", _lose_a_pool, promises.all_or_nothing, ANY
