@@ -116,6 +116,8 @@ MODULES: Mapping[str, Target] = {
     ),
     "tick": _service("scheduling/tick.py", without=_SLOW),
     "scheduler": _core("scheduling/scheduler.py"),
+    "capacity_state": _core("scheduling/capacity_state.py"),
+    "explainer": _core("scheduling/explainer.py"),
     "preemption": _core("scheduling/preemption.py"),
 }
 """By name."""

@@ -17,6 +17,7 @@ from headway.plan import Preempt, Start
 from headway.scheduling import (
     allocation_index,
     backfill,
+    capacity_state,
     fair_share,
     preemption,
     queue_order,
@@ -71,7 +72,7 @@ def _never_known(job: Any, need: Any, *_: Any) -> Any:
 
 MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrategy[Any]]] = {
     "backfill asks no reserved start": (
-        reserved_starts.Heads, "delayed_by", lambda *_: None, promises.reserved_starts_are_kept, SETTLED
+        reserved_starts.ReservedStarts, "delayed_by", lambda *_: None, promises.reserved_starts_are_kept, SETTLED
     ),
     "everybody who is started past a start takes the same slack": (
         backfill.ReservedStart, "share", lambda *_: None, promises.reserved_starts_are_kept, SETTLED
@@ -83,14 +84,14 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         reserved_starts, "reserve_start", _never_known, promises.starts_that_can_be_known_are_known, LIMITED
     ),
     "without backfill pools stay open": (
-        reserved_starts.Heads, "delayed_by", lambda *_: None, promises.blocked_heads_close_their_pools,
+        reserved_starts.ReservedStarts, "delayed_by", lambda *_: None, promises.blocked_heads_close_their_pools,
         snapshots("none", backfill=False),
     ),
     "the limits of teams are not charged": (
-        scheduler, "charge", lambda demand, *_: demand, promises.capacity_holds, ONE_TEAM
+        capacity_state, "with_team_limits", lambda demand, *_: demand, promises.capacity_holds, ONE_TEAM
     ),
     "reservations are not charged": (
-        Pass, "_reserved_for", lambda *_: {}, promises.capacity_holds, ANY
+        capacity_state.CapacityState, "reserved_for", lambda *_: {}, promises.capacity_holds, ANY
     ),
     "a job starts on a part of its demand": (
         scheduler, "Start", _lose_a_pool, promises.all_or_nothing, ANY
@@ -107,7 +108,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         snapshots("none"),
     ),
     "protected attempts are preempted": (
-        preemption, "is_movable", lambda *_: True, promises.protected_attempts_run_on, ANY
+        preemption, "is_preemptible", lambda *_: True, promises.protected_attempts_run_on, ANY
     ),
     "equal priority is preempted": (
         preemption, "held_priority", lambda *args: held_priority(*args) - 1, promises.only_who_may_be_preempted_is,
@@ -121,7 +122,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         preemption.Preemption, "reclaims", lambda *_: True, promises.only_who_may_be_preempted_is, TEAMS
     ),
     "needless victims are kept": (
-        preemption, "_without_needless", lambda chosen, *_: tuple(chosen), promises.no_victim_is_needless, FULL
+        preemption, "_drop_unneeded", lambda chosen, *_: tuple(chosen), promises.no_victim_is_needless, FULL
     ),
     "victims who lose most stop first": (
         allocation_index, "victim_order", _dearest_first, promises.no_cheaper_single_victim_would_have_done, FULL
@@ -130,7 +131,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         preemption, "given_priority", lambda priority, *_: priority, promises.only_who_may_be_preempted_is, FULL_TEAM
     ),
     "what others are guaranteed is preempted": (
-        preemption, "gives_borrowed", lambda *_: True, promises.only_who_may_be_preempted_is, FULL_TEAMS
+        preemption, "is_borrowed", lambda *_: True, promises.only_who_may_be_preempted_is, FULL_TEAMS
     ),
     "nobody reclaims": (
         preemption.Preemption, "reclaims", lambda *_: False, promises.guarantees_are_given, BORROWED
@@ -156,10 +157,10 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         fair_share.Guarantees, "is_promised", lambda *_: False, turns.only_who_is_ahead_takes_over, TEAMS
     ),
     "who borrows stands before who is owed": (
-        queue_order._TeamLines, "_is_covered", lambda *_: False, turns.nobody_borrows_what_is_reclaimed, BORROWING
+        queue_order._TeamQueue, "_is_covered", lambda *_: False, turns.nobody_borrows_what_is_reclaimed, BORROWING
     ),
     "a guarantee gives the right to reclaim, and no rank": (
-        queue_order._TeamLines, "_is_covered", lambda *_: False, histories.preemption_comes_to_an_end, CROWDED
+        queue_order._TeamQueue, "_is_covered", lambda *_: False, histories.preemption_comes_to_an_end, CROWDED
     ),
     "nobody takes over": (
         Pass, "_take_over", lambda *_: None, histories.every_job_is_served, ANY
@@ -170,7 +171,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         promises.protected_attempts_run_on, FULL
     ),
     "only one blocked job has a reserved start": (
-        reserved_starts.Heads, "are_full", lambda self, pools: self.first(pools) is not None,
+        reserved_starts.ReservedStarts, "is_at_depth", lambda self, pools: self.first(pools) is not None,
         promises.starts_that_can_be_known_are_known, LIMITED
     ),
     "nobody is served": (

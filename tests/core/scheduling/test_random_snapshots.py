@@ -24,7 +24,7 @@ def test_the_same_seed_and_number_give_the_same_snapshot() -> None:
 def test_a_wrong_rule_is_found_shown_and_told_by_the_exit_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(queue_order._TeamLines, "_is_covered", lambda *_: False)
+    monkeypatch.setattr(queue_order._TeamQueue, "_is_covered", lambda *_: False)
     monkeypatch.setattr(sys, "argv", ["random_snapshots", "--count", "120", "--seed", "3", "--processes", "1"])
     assert random_snapshots.main() == 1
     told = capsys.readouterr().out

@@ -11,7 +11,7 @@ from headway.jobpolicy.failure_kinds import FailureKind
 MAX_BACKOFF_MS = 600_000
 """However often a job has failed, it is tried again after this at the latest: it keeps its place meanwhile."""
 
-THEIR_OWN = frozenset({FailureKind.CODE, FailureKind.REQUEST, FailureKind.UNKNOWN})
+NOT_TRANSIENT = frozenset({FailureKind.CODE, FailureKind.REQUEST, FailureKind.UNKNOWN})
 """Kinds that would only happen again if nothing has changed: if the text is the same twice, it is not tried again."""
 
 
@@ -75,7 +75,7 @@ def judge(failure: Failure, rules: Mapping[FailureKind, Retry]) -> Verdict:
     if failure.ran_ms < rule.min_run_ms:
         needed_s, ran_s = rule.min_run_ms // 1000, failure.ran_ms // 1000
         return _never(f"{kind} is tried again only if it comes after {needed_s} s, and it came after {ran_s} s")
-    if failure.repeated and failure.kind in THEIR_OWN:
+    if failure.repeated and failure.kind in NOT_TRANSIENT:
         return _never("it failed in the same way before")
     wait_ms = min(MAX_BACKOFF_MS, rule.backoff_ms << min(failure.retried, 32))
     return Verdict(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from headway.model import Allocation, Demand, Snapshot
-from headway.scheduling.fair_share import charge
+from headway.scheduling.fair_share import with_team_limits
 from headway.scheduling.looks import Looks
 from headway.scheduling.ordering import held_priority, victim_order
 from headway.vectors import total
 
 
-class Holders:
+class AllocationIndex:
     """All attempts of a snapshot. Those that the decision preempts go from the live to the stopping ones, one by one.
 
     Pools are pools and team limits alike (:mod:`headway.scheduling.fair_share`).
@@ -30,7 +30,7 @@ class Holders:
         self.stopping = sorted((a for a in snapshot.allocations if a.stopping), key=lambda each: each.attempt)
         #: By pool, and by pools, worked out when first asked for.
         self._by_pool: dict[str, list[Allocation]] | None = None
-        self._victim_lines: dict[tuple[str, ...], list[Allocation]] = {}
+        self._victim_orders: dict[tuple[str, ...], list[Allocation]] = {}
         self._lowest: int | None = None
 
     @property
@@ -76,15 +76,15 @@ class Holders:
     def in_victim_order(self, pools: Collection[str]) -> Iterator[Allocation]:
         """Live attempts that hold some of these pools, by :func:`headway.scheduling.ordering.victim_order`."""
         key = tuple(sorted(pools))
-        line = self._victim_lines.get(key)
-        if line is None:
+        order = self._victim_orders.get(key)
+        if order is None:
             now_ms, policy = self._snapshot.now_ms, self._policy
-            line = sorted(
+            order = sorted(
                 (a for a in self.of(key) if not a.stopping), key=lambda each: victim_order(each, now_ms, policy)
             )
-            self._victim_lines[key] = line
-            self._looks.taken += 2 * len(line)
-        return (each for each in line if each.attempt in self._live)
+            self._victim_orders[key] = order
+            self._looks.taken += 2 * len(order)
+        return (each for each in order if each.attempt in self._live)
 
 
 def _charges(snapshot: Snapshot) -> dict[str, Demand]:
@@ -95,6 +95,6 @@ def _charges(snapshot: Snapshot) -> dict[str, Demand]:
         kind = (each.team, tuple(each.demand.items()))
         charged = kinds.get(kind)
         if charged is None:
-            charged = kinds[kind] = charge(each.demand, each.team, snapshot.policy)
+            charged = kinds[kind] = with_team_limits(each.demand, each.team, snapshot.policy)
         charges[each.attempt] = charged
     return charges

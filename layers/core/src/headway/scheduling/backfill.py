@@ -44,11 +44,11 @@ class ReservedStart:
         return from_ms <= self.start_ms and (until_ms is None or until_ms > self.start_ms)
 
 
-Change = tuple[int, Demand, int]
+CapacityChange = tuple[int, Demand, int]
 """At this time, ms, these instances come free (+1) or are taken (-1)."""
 
 
-def _claims(others: Sequence[ReservedStart]) -> Iterator[Change]:
+def _claims(others: Sequence[ReservedStart]) -> Iterator[CapacityChange]:
     """What reserved starts take and give back."""
     for other in others:
         if other.start_ms is not None:
@@ -61,7 +61,7 @@ def reserve_start(
     job: WaitingJob,
     need: Demand,
     available: Demand,
-    changes: Iterable[Change],
+    changes: Iterable[CapacityChange],
     others: Sequence[ReservedStart],
     not_before_ms: int,
 ) -> ReservedStart:

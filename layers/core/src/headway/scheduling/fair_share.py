@@ -16,7 +16,7 @@ from headway.vectors import minus, plus, total
 _MARK = "@"
 
 
-def charge(demand: Demand, team: str, policy: Policy) -> Demand:
+def with_team_limits(demand: Demand, team: str, policy: Policy) -> Demand:
     """A demand together with what it takes of its team's limits."""
     limit = policy.team(team).limit
     if not limit:
@@ -200,7 +200,7 @@ def within_guarantee(use: Demand, takes: Demand, guaranteed: Demand) -> bool:
     return all(use.get(pool, 0) + count <= guaranteed.get(pool, 0) for pool, count in takes.items())
 
 
-def gives_borrowed(use: Demand, victim: Allocation, guaranteed: Demand) -> bool:
+def is_borrowed(use: Demand, victim: Allocation, guaranteed: Demand) -> bool:
     """Whether stopping this attempt leaves its team with all of its guarantee that it uses."""
     return all(
         use.get(pool, 0) - victim.demand[pool] >= count for pool, count in guaranteed.items() if pool in victim.demand

@@ -7,7 +7,7 @@ from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
 from headway.scheduling.fair_share import TeamUse
 from headway.scheduling.ordering import given_priority, held_priority
-from headway.scheduling.preemption import is_movable
+from headway.scheduling.preemption import is_preemptible
 from headway.vectors import free, minus, plus, positive, shortfall, total
 
 
@@ -69,7 +69,7 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
         victim = allocations[action.attempt]
         preemptor = waiting[action.for_job]
         _require(not victim.stopping, f"{action.attempt} is stopping already")
-        _require(is_movable(victim, snapshot.now_ms, snapshot.policy), f"{victim.job} is protected from preemption")
+        _require(is_preemptible(victim, snapshot.now_ms, snapshot.policy), f"{victim.job} is protected from preemption")
         _require(
             _gives_way(victim, preemptor, snapshot),
             f"{victim.job} is preempted for {preemptor.name}, whose priority is not higher",

@@ -15,6 +15,6 @@ class Looks:
         self.taken = 0
 
     @property
-    def are_used_up(self) -> bool:
+    def is_exhausted(self) -> bool:
         """Whether no further job is looked at in this decision."""
         return self.taken >= MAX_LOOKS

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.policy import Policy
-from headway.scheduling.allocation_index import Holders
-from headway.scheduling.fair_share import Guarantees, gives_borrowed, within_guarantee
+from headway.scheduling.allocation_index import AllocationIndex
+from headway.scheduling.fair_share import Guarantees, is_borrowed, within_guarantee
 from headway.scheduling.looks import Looks
 from headway.scheduling.ordering import given_priority, held_priority, returning_rank, waiting_rank
 from headway.vectors import minus, plus, shortfall, total
@@ -20,7 +20,7 @@ def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
     return allocation.since_ms + policy.min_run_time_ms if policy.min_run_time_ms else 0
 
 
-def is_movable(allocation: Allocation, now_ms: int, policy: Policy) -> bool:
+def is_preemptible(allocation: Allocation, now_ms: int, policy: Policy) -> bool:
     """Whether the attempt may be stopped for another job now."""
     from_ms = protected_until_ms(allocation, policy)
     return from_ms is not None and from_ms <= now_ms and not allocation.ends_as_soon(now_ms)
@@ -53,15 +53,15 @@ def outranks(
     """
     lower = held_priority(allocation, policy) < given_priority(job.priority, job.team, policy)
     if lower and policy.ageing is not None:
-        lower = not _returns_ahead(allocation, job, now_ms, policy)
+        lower = not _would_requeue_ahead(allocation, job, now_ms, policy)
     if allocation.team == job.team:
         return lower
     guaranteed = policy.team(allocation.team).guaranteed
-    borrowed = gives_borrowed(use.get(allocation.team, {}), allocation, guaranteed)
+    borrowed = is_borrowed(use.get(allocation.team, {}), allocation, guaranteed)
     return (lower or reclaims) and borrowed
 
 
-def _returns_ahead(allocation: Allocation, job: WaitingJob, now_ms: int, policy: Policy) -> bool:
+def _would_requeue_ahead(allocation: Allocation, job: WaitingJob, now_ms: int, policy: Policy) -> bool:
     """Whether the job of an attempt would rank before this one once it waits again, by what it has gained by ageing.
 
     Where teams take turns, a job that something has been freed for comes first among its equals.
@@ -70,7 +70,7 @@ def _returns_ahead(allocation: Allocation, job: WaitingJob, now_ms: int, policy:
     return returning[0] < waiting[0] if policy.teams else returning < waiting
 
 
-def victims_for(
+def get_targets(
     job: WaitingJob,
     lacking: Demand,
     in_victim_order: Iterable[Allocation],
@@ -108,7 +108,7 @@ def victims_for(
         if not reclaims and held_priority(candidate, policy) >= mine:
             break
         frees = charged(candidate)
-        if not any(pool in missing for pool in frees) or not is_movable(candidate, now_ms, policy):
+        if not any(pool in missing for pool in frees) or not is_preemptible(candidate, now_ms, policy):
             continue
         if candidate.attempt in spared:
             continue
@@ -121,11 +121,11 @@ def victims_for(
             left = {**left, candidate.team: minus(left.get(candidate.team, {}), candidate.demand)}
         missing = shortfall(lacking, gained)
         if not missing:
-            return _without_needless(chosen, gained, lacking, charged)
+            return _drop_unneeded(chosen, gained, lacking, charged)
     return ()
 
 
-def _without_needless(
+def _drop_unneeded(
     chosen: list[Allocation], gained: Demand, lacking: Demand, charged: Callable[[Allocation], Demand]
 ) -> tuple[Allocation, ...]:
     """Give back, the dearest first, whom the others make needless."""
@@ -142,7 +142,7 @@ class Preemption:
 
     Args:
         snapshot: what is decided on.
-        holders: who holds instances; those preempted are taken out of it as the decision goes on.
+        index: who holds instances; those preempted are taken out of it as the decision goes on.
         use: instances per pool that each team holds, kept up to date by the decision.
         guarantees: which waiting jobs are covered by what their team is guaranteed.
         looks: how much the decision has looked at.
@@ -151,7 +151,7 @@ class Preemption:
     def __init__(
         self,
         snapshot: Snapshot,
-        holders: Holders,
+        index: AllocationIndex,
         use: Mapping[str, Demand],
         guarantees: Guarantees,
         looks: Looks,
@@ -159,20 +159,20 @@ class Preemption:
         self._looks = looks
         self._policy = snapshot.policy
         self._now_ms = snapshot.now_ms
-        self._holders = holders
+        self._index = index
         self._use = use
         self._guarantees = guarantees
 
     def is_possible_for(self, job: WaitingJob) -> bool:
         """Whether there is anybody at all whom the job could outrank."""
-        if not self._policy.preemption or not self._holders.live:
+        if not self._policy.preemption or not self._index.live:
             return False
-        if self._outranks_somebody(job):
+        if self._outranks_any(job):
             return True
         return self.reclaims(job)
 
-    def _outranks_somebody(self, job: WaitingJob) -> bool:
-        return given_priority(job.priority, job.team, self._policy) > self._holders.lowest_priority
+    def _outranks_any(self, job: WaitingJob) -> bool:
+        return given_priority(job.priority, job.team, self._policy) > self._index.lowest_priority
 
     def reclaims(self, job: WaitingJob) -> bool:
         """Whether the job may reclaim what other teams have borrowed: the criterion by which it ranks before them."""
@@ -180,22 +180,22 @@ class Preemption:
 
     def victims(self, job: WaitingJob, lacking: Demand) -> tuple[Allocation, ...]:
         """The attempts to stop so that the job gets what it lacks; empty if that cannot be had."""
-        if not self._policy.preemption or not self._holders.live:
+        if not self._policy.preemption or not self._index.live:
             return ()
         reclaims = self.reclaims(job)
-        if not reclaims and not self._outranks_somebody(job):
+        if not reclaims and not self._outranks_any(job):
             return ()
         spared: set[str] = set()
         while True:
-            victims = victims_for(
+            victims = get_targets(
                 job,
                 lacking,
-                self._counted(self._holders.in_victim_order(lacking)),
+                self._counted(self._index.in_victim_order(lacking)),
                 self._use,
                 self._now_ms,
                 self._policy,
                 reclaims=reclaims,
-                charged=self._holders.charged,
+                charged=self._index.charged,
                 spared=spared,
             )
             ahead = self._ahead_again(job, victims)
@@ -220,7 +220,7 @@ class Preemption:
         left = minus(self._use.get(job.team, {}), total(victim.demand for victim in own))
         return {victim.attempt for victim in own if within_guarantee(left, victim.demand, guaranteed)}
 
-    def gives_way_to(self, job: WaitingJob) -> Callable[[Allocation], int | None]:
+    def preemptible_from(self, job: WaitingJob) -> Callable[[Allocation], int | None]:
         """From when on an attempt may be stopped for the job, ms; None for never."""
         reclaims = self.reclaims(job)
 

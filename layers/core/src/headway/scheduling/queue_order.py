@@ -34,12 +34,12 @@ def in_rank_order(snapshot: Snapshot, use: TeamUse, guarantees: Guarantees, look
         by_priority: defaultdict[int, list[WaitingJob]] = defaultdict(list)
         for job in snapshot.waiting:
             by_priority[priority_of(job)].append(job)
-        line = _Line(by_priority)
-        while line.first() is not None:
-            yield line.pop()
+        queue = _PriorityQueue(by_priority)
+        while queue.first() is not None:
+            yield queue.pop()
         return
-    lines = _Lines(snapshot, use, guarantees, looks)
-    while (each := lines.next()) is not None:
+    queues = _TeamQueues(snapshot, use, guarantees, looks)
+    while (each := queues.next()) is not None:
         yield each
 
 
@@ -50,10 +50,10 @@ _Entry = tuple[int, str, WaitingJob]
 """Turn; name; the job."""
 
 
-class _Line:
+class _PriorityQueue:
     """Some jobs in order. Those of a priority are put in order when the first of them is asked for.
 
-    A decision seldom looks at all of a long line.
+    A decision seldom looks at all of a long queue.
     """
 
     def __init__(self, by_priority: _ByPriority) -> None:
@@ -83,31 +83,31 @@ class _Line:
 
 
 _Place = tuple[int, bool, int, str, int]
-"""Among the jobs of a team: the priority, negated; whether nothing is promised to the job; turn; name; its line."""
+"""Among the jobs of a team: the priority, negated; whether nothing is promised to the job; turn; name; its queue."""
 
 
-class _TeamLines:
-    """The jobs of one team: a line for each demand, as a guarantee covers all or none of these.
+class _TeamQueue:
+    """The jobs of one team: a queue for each demand, as a guarantee covers all or none of these.
 
-    A job that something is promised to stands in a line of its own.
+    A job that something is promised to stands in a queue of its own.
     """
 
-    def __init__(self, lines: list[_Line], guarantees: Guarantees, looks: Looks) -> None:
+    def __init__(self, queues: list[_PriorityQueue], guarantees: Guarantees, looks: Looks) -> None:
         self._looks = looks
-        self._lines = lines
+        self._queues = queues
         self._guarantees = guarantees
-        #: Lines whose jobs are covered by the guarantee, and lines whose jobs are not. While the team only takes more,
+        #: Lines whose jobs are covered by the guarantee, and queues whose jobs are not. While the team only takes more,
         #: a job can become uncovered, which is noticed when its turn comes.
         self._covered: list[_Place] = []
         self._borrowing: list[_Place] = []
         self.sort()
 
     def sort(self) -> None:
-        """Put all lines in order again: the team holds less than before, or something is no longer promised."""
+        """Put all queues in order again: the team holds less than before, or something is no longer promised."""
         # To ask whether a job is covered takes as long as a few of the other looks.
-        self._looks.taken += 4 * len(self._lines)
+        self._looks.taken += 4 * len(self._queues)
         self._covered, self._borrowing = [], []
-        for number in range(len(self._lines)):
+        for number in range(len(self._queues)):
             place = self._place(number)
             if place is not None:
                 (self._covered if self._is_covered(place) else self._borrowing).append(place)
@@ -126,7 +126,7 @@ class _TeamLines:
         """Take out what was :meth:`first` when that was asked for."""
         heap = self._covered or self._borrowing
         number = heap[0][-1]
-        job = self._lines[number].pop()
+        job = self._queues[number].pop()
         following = self._place(number)
         if following is None:
             heapq.heappop(heap)
@@ -135,20 +135,20 @@ class _TeamLines:
         return job
 
     def _is_covered(self, place: _Place) -> bool:
-        first = self._lines[place[-1]].first()
+        first = self._queues[place[-1]].first()
         return first is not None and self._guarantees.covers(first[-1])
 
     def _place(self, number: int) -> _Place | None:
-        line = self._lines[number]
-        first = line.first()
+        queue = self._queues[number]
+        first = queue.first()
         if first is None:
             return None
         turn_ms, name, _ = first
-        return (-line.priority, not self._guarantees.is_promised(name), turn_ms, name, number)
+        return (-queue.priority, not self._guarantees.is_promised(name), turn_ms, name, number)
 
 
-class _Lines:
-    """The lines of all teams, and which of them is next."""
+class _TeamQueues:
+    """The queues of all teams, and which of them is next."""
 
     def __init__(self, snapshot: Snapshot, use: TeamUse, guarantees: Guarantees, looks: Looks) -> None:
         self._pools = snapshot.pools
@@ -202,22 +202,22 @@ class _Lines:
 _Demand = tuple[tuple[str, int], ...]
 
 
-def _by_team(snapshot: Snapshot, guarantees: Guarantees, looks: Looks) -> dict[str, _TeamLines]:
+def _by_team(snapshot: Snapshot, guarantees: Guarantees, looks: Looks) -> dict[str, _TeamQueue]:
     priority_of = _priority_of(snapshot)
-    # This is done for each job of a long line, all else for each kind of jobs.
+    # This is done for each job of a long queue, all else for each kind of jobs.
     alike: defaultdict[tuple[str, _Demand, int], list[WaitingJob]] = defaultdict(list)
-    teams: dict[str, list[_Line]] = {}
+    teams: dict[str, list[_PriorityQueue]] = {}
     for job in snapshot.waiting:
         if guarantees.is_promised(job.name):
-            teams.setdefault(job.team, []).append(_Line({priority_of(job): [job]}))
+            teams.setdefault(job.team, []).append(_PriorityQueue({priority_of(job): [job]}))
         else:
             alike[job.team, tuple(job.demand.items()), priority_of(job)].append(job)
     kinds: dict[tuple[str, _Demand], dict[int, list[WaitingJob]]] = {}
     for (team, demand, priority), jobs in alike.items():
         kinds.setdefault((team, demand), {})[priority] = jobs
     for (team, _), by_priority in kinds.items():
-        teams.setdefault(team, []).append(_Line(by_priority))
-    return {team: _TeamLines(lines, guarantees, looks) for team, lines in teams.items()}
+        teams.setdefault(team, []).append(_PriorityQueue(by_priority))
+    return {team: _TeamQueue(queues, guarantees, looks) for team, queues in teams.items()}
 
 
 def _priority_of(snapshot: Snapshot) -> Callable[[WaitingJob], int]:

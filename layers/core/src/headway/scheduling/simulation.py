@@ -72,7 +72,7 @@ class Arrival:
 
 
 @dataclass(slots=True)
-class _Nature:
+class _JobProfile:
     """What a line does not know about a job, and the course has to."""
 
     #: What it would still run from a start on, ms; None for ever.
@@ -123,7 +123,7 @@ class Course:
         self._in_line = {job.name: job for job in self._waiting}
         self._allocations = {allocation.attempt: allocation for allocation in snapshot.allocations}
         self._reservations: dict[str, Demand] = {r.job: r.demand for r in snapshot.reservations}
-        self._natures: dict[str, _Nature] = {}
+        self._profiles: dict[str, _JobProfile] = {}
         #: When each attempt ends if nothing else happens. Entries of the heap that differ from it are out of date.
         self._ends: dict[str, int] = {}
         self._ending: list[tuple[int, int, str]] = []
@@ -133,7 +133,7 @@ class Course:
         self._wakes: list[int] = []
         left = run_time or (lambda _: None)
         for job in self._waiting:
-            self._natures[job.name] = _Nature(run_ms=left(job))
+            self._profiles[job.name] = _JobProfile(run_ms=left(job))
             self._wake(job.not_before_ms)
         for allocation in snapshot.allocations:
             self._take_in(allocation, left(allocation))
@@ -221,7 +221,7 @@ class Course:
     def _take_in(self, allocation: Allocation, left_ms: int | None) -> None:
         """An attempt that holds its instances already when the course begins."""
         ran_ms = self.now_ms - allocation.since_ms
-        self._natures[allocation.job] = _Nature(
+        self._profiles[allocation.job] = _JobProfile(
             run_ms=None if left_ms is None else ran_ms + left_ms,
             checkpoints=allocation.checkpoints,
             preemptible=allocation.preemptible,
@@ -235,7 +235,7 @@ class Course:
             self._wake(allocation.since_ms + self._policy.min_run_time_ms)
 
     def _schedule_end(self, allocation: Allocation) -> None:
-        run_ms, limit_ms = self._natures[allocation.job].run_ms, allocation.limit_ms
+        run_ms, limit_ms = self._profiles[allocation.job].run_ms, allocation.limit_ms
         lasts = [ms for ms in (run_ms, limit_ms) if ms is not None]
         if lasts:
             self._end_by(allocation.attempt, allocation.since_ms + min(lasts))
@@ -253,11 +253,11 @@ class Course:
 
     def _arrive(self, arrival: Arrival) -> None:
         job = arrival.job
-        self._natures[job.name] = _Nature(
+        self._profiles[job.name] = _JobProfile(
             run_ms=arrival.run_ms, checkpoints=arrival.checkpoints, preemptible=arrival.preemptible
         )
         self._enter(job)
-        self._tell(Happening.ARRIVED, job.name, job.demand)
+        self._emit(Happening.ARRIVED, job.name, job.demand)
 
     def _enter(self, job: WaitingJob) -> None:
         insort(self._waiting, job, key=rank)
@@ -267,9 +267,9 @@ class Course:
     def _start(self, action: Start) -> None:
         job = self._leave(action.job)
         self._reservations.pop(job.name, None)
-        nature = self._natures[job.name]
-        nature.attempts += 1
-        attempt = f"{job.name}-{nature.attempts}"
+        profile = self._profiles[job.name]
+        profile.attempts += 1
+        attempt = f"{job.name}-{profile.attempts}"
         while attempt in self._allocations:
             # Another job may have a name of this form.
             attempt += "x"
@@ -283,15 +283,15 @@ class Course:
             handicap_ms=job.handicap_ms,
             team=job.team,
             limit_ms=job.limit_ms,
-            checkpoints=nature.checkpoints,
-            preemptible=nature.preemptible,
-            preemptions=nature.preemptions,
+            checkpoints=profile.checkpoints,
+            preemptible=profile.preemptible,
+            preemptions=profile.preemptions,
         )
         self._allocations[attempt] = allocation
         self._schedule_end(allocation)
         if self._policy.min_run_time_ms and self._policy.preemption:
             self._wake(self.now_ms + self._policy.min_run_time_ms)
-        self._tell(Happening.STARTED, job.name, job.demand, attempt)
+        self._emit(Happening.STARTED, job.name, job.demand, attempt)
 
     def _leave(self, name: str) -> WaitingJob:
         job = self._in_line.pop(name, None)
@@ -307,7 +307,7 @@ class Course:
         )
         self._asked_ms[action.attempt] = self.now_ms
         self._end_by(action.attempt, self.now_ms + self._stop_ms)
-        self._tell(Happening.PREEMPTED, victim.job, victim.demand, victim.attempt)
+        self._emit(Happening.PREEMPTED, victim.job, victim.demand, victim.attempt)
 
     def _end(self, attempt: str) -> None:
         ended = self._allocations.pop(attempt)
@@ -315,27 +315,27 @@ class Course:
         asked_ms = self._asked_ms.pop(attempt, None)
         if ended.freed_for is not None and ended.freed_for in self._in_line and ended.freed:
             self._reservations[ended.freed_for] = plus(self._reservations.get(ended.freed_for, {}), ended.freed)
-        nature = self._natures[ended.job]
+        profile = self._profiles[ended.job]
         ran_ms = due_ms - ended.since_ms
         # A job that is done at or before its stop has completed, whatever it was asked.
-        if nature.run_ms is not None and nature.run_ms <= ran_ms:
-            self._tell(Happening.COMPLETED, ended.job, ended.demand, attempt)
+        if profile.run_ms is not None and profile.run_ms <= ran_ms:
+            self._emit(Happening.COMPLETED, ended.job, ended.demand, attempt)
         elif ended.limit_ms is not None and ended.limit_ms <= ran_ms:
-            self._tell(Happening.CUT, ended.job, ended.demand, attempt)
+            self._emit(Happening.CUT, ended.job, ended.demand, attempt)
         elif ended.freed_for is None:
-            self._tell(Happening.STOPPED, ended.job, ended.demand, attempt)
+            self._emit(Happening.STOPPED, ended.job, ended.demand, attempt)
         else:
-            self._yield(ended, nature, ran_ms, (due_ms if asked_ms is None else asked_ms) - ended.since_ms)
+            self._yield(ended, profile, ran_ms, (due_ms if asked_ms is None else asked_ms) - ended.since_ms)
 
-    def _yield(self, ended: Allocation, nature: _Nature, held_ms: int, trained_ms: int) -> None:
+    def _yield(self, ended: Allocation, profile: _JobProfile, held_ms: int, trained_ms: int) -> None:
         kept_ms = 0
-        if nature.checkpoints:
+        if profile.checkpoints:
             interval_ms = self._policy.checkpoint_interval_ms
             # Checkpoints are written at even distances from the start; what was done since the last one is lost.
             kept_ms = trained_ms - (trained_ms % interval_ms if interval_ms else 0)
-        if nature.run_ms is not None:
-            nature.run_ms -= kept_ms
-        nature.preemptions += 1
+        if profile.run_ms is not None:
+            profile.run_ms -= kept_ms
+        profile.preemptions += 1
         entered_ms = ended.since_ms if ended.entry_time_ms is None else ended.entry_time_ms
         self._enter(
             WaitingJob(
@@ -348,9 +348,9 @@ class Course:
                 limit_ms=ended.limit_ms,
             )
         )
-        self._tell(Happening.YIELDED, ended.job, ended.demand, ended.attempt, lost_ms=held_ms - kept_ms)
+        self._emit(Happening.YIELDED, ended.job, ended.demand, ended.attempt, lost_ms=held_ms - kept_ms)
 
-    def _tell(self, happening: Happening, job: str, demand: Demand, attempt: str = "", *, lost_ms: int = 0) -> None:
+    def _emit(self, happening: Happening, job: str, demand: Demand, attempt: str = "", *, lost_ms: int = 0) -> None:
         if self._record is not None:
             self._record(
                 Event(

@@ -1,0 +1,169 @@
+"""The capacity that one scheduling pass can still give away, and the only methods that change it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headway.model import Allocation, Demand, Snapshot, WaitingJob
+from headway.scheduling.allocation_index import AllocationIndex
+from headway.scheduling.fair_share import Guarantees, TeamUse, is_limit, sizes, with_team_limits
+from headway.scheduling.looks import Looks
+from headway.vectors import minus, overlap, plus, positive, total
+
+
+class CapacityState:
+    """Capacity vectors of one pass. Other modules read them and change them through the methods only.
+
+    All vectors cover pools and team limits alike (:mod:`headway.scheduling.fair_share`).
+
+    Attributes:
+        sizes: instances per pool and per team limit.
+        allocations: the attempts that hold instances.
+        reserved: what is reserved, by waiting job, without team limits.
+        earmarked: the stopping attempts that free instances for a waiting job, by job. What was freed for a job that
+            has left the queue is not listed and is available to all.
+        owners: waiting jobs with a reservation that the pass has not considered yet, by name.
+        use: instances per pool that each team holds; empty if the policy has no teams.
+        guarantees: which waiting jobs their team's guarantee covers.
+        free: what a start may take. Negative where a pool was shrunk below its use.
+        spare: ``free`` without what jobs of higher rank count on while they wait.
+        unclaimed: what stopping attempts free and no job counts on yet.
+    """
+
+    def __init__(self, snapshot: Snapshot, looks: Looks) -> None:
+        """Start with the capacity of a snapshot.
+
+        Args:
+            snapshot: the state to decide on.
+            looks: the work that the decision has done.
+        """
+        self._policy = policy = snapshot.policy
+        self.sizes = sizes(snapshot)
+        self.allocations = allocations = AllocationIndex(snapshot, looks)
+        self.reserved: dict[str, Demand] = {r.job: r.demand for r in snapshot.reservations}
+        freed_for = {a.freed_for for a in allocations.stopping if a.freed_for is not None}
+        owed = freed_for | self.reserved.keys()
+        # A job that waits for a paused pool can use no promise, so its promises are ignored.
+        promised = [
+            job for job in (snapshot.waiting if owed else ()) if job.name in owed and paused_pool(job, snapshot) is None
+        ]
+        self.earmarked: Mapping[str, list[Allocation]] = {
+            job.name: [a for a in allocations.stopping if a.freed_for == job.name]
+            for job in promised
+            if job.name in freed_for
+        }
+        self.owners = {job.name: job for job in promised if job.name in self.reserved}
+        self.use = TeamUse((a.team, a.demand) for a in (allocations.live.values() if policy.teams else ()))
+        self.guarantees = Guarantees(
+            snapshot, self.use, allocations.live.values(), ((job, self._promised_to(job)) for job in promised)
+        )
+        self.free = minus(self.sizes, allocations.held)
+        self.free = minus(self.free, total(self.reserved_for(name) for name in self.reserved))
+        self.spare = dict(self.free)
+        self.unclaimed = total(
+            minus(allocations.charged(a), (a.freed or {}) if a.freed_for in self.earmarked else {})
+            for a in allocations.stopping
+        )
+
+    def charged(self, job: WaitingJob) -> Demand:
+        """What a job takes of pools and of its team's limits."""
+        return with_team_limits(job.demand, job.team, self._policy)
+
+    def reserved_for(self, name: str) -> Demand:
+        """What the reservation of a job takes of pools and of its team's limits."""
+        owner = self.owners.get(name)
+        return with_team_limits(self.reserved[name], owner.team, self._policy) if owner else self.reserved[name]
+
+    def beyond_reservation(self, job: WaitingJob) -> dict[str, int]:
+        """What a job takes in addition to its reservation. Negative where the reservation exceeds the demand."""
+        return minus(self.charged(job), with_team_limits(self.reserved.get(job.name, {}), job.team, self._policy))
+
+    def freed_for(self, job: WaitingJob) -> dict[str, int]:
+        """What stopping attempts free for a job."""
+        return total(a.freed or {} for a in self.earmarked.get(job.name, ()))
+
+    def overcommitted(self, job: WaitingJob) -> dict[str, int]:
+        """By how much the pools that a job demands, and its team's limits, are over their size."""
+        return {pool: -self.spare[pool] for pool in sorted(self.charged(job)) if self.spare[pool] < 0}
+
+    def _promised_to(self, job: WaitingJob) -> Demand:
+        """What is reserved and being freed for a job."""
+        return total((self.reserved.get(job.name, {}), *(a.freed or {} for a in self.earmarked.get(job.name, ()))))
+
+    def mark_considered(self, job: WaitingJob) -> None:
+        """The pass has considered a job: no later job can take over its reservation."""
+        self.owners.pop(job.name, None)
+
+    def release(self, name: str) -> Demand:
+        """Remove the reservation of a job, which makes its instances free.
+
+        Returns:
+            The instances per pool that were reserved.
+        """
+        charged = self.reserved_for(name)
+        owner = self.owners.pop(name, None)
+        demand = self.reserved.pop(name)
+        if owner is not None:
+            self.guarantees.promise(owner, self._promised_to(owner))
+        self.free = plus(self.free, charged)
+        self.spare = plus(self.spare, charged)
+        return demand
+
+    def start(self, job: WaitingJob, takes: Demand) -> None:
+        """A job starts.
+
+        Args:
+            job: the job.
+            takes: :meth:`beyond_reservation` of the job.
+        """
+        # The reservation ends with the start. Negative counts are what it held beyond the demand: they become free.
+        self.free = minus(self.free, takes)
+        self.spare = minus(self.spare, takes)
+        # What is being freed for the job is available to the next jobs in rank order.
+        for allocation in self.earmarked.get(job.name, ()):
+            self.unclaimed = plus(self.unclaimed, allocation.freed or {})
+        self._give(job)
+
+    def commit(self, job: WaitingJob, from_spare: Demand, overcommitted: Demand, from_unclaimed: Demand) -> None:
+        """A job waits for instances that nothing can take from it any more: lower ranks cannot count on them.
+
+        Args:
+            job: the job.
+            from_spare: what it counts on of :attr:`spare`.
+            overcommitted: :meth:`overcommitted` for the job: what has to be freed before it can start.
+            from_unclaimed: what it counts on of :attr:`unclaimed`.
+        """
+        self.spare = plus(minus(self.spare, from_spare), overcommitted)
+        self.unclaimed = minus(self.unclaimed, from_unclaimed)
+        self._give(job)
+
+    def _give(self, job: WaitingJob) -> None:
+        if self._policy.teams:
+            self.guarantees.give(job)
+
+    def preempt(self, victim: Allocation, earmark: Demand, lacking: Demand) -> tuple[Demand, Demand]:
+        """An attempt is stopped for a waiting job.
+
+        Args:
+            victim: the attempt.
+            earmark: what to earmark for the waiting job at most.
+            lacking: what the waiting job counts on at most.
+
+        Returns:
+            The instances per pool that are earmarked for the waiting job, and what it counts on of the victim. What
+            it does not count on becomes unclaimed.
+        """
+        freed = {pool: count for pool, count in overlap(earmark, victim.demand).items() if not is_limit(pool)}
+        frees = self.allocations.charged(victim)
+        used = overlap(lacking, frees)
+        self.allocations.stop(victim)
+        if self._policy.teams:
+            self.use.add(victim.team, victim.demand, -1)
+        self.unclaimed = plus(self.unclaimed, positive(minus(frees, used)))
+        return freed, used
+
+
+def paused_pool(job: WaitingJob, snapshot: Snapshot) -> str | None:
+    """The first paused pool that a job demands, by name; None if no pool that it demands is paused."""
+    pauses = snapshot.pauses
+    return min((pool for pool in job.demand if pool in pauses), default=None) if pauses else None

@@ -1,0 +1,131 @@
+"""Why waiting jobs wait: one reason for each job that a scheduling pass leaves in the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from headway import reasons
+from headway.model import Allocation, Demand, Snapshot, WaitingJob
+from headway.plan import Hold
+from headway.reasons import Reason
+from headway.scheduling.allocation_index import AllocationIndex
+from headway.scheduling.backfill import ReservedStart
+from headway.scheduling.reserved_starts import Combination
+from headway.vectors import minus, overlap, positive
+
+Why = Callable[[], Reason]
+"""Makes a reason. It is called only if the plan is to be explained."""
+
+
+class Explainer:
+    """Collects the waits of one pass.
+
+    Attributes:
+        holds: the waits, in rank order.
+    """
+
+    def __init__(self, snapshot: Snapshot, allocations: AllocationIndex, *, enabled: bool) -> None:
+        """Start without waits.
+
+        Args:
+            snapshot: the state that is decided on.
+            allocations: the attempts that hold instances.
+            enabled: whether to collect anything.
+        """
+        self.holds: list[Hold] = []
+        self._policy = snapshot.policy
+        self._now_ms = snapshot.now_ms
+        self._allocations = allocations
+        self._enabled = enabled
+        #: Reasons that all jobs share that wait for the same thing behind the same job.
+        self._shared: dict[tuple[str, ...], Reason] = {}
+        #: By pool, how many jobs that the pass has considered go on waiting for it.
+        self._ahead: dict[str, int] = {}
+
+    def add(self, job: WaitingJob, why: Why, start: ReservedStart | None = None, *, blocks: bool = True) -> None:
+        """Record that a job goes on waiting.
+
+        Args:
+            job: the job.
+            why: makes the reason.
+            start: the start that is reserved for it, if there is one.
+            blocks: whether it counts as ahead of later jobs.
+        """
+        if not self._enabled:
+            return
+        ahead = 0
+        for pool in job.demand:
+            ahead = max(ahead, self._ahead.get(pool, 0))
+        start_ms = start.start_ms if start else None
+        self.holds.append(Hold(job=job.name, reason=why(), ahead=ahead, start_by_ms=start_ms))
+        if blocks:
+            for pool in job.demand:
+                self._ahead[pool] = self._ahead.get(pool, 0) + 1
+
+    def behind(self, pools: Combination, head: ReservedStart) -> Reason:
+        """The job waits behind the first blocked job of its combination of pools.
+
+        Args:
+            pools: the combination.
+            head: the reserved start of its first blocked job.
+        """
+        reason = self._shared.get(pools)
+        if reason is None:
+            reason = self._shared[pools] = reasons.waits_behind(head.job, pools, head.start_ms, self._now_ms)
+        return reason
+
+    def would_delay(self, head: ReservedStart) -> Reason:
+        """The job fits, but would delay this reserved start."""
+        key = ("delays", head.job.name)
+        reason = self._shared.get(key)
+        if reason is None:
+            reason = self._shared[key] = reasons.would_delay(head.job, head.start_ms, self._now_ms)
+        return reason
+
+    def at_team_limit(self, job: WaitingJob, lacking: Demand) -> Reason:
+        """The job's team uses all that it may.
+
+        Args:
+            job: the job.
+            lacking: what the limits lack, per limited pool.
+        """
+        holders = tuple(a for a in self._allocations.of(lacking) if a.team == job.team)
+        return reasons.waits_for_limit(job, lacking, holders, self._now_ms, self._policy)
+
+    def lacks_capacity(self, job: WaitingJob, lacking: Demand, start: ReservedStart | None) -> Reason:
+        """The pools have too little for the job.
+
+        Args:
+            job: the job.
+            lacking: what they lack, per pool.
+            start: the start that is reserved for the job, if there is one.
+        """
+        lacking = {pool: min(count, job.demand[pool]) for pool, count in lacking.items()}
+        holders = self._allocations.of(lacking)
+        start_ms = start.start_ms if start else None
+        return reasons.waits_for_capacity(job, lacking, holders, start_ms, self._now_ms, self._policy)
+
+    def awaits_freed(self, job: WaitingJob, meant: Sequence[Allocation], from_unclaimed: Demand) -> Reason:
+        """Stopping attempts free all that the job lacks.
+
+        Args:
+            job: the job.
+            meant: the attempts that stop for this job.
+            from_unclaimed: what it counts on of other stopping attempts.
+        """
+        return reasons.waits_for_freed(job, self._awaited(job, meant, from_unclaimed))
+
+    def _awaited(self, job: WaitingJob, meant: Sequence[Allocation], from_unclaimed: Demand) -> tuple[Allocation, ...]:
+        attempts = {each.attempt for each in meant}
+        # The job itself may lack nothing while a pool that was shrunk below its use has to shrink first.
+        wanted = from_unclaimed or ({} if meant else dict(job.demand))
+        awaited = list(meant)
+        # Enough attempts, the last to be stopped first: which of them frees the job's instances is not known.
+        for other in reversed(self._allocations.stopping):
+            if not wanted:
+                break
+            frees = self._allocations.charged(other)
+            if other.attempt not in attempts and overlap(wanted, frees):
+                awaited.append(other)
+                wanted = positive(minus(wanted, overlap(wanted, frees)))
+        return tuple(awaited)
