@@ -107,6 +107,8 @@ MODULES: Mapping[str, Target] = {
     "launcher": _service("scheduling/launcher.py"),
     "ledger": _service(
         "store/ledger.py",
+        "store/queue_scan.py",
+        "store/snapshot.py",
         more=(
             "store/test_covered_lines",
             "scheduling/test_decide",

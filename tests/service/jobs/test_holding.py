@@ -17,9 +17,10 @@ from headway_service.ports.table import Change, Item, Put
 from headway_service.scheduling.tick import Ticker, TickReport
 from headway_service.store import transitions
 from headway_service.store.job_listing import Wanted
-from headway_service.store.ledger import read_ledger, read_snapshot
+from headway_service.store.ledger import read_ledger
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import PoolRecord, ReservationRecord, TeamRecord
+from headway_service.store.snapshot import read_snapshot
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, on
 

@@ -20,9 +20,10 @@ from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.tick import Ticker, TickReport
 from headway_service.store import transitions
 from headway_service.store.job_listing import Wanted
-from headway_service.store.ledger import read_ledger, read_snapshot
+from headway_service.store.ledger import read_ledger
 from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.records.ledger import PoolRecord, ReservationRecord
+from headway_service.store.snapshot import read_snapshot
 from tests.service.world import P5, ROOT, World, on, request
 
 

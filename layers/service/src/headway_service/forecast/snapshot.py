@@ -11,9 +11,10 @@ from headway.reasons import clock_time
 from headway.scheduling.forecast import Change, Forecast, WhatIf, forecast, what_if, with_changes
 from headway.scheduling.ordering import effective_priority
 from headway_service.ports.table import Table
-from headway_service.store.ledger import Ledger, look_at_ledger, read_snapshot
+from headway_service.store.ledger import Ledger, look_at_ledger
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.snapshot import read_snapshot
 
 MAX_FORESEEN = 500
 """Waiting jobs that a look ahead takes in, of all lines together; of those further back no start is told."""

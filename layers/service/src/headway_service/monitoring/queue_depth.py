@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headway_service.ports.table import Table
-from headway_service.store.ledger import Ledger, behind_priority
+from headway_service.store.ledger import Ledger
+from headway_service.store.queue_scan import behind_priority
 from headway_service.store.records.queue_entry import LineEntry
 
 MAX_COUNTED = 1000
