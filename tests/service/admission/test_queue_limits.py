@@ -16,7 +16,7 @@ from headway_service.ports.table import Delete, Key, Put
 from headway_service.store.queue_tail import MAX_TAIL
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import LineEntry
-from headway_service.store.repository import job_named
+from headway_service.store.repository import get_job
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ADA, BOB, P5, ROOT, World, on, request
 
@@ -104,7 +104,7 @@ def test_a_held_job_is_released_only_if_its_line_has_room_and_stays_held_else(wo
         submit(world, name, ADA)
     with pytest.raises(QueueFull):
         world.desk.release("a1", ADA)
-    assert job_named(world.table, "a1").held
+    assert get_job(world.table, "a1").held
     world.desk.stop("a2", ROOT)
     assert not world.desk.release("a1", ADA).job.held
 
@@ -131,7 +131,7 @@ def test_a_preempted_job_returns_to_its_place_though_the_line_is_full(world: Wor
     world.desk.submit(request("high", 9, ResourceConfig=on(4)), BOB)
     world.tick()
     world.pass_time(180)
-    states = {name: job_named(world.table, name).job_state for name in ("high", "low", "a1", "a2")}
+    states = {name: get_job(world.table, name).job_state for name in ("high", "low", "a1", "a2")}
     assert states == {"high": "running", "low": "preempted", "a1": "pending", "a2": "pending"}
     assert "3 of your jobs wait" in refused(world, "a3", ADA)
 
@@ -157,7 +157,7 @@ def place_of(world: World, name: str) -> int:
     """The place of a job among all entries of all lines of a pool."""
     assert isinstance(world.table, MemoryTable)
     ranks = [item["sk"] for item in world.table.items() if item["pk"].startswith(LineEntry.partition(P5))]
-    return 1 + sorted(ranks).index(job_named(world.table, name).rank())
+    return 1 + sorted(ranks).index(get_job(world.table, name).rank())
 
 
 @pytest.mark.parametrize("noted", [True, False], ids=["who left is noted", "applied before who left was noted"])

@@ -17,7 +17,7 @@ from headway_service.forecast.service import Foresight, SubmitRequest
 from headway_service.jobs.desk import Desk
 from headway_service.pools.apply_config import InForce, apply_configuration, in_force
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import job_named
+from headway_service.store.repository import get_job
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ACCOUNT, ADA, BOB, DAY_S, P5, ROOT, World, request
@@ -92,7 +92,7 @@ class Queue:
 
     def job(self, name: str) -> JobRecord:
         """A job as it is kept."""
-        return job_named(self._table, name)
+        return get_job(self._table, name)
 
 
 Act = Callable[[Queue, Caller], object]

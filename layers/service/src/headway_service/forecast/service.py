@@ -28,7 +28,7 @@ from headway_service.ports.table import Table
 from headway_service.store.job_listing import Wanted, list_jobs
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import job_named, live_attempt_of
+from headway_service.store.repository import find_job, find_live_attempt, get_job
 
 MAX_AHEAD = 20
 """Jobs ahead of one that its explanation names."""
@@ -189,7 +189,7 @@ class Foresight:
         Raises:
             JobNotFound: there is none of that name.
         """
-        job = job_named(self._table, name)
+        job = get_job(self._table, name)
         seen = self._explainer.explain([job])[0]
         remedy = remedy_for(seen.reason.code)
         if job.job_state in TERMINAL:
@@ -199,7 +199,7 @@ class Foresight:
         pools = [use for use in self._desk.capacity() if use.pool in job.demand]
         if job.in_line:
             return self._explain_waiting(seen, pools, remedy)
-        attempt = live_attempt_of(self._table, job)
+        attempt = find_live_attempt(self._table, job)
         if attempt is not None:
             note, end_ms = (
                 "It ends by then at the latest: its limit and the configured overhead are over.",
@@ -225,7 +225,7 @@ class Foresight:
             JobNotFound: there is no job of that name.
         """
         if name is not None:
-            listed, more = [job_named(self._table, name)], None
+            listed, more = [get_job(self._table, name)], None
         else:
             listed, more = list_jobs(self._table, Wanted(states=WAITING), MAX_FORESEEN, None)
         lookout = look_out(self._table, self._clock(), self._configuration().policy(), also=listed if name else ())
@@ -286,7 +286,7 @@ class Foresight:
     def _admit(self, request: Any, caller: Caller, configuration: Configuration) -> Admitted:
         """Check a request as a submission that makes a new job."""
         admitted = admit(request, configuration, caller)
-        if self._table.get(JobRecord.key(admitted.name)) is not None:
+        if find_job(self._table, admitted.name) is not None:
             raise NameInUse(
                 f"a request is in the queue as `{admitted.name}` already: choose a new name",
                 [FieldError(field="TrainingJobName", message="is the name of another job in the queue")],
@@ -296,7 +296,7 @@ class Foresight:
     def _changeable(self, change: Withdraw | Reprioritise, configuration: Configuration) -> JobRecord:
         """The job that a change is about, if it can be changed so."""
         try:
-            job = job_named(self._table, change.job)
+            job = get_job(self._table, change.job)
         except JobNotFound as error:
             raise _wrong_job(str(error)) from None
         if job.job_state in TERMINAL:
@@ -310,11 +310,11 @@ class Foresight:
         return job
 
     def _waiting(self, job: WaitingJob, seen: Forecast) -> Ahead:
-        item = self._table.get(JobRecord.key(job.name))
+        known = find_job(self._table, job.name)
         return Ahead(
             job=job.name,
             # The line does not say whether it has run before.
-            job_state=JobRecord.parse(item).job_state if item else JobState.PENDING,
+            job_state=known.job_state if known is not None else JobState.PENDING,
             priority=job.priority,
             demand=job.demand,
             started_ms=None,

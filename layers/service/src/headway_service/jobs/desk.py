@@ -43,7 +43,7 @@ from headway_service.store.records.job import JobRecord, request_in, request_key
 from headway_service.store.records.ledger import PauseRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.queue_entry import LineEntry
 from headway_service.store.records.unmanaged_job import RogueRecord
-from headway_service.store.repository import MAX_TRIES, job_named, live_attempt_of
+from headway_service.store.repository import MAX_TRIES, find_live_attempt, get_job
 
 MAX_ROGUES = 100
 """Rogue jobs in one answer."""
@@ -386,7 +386,7 @@ class Desk:
         return self._explainer.explain([job])[0]
 
     def _job(self, name: str) -> JobRecord:
-        return job_named(self._table, name)
+        return get_job(self._table, name)
 
     def _configuration(self) -> Configuration:
         return self._in_force().configuration
@@ -407,7 +407,7 @@ class Desk:
         return ReservationRecord.parse(item) if item else None
 
     def _attempt(self, job: JobRecord) -> AttemptRecord | None:
-        return live_attempt_of(self._table, job)
+        return find_live_attempt(self._table, job)
 
 
 def require_priority(priority: int, most: int, team: str = "") -> None:

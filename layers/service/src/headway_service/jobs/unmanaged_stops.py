@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from headway_service.errors import Busy, Conflict, RogueJobNotFound
+from headway_service.errors import Busy, RogueJobNotFound
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.store import transitions
 from headway_service.store.records.unmanaged_job import RogueRecord
-from headway_service.store.repository import MAX_TRIES
+from headway_service.store.repository import find_unmanaged_job, retry_on_conflict
 
 
 class RogueStops:
@@ -34,22 +34,20 @@ class RogueStops:
             RogueJobNotFound: the queue has seen no such training job, or it has ended.
             Busy: others keep changing it.
         """
-        for _ in range(MAX_TRIES):
-            item = self._table.get(RogueRecord.key(name))
-            if item is None:
+
+        def ask() -> RogueRecord:
+            known = find_unmanaged_job(self._table, name)
+            if known is None:
                 raise RogueJobNotFound(
                     f"the queue knows no live training job `{name}` that did not come through it: `headway queue "
                     "--all` lists those that it knows, a new one within minutes; a job of the queue is stopped with "
                     f"`headway stop {name}`"
                 )
-            known = RogueRecord.parse(item)
             if known.stop_asked_by:
                 return known
             asked, writes = transitions.ask_to_stop(known, by)
-            try:
-                self._table.write(writes)
-            except Conflict:
-                continue
+            self._table.write(writes)
             logger.info("a rogue job is to be stopped", extra={"rogue": name, "by": by})
             return asked
-        raise Busy(f"`{name}` keeps changing; try again in a moment")
+
+        return retry_on_conflict(ask, otherwise=Busy(f"`{name}` keeps changing; try again in a moment"))

@@ -26,7 +26,7 @@ from headway_service.store import policy_actions as measures
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.attempt import AttemptRecord
-from headway_service.store.records.job import JobRecord, request_in, request_key
+from headway_service.store.repository import find_attempt, find_job, find_request
 
 MAX_PUTS = 60
 """Alarms that one run makes; the next one goes on. PutMetricAlarm is throttled at three a second (service quota)."""
@@ -126,8 +126,7 @@ class Watcher:
             Busy: the table or CloudWatch is; the same may be heeded again.
         """
         name = self._alarms.attempt_of(alarm_name)
-        item = self._table.get(AttemptRecord.key(name)) if name else None
-        attempt = AttemptRecord.parse(item) if item else None
+        attempt = find_attempt(self._table, name) if name else None
         if attempt is None or not _trains(attempt):
             logger.info("an alarm on an attempt that does not train", extra={"alarm": alarm_name})
             return False
@@ -157,8 +156,7 @@ class Watcher:
         for each in covered:
             if not (each.says_too_little(firing) and each.watch.is_warm(since_ms, now_ms)):
                 continue
-            item = self._table.get(JobRecord.key(attempt.job_name))
-            job = JobRecord.parse(item) if item else None
+            job = find_job(self._table, attempt.job_name)
             if job is None or job.live_attempt != attempt.attempt_name:
                 return False
             measure = measures.on_underuse(job, attempt, each.watch)
@@ -179,8 +177,8 @@ class Watcher:
         return False
 
     def _coverage(self, attempt: AttemptRecord, configuration: Configuration) -> tuple[Coverage, ...]:
-        item = self._table.get(request_key(attempt.job_name))
-        return coverage_of(attempt, request_in(item), configuration) if item else ()
+        request = find_request(self._table, attempt.job_name)
+        return coverage_of(attempt, request, configuration) if request is not None else ()
 
 
 def _trains(attempt: AttemptRecord) -> bool:

@@ -21,7 +21,7 @@ from headway_service.pools.apply_config import InForce, applied, apply_text
 from headway_service.pools.config_writes import Edit, intended, read_edits
 from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
 from headway_service.ports.table import Absent, Delete, Equals, Key, Put, Table
-from headway_service.store.repository import no_pool
+from headway_service.store.repository import pool_not_found
 from headway_service.store.schema_version import stamped, upgraded
 
 MAX_TRIES = 3
@@ -98,7 +98,7 @@ class Editor:
                 known = self._read()
                 pools = configuration.parse(known.text).pools
                 if pool not in pools:
-                    raise no_pool(pool, pools)
+                    raise pool_not_found(pool, pools)
                 document = json.loads(known.text)
                 document["pools"][pool]["size"] = size
                 with suppress(_Overtaken):

@@ -19,6 +19,7 @@ from headway_service.store.ledger import Ledger
 from headway_service.store.queue_scan import PAGE, WIDE_PAGE, QueueScan
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import PoolRecord
+from headway_service.store.repository import find_job
 
 
 def read_snapshot(
@@ -81,8 +82,8 @@ def read_snapshot(
         each.freed_for for each in ledger.attempts if each.freed_for
     }
     for name in sorted(owed - waiting.keys()):
-        item = table.get(JobRecord.key(name))
-        if item is not None and (owner := JobRecord.parse(item)).in_line:
+        owner = find_job(table, name)
+        if owner is not None and owner.in_line:
             waiting[name] = owner.waiting()
     # The ledger is read before the queues: a job that moves from one to the other in between is in both. It counts as
     # running; if it waits again, the next decision includes it.

@@ -24,7 +24,7 @@ from headway_service.errors import (
 )
 from headway_service.pools.operations import MAX_REASON_CHARS
 from headway_service.store.records.ledger import PauseRecord
-from headway_service.store.repository import no_pool
+from headway_service.store.repository import pool_not_found
 
 router = Calls("Pools")
 
@@ -126,7 +126,7 @@ def _show(asked: Request, pool: str) -> schemas.Pool:
     """
     uses = {use.pool: use for use in desk(asked).capacity()}
     if pool not in uses:
-        raise no_pool(pool, uses)
+        raise pool_not_found(pool, uses)
     return pool_document(uses[pool])
 
 
