@@ -21,11 +21,13 @@ from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration, Pool
 from headway_service.errors import FieldError, InvalidRequest, JobNotFound, NameInUse, RequestError
 from headway_service.forecast.snapshot import MAX_FORESEEN, look_out
-from headway_service.jobs.desk import Desk, PoolUse, require_priority
+from headway_service.jobs.commands import require_priority
 from headway_service.jobs.new_job import new_job
-from headway_service.jobs.position import MAX_PLACE, Explainer, Seen, told_by
+from headway_service.jobs.position import Explainer, Seen, told_by
+from headway_service.pools.capacity import PoolUse, read_capacity
 from headway_service.ports.table import Table
 from headway_service.store.job_listing import Wanted, list_jobs
+from headway_service.store.queue_tail import MAX_PLACE
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_job, find_live_attempt, get_job
@@ -141,20 +143,16 @@ class Foresight:
         table: the table.
         clock: now, ms.
         configuration: the configuration in force.
-        desk: shows the pools.
     """
 
-    def __init__(
-        self, *, table: Table, clock: Callable[[], int], configuration: Callable[[], Configuration], desk: Desk
-    ) -> None:
+    def __init__(self, *, table: Table, clock: Callable[[], int], configuration: Callable[[], Configuration]) -> None:
         self._table = table
         self._clock = clock
         self._configuration = configuration
-        self._desk = desk
         self._explainer = Explainer(table, clock, lambda: configuration().policy())
 
     def dry_run(self, request: Any, caller: Caller) -> DryRun:
-        """What :meth:`headway_service.jobs.desk.Desk.submit` would answer, and what would come of it.
+        """What :meth:`headway_service.jobs.submit.Submitter.submit` would answer, and what would come of it.
 
         Raises:
             InvalidRequest, RequestTooLarge, NotAllowed, RuleViolation, ImpossibleDemand, QueueFull: as a submission.
@@ -196,7 +194,7 @@ class Foresight:
             return Explanation(
                 seen=seen, expected_start_ms=None, expected_end_ms=None, note="The job has ended.", remedy=remedy
             )
-        pools = [use for use in self._desk.capacity() if use.pool in job.demand]
+        pools = [use for use in read_capacity(self._table, self._configuration) if use.pool in job.demand]
         if job.in_line:
             return self._explain_waiting(seen, pools, remedy)
         attempt = find_live_attempt(self._table, job)

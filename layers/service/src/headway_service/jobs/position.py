@@ -20,14 +20,11 @@ from headway.scheduling.ordering import rank_key
 from headway.scheduling.scheduler import schedule
 from headway_service.ports.table import Table
 from headway_service.store.ledger import look_at_ledger, read_lines
-from headway_service.store.queue_tail import Line
+from headway_service.store.queue_tail import MAX_PLACE, Line
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import LineEntry
 from headway_service.store.snapshot import read_snapshot
-
-MAX_PLACE = 1000
-"""A place in line is counted to this; of a job further back only that is told."""
 
 MAX_EXPLAINED = 100
 """Heads of each line that are explained one by one; a job further back is told how many are ahead of it."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from headway_service.config.authorization import Caller
 from headway_service.errors import Busy, RequestError
-from headway_service.jobs.desk import Desk, Entered, Terms
 from headway_service.jobs.position import Seen
+from headway_service.jobs.submit import Entered, Submitter, Terms
 from headway_service.observability.request_log import job_named_in, log_refusal
 from headway_service.ports.messaging import Wake
 
@@ -25,7 +25,7 @@ class Taken:
     """A request of a batch that is in the queue."""
 
     seen: Seen
-    #: See :meth:`headway_service.jobs.desk.Desk.submit`.
+    #: See :meth:`headway_service.jobs.submit.Submitter.submit`.
     new: bool
 
 
@@ -35,7 +35,7 @@ def submit_all(
     key: str | None,
     *,
     call: str,
-    desk: Callable[[Wake], Desk],
+    submitter: Callable[[Wake], Submitter],
     wake: Wake,
     remaining_ms: Callable[[], int],
 ) -> list[Taken | RequestError]:
@@ -48,7 +48,7 @@ def submit_all(
         caller: who asks.
         key: by which the caller knows the call again when it is repeated.
         call: what was called, for the log.
-        desk: makes a desk that wakes the scheduler in a way of its own.
+        submitter: makes a submitter that asks for ticks in the given way.
         wake: asks for a tick.
         remaining_ms: how long the invocation may still live.
 
@@ -59,7 +59,7 @@ def submit_all(
         RequestError: the queue cannot answer now. Those that were taken are in it; sent again they are the same jobs.
     """
     wakes: list[str] = []
-    taking = desk(wakes.append)
+    taking = submitter(wakes.append)
     terms = taking.terms(caller)
     results: list[Entered | RequestError] = []
     try:
@@ -77,10 +77,10 @@ def submit_all(
 
 
 def _submit(
-    desk: Desk, request: Any, caller: Caller, key: str | None, call: str, terms: Terms
+    submitter: Submitter, request: Any, caller: Caller, key: str | None, call: str, terms: Terms
 ) -> Entered | RequestError:
     try:
-        return desk.enter(request, caller, key, terms)
+        return submitter.enter(request, caller, key, terms)
     except RequestError as error:
         log_refusal(error, caller=caller.arn, call=call, job=job_named_in(request))
         return error

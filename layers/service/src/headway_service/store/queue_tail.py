@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from headway_service.ports.table import Equals, Table
 
+MAX_PLACE = 1000
+"""Largest queue position reported; jobs further back get None."""
+
 MAX_TAIL = 16
 """Entries at the end of a line that are read one by one. To decode so many takes no longer than another call."""
 

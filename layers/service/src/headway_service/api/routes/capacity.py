@@ -9,7 +9,7 @@ from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Path
 
 from headway_service.api import schemas
-from headway_service.api.request_context import caller, desk, services
+from headway_service.api.request_context import caller, services
 from headway_service.api.router import Calls
 from headway_service.api.serializers import pool_document, rogue_document
 from headway_service.errors import InvalidRequest, NotAllowed, RogueJobNotFound
@@ -32,13 +32,13 @@ RogueName = Annotated[
 @router.call("GET /capacity", {HTTPStatus.OK: "Each pool."})
 def show_capacity(asked: Request) -> schemas.Capacity:
     """Show how the pools are used."""
-    return {"pools": [pool_document(use) for use in desk(asked).capacity()]}
+    return {"pools": [pool_document(use) for use in services(asked).capacity()]}
 
 
 @router.call("GET /rogue-jobs", {HTTPStatus.OK: "The first 100 by name."})
 def list_rogue_jobs(asked: Request) -> schemas.RogueJobs:
     """List training jobs that did not come through the queue."""
-    rogues, more = desk(asked).rogue_jobs()
+    rogues, more = services(asked).job_queries.unmanaged_jobs()
     return {"rogueJobs": [rogue_document(rogue) for rogue in rogues], "more": more}
 
 

@@ -17,7 +17,6 @@ from headway_service.api.request_context import (
     IdempotencyKey,
     call,
     caller,
-    desk,
     foresight,
     remaining_ms,
     services,
@@ -95,7 +94,7 @@ def submit_job(
     asked.context[SUBMITTED] = job_named_in(request)
     if dry_run:
         return dry_run_document(foresight(asked).dry_run(request, caller(asked))), HTTPStatus.OK
-    seen, new = desk(asked).submit(request, caller(asked), key)
+    seen, new = services(asked).submitter.submit(request, caller(asked), key)
     return job_document(seen), HTTPStatus.CREATED if new else HTTPStatus.OK
 
 
@@ -120,7 +119,7 @@ def submit_jobs(
         caller(asked),
         key,
         call=call(asked),
-        desk=services(asked).desk_that_wakes,
+        submitter=services(asked).submitter_that_wakes,
         wake=services(asked).wake,
         remaining_ms=remaining_ms(asked),
     )
@@ -162,7 +161,7 @@ def list_jobs(
     wanted = Wanted(
         states=frozenset(state or _NOT_ENDED), owners=frozenset(owners), team=team, name_contains=name_contains
     )
-    page, following = desk(asked).jobs(wanted, limit, next_token)
+    page, following = services(asked).job_queries.jobs(wanted, limit, next_token)
     return {"jobs": [job_document(seen) for seen in page], "nextToken": following}
 
 
@@ -172,7 +171,7 @@ def show_job(name: JobName, asked: Request) -> schemas.WholeJob:
 
     Who may not see its hyperparameters and its environment gets the request without them.
     """
-    return whole_job_document(*desk(asked).show(name, caller(asked)))
+    return whole_job_document(*services(asked).job_queries.show(name, caller(asked)))
 
 
 @router.call(
@@ -187,7 +186,7 @@ def stop_job(name: JobName, asked: Request) -> tuple[schemas.Job, int]:
 
     A waiting job leaves the line, a running one is asked to stop. Stopping a stopped job is no error.
     """
-    seen, stopping = desk(asked).stop(name, caller(asked))
+    seen, stopping = services(asked).job_commands.stop(name, caller(asked))
     return job_document(seen), HTTPStatus.ACCEPTED if stopping else HTTPStatus.OK
 
 
@@ -202,7 +201,7 @@ def stop_job(name: JobName, asked: Request) -> tuple[schemas.Job, int]:
 )
 def change_job(name: JobName, change: Annotated[PriorityChange, Body()], asked: Request) -> schemas.Job:
     """Change the priority of a job."""
-    return job_document(desk(asked).set_priority(name, change.priority, caller(asked)))
+    return job_document(services(asked).job_commands.set_priority(name, change.priority, caller(asked)))
 
 
 @router.call("POST /jobs/<name>/hold", {HTTPStatus.OK: "The job, held."}, NotAllowed, JobNotFound, JobEnded, NotWaiting)
@@ -211,7 +210,7 @@ def hold_job(name: JobName, asked: Request) -> schemas.Job:
 
     It keeps its place: its entry time and its priority.
     """
-    return job_document(desk(asked).hold(name, caller(asked)))
+    return job_document(services(asked).job_commands.hold(name, caller(asked)))
 
 
 @router.call(
@@ -219,4 +218,4 @@ def hold_job(name: JobName, asked: Request) -> schemas.Job:
 )
 def release_job(name: JobName, asked: Request) -> schemas.Job:
     """Put a held job back into the line."""
-    return job_document(desk(asked).release(name, caller(asked)))
+    return job_document(services(asked).job_commands.release(name, caller(asked)))

@@ -10,7 +10,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from headway_service.api import schemas
-from headway_service.api.request_context import caller, desk, remaining_ms, services
+from headway_service.api.request_context import caller, remaining_ms, services
 from headway_service.api.router import Calls
 from headway_service.api.serializers import pool_document
 from headway_service.config.document import MAX_POOL_SIZE, POOL_PATTERN
@@ -124,11 +124,11 @@ def _show(asked: Request, pool: str) -> schemas.Pool:
     Raises:
         PoolNotFound: it was taken out meanwhile.
     """
-    uses = {use.pool: use for use in desk(asked).capacity()}
+    uses = {use.pool: use for use in services(asked).capacity()}
     if pool not in uses:
         raise pool_not_found(pool, uses)
     return pool_document(uses[pool])
 
 
 def _show_all(asked: Request) -> schemas.Capacity:
-    return {"pools": [pool_document(use) for use in desk(asked).capacity()]}
+    return {"pools": [pool_document(use) for use in services(asked).capacity()]}
