@@ -26,7 +26,7 @@ from headway_service.store.repository import (
     retry_on_conflict,
 )
 
-Change = tuple[JobRecord, list[Write]]
+JobUpdate = tuple[JobRecord, list[Write]]
 """A job as it is after a change, and the writes that make it."""
 
 
@@ -74,7 +74,7 @@ class JobCommands:
             Busy: others keep changing it.
         """
 
-        def change(job: JobRecord) -> Change | None:
+        def change(job: JobRecord) -> JobUpdate | None:
             if job.job_state is JobState.STOPPED:
                 return None
             if job.job_state in TERMINAL:
@@ -107,7 +107,7 @@ class JobCommands:
         configuration = self._configuration()
         require_priority(priority, configuration.priority.maximum)
 
-        def change(job: JobRecord) -> Change | None:
+        def change(job: JobRecord) -> JobUpdate | None:
             _require_unended(job, "its priority does not matter any more")
             require_priority(priority, configuration.max_priority(job.team), job.team)
             if job.priority == priority:
@@ -138,7 +138,7 @@ class JobCommands:
             Busy: others keep changing it.
         """
 
-        def change(job: JobRecord) -> Change | None:
+        def change(job: JobRecord) -> JobUpdate | None:
             _require_unended(job, "there is nothing to hold")
             if job.job_state in HOLDING:
                 raise NotWaiting(
@@ -168,7 +168,7 @@ class JobCommands:
             Busy: others keep changing it.
         """
 
-        def change(job: JobRecord) -> Change | None:
+        def change(job: JobRecord) -> JobUpdate | None:
             _require_unended(job, "there is nothing to release")
             if not job.held:
                 return None
@@ -183,7 +183,7 @@ class JobCommands:
         name: str,
         caller: Caller,
         action: Action,
-        change: Callable[[JobRecord], Change | None],
+        change: Callable[[JobRecord], JobUpdate | None],
         why: str,
     ) -> tuple[JobRecord, bool]:
         """Change a job as it is now, and wake the scheduler.
