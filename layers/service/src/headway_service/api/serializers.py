@@ -13,7 +13,7 @@ from headway_service.api import schemas
 from headway_service.dead_letters.parser import Illegible, Lost
 from headway_service.dead_letters.redrive import ReadLetter, Redrive
 from headway_service.errors import RequestError
-from headway_service.forecast.service import Consequences, DryRun, Explanation, Move, Outlook
+from headway_service.forecast.results import Consequences, DryRun, Explanation, Move, Outlook
 from headway_service.jobs.position import Seen
 from headway_service.jobs.submit_batch import Taken
 from headway_service.pools.capacity import PoolUse
