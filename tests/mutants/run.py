@@ -93,6 +93,7 @@ MODULES: Mapping[str, Target] = {
         "store/transitions/attempt.py",
         "store/transitions/job.py",
         "store/transitions/ledger.py",
+        "store/transitions/retry_plan.py",
         "store/transitions/shared.py",
         "store/transitions/unmanaged_job.py",
         more=(

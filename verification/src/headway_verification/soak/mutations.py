@@ -251,7 +251,7 @@ _NOTHING = Ledger(pools=(), attempts=(), reservations=())
 PATCHES: dict[str, Patch] = {
     **_omissions("take_instances", "takes instances from the pools"),
     **_omissions("return_instances", "gives instances back, or takes what a rogue job holds"),
-    **_omissions("_leave_line", "takes the job out of the lines"),
+    **_omissions("_leave_queue", "takes the job out of the lines"),
     "a launch that was left behind in a paused pool is not made": _launched_anyway(),
     "a held job does not start": Patch(job, "_require_released", lambda _: None, raises=True),
     "a team is kept for a job that is released": Patch(job, "_keep_team", lambda *_: []),

@@ -1,4 +1,4 @@
-"""Notes that an operator wants a rogue job stopped. The patrol stops it: no other function has the permission."""
+"""Records requests of operators to stop unmanaged training jobs. The patrol stops them: only it has the permission."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headway_service.store.repository import find_unmanaged_job, retry_on_confli
 
 
 class RogueStops:
-    """Takes requests of operators to stop rogue jobs.
+    """Records requests of operators to stop unmanaged training jobs.
 
     Args:
         table: the table.
@@ -21,17 +21,17 @@ class RogueStops:
         self._table = table
 
     def ask(self, name: str, by: str) -> RogueRecord:
-        """Have a rogue job stopped. If that was asked for already, nothing changes.
+        """Request the stop of an unmanaged training job. A second request changes nothing.
 
         Args:
             name: of the training job.
-            by: who asks for it, in words.
+            by: the name of who requests it.
 
         Returns:
-            The rogue job, with who asked first.
+            The training job, with who requested its stop first.
 
         Raises:
-            RogueJobNotFound: the queue has seen no such training job, or it has ended.
+            RogueJobNotFound: the queue knows no such live training job.
             Busy: others keep changing it.
         """
 

@@ -18,7 +18,6 @@ from headway_service.store.transitions.attempt import (
     take_measure,
 )
 from headway_service.store.transitions.job import (
-    Retrial,
     accept,
     adopt,
     change_priority,
@@ -43,6 +42,7 @@ from headway_service.store.transitions.ledger import (
     resume,
     take_out_team,
 )
+from headway_service.store.transitions.retry_plan import Retrial
 from headway_service.store.transitions.unmanaged_job import ask_to_stop, change_rogue, forget_rogue, see_rogue
 
 __all__ = [

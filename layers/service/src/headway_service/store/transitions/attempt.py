@@ -24,10 +24,14 @@ from headway_service.store.transitions.shared import change_attempt, move_job, n
 
 
 def take_lease(attempt: AttemptRecord, holder: str, lease_until_ms: int) -> tuple[AttemptRecord, list[Write]]:
-    """Take the right to settle a launch.
+    """Take the lease of a launch, the right to settle it.
 
-    A holder that did not give the right back may have called CreateTrainingJob until its lease ended, and the answer
-    is lost with it.
+    A holder that did not return its lease may have called CreateTrainingJob until that ended, and the answer is lost.
+
+    Args:
+        attempt: the attempt, launching.
+        holder: who takes the lease.
+        lease_until_ms: when it ends.
     """
     unanswered_ms = attempt.unanswered_ms if attempt.lease_holder == NOBODY else attempt.lease_until_ms
     moved = change_attempt(attempt, lease_holder=holder, lease_until_ms=lease_until_ms, unanswered_ms=unanswered_ms)
@@ -35,23 +39,23 @@ def take_lease(attempt: AttemptRecord, holder: str, lease_until_ms: int) -> tupl
 
 
 def return_lease(attempt: AttemptRecord, not_before_ms: int) -> list[Write]:
-    """Give back the right to settle a launch: the holder knows what came of each call that it made.
+    """Return the lease of a launch: the holder knows the outcome of each call that it made.
 
     Args:
         attempt: the attempt, launching.
-        not_before_ms: when somebody may settle it again.
+        not_before_ms: when the lease may be taken again.
     """
     return [change_attempt(attempt, lease_holder=NOBODY, lease_until_ms=not_before_ms).put(was=attempt.version)]
 
 
 def confirm(attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> tuple[AttemptRecord, list[Write]]:
-    """SageMaker has accepted the attempt. If it was asked to stop meanwhile, it is stopping now.
+    """SageMaker has accepted the attempt. If it was asked to stop meanwhile, it is stopping.
 
     Args:
         attempt: the attempt.
         now_ms: now.
-        created: whether that was a moment ago. Then it is in progress and starts, as any new training job (API
-            reference, DescribeTrainingJob), and the event that says so need not be written.
+        created: whether that was a moment ago. A new training job is in progress and starting (API reference,
+            DescribeTrainingJob), so the event that says so need not be written.
     """
     state = next_attempt_state(attempt.attempt_state, AttemptTrigger.CONFIRM)
     if attempt.stop_cause is not None:
@@ -64,9 +68,20 @@ def confirm(attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> tu
 def preempt(
     job: JobRecord, attempt: AttemptRecord, preemptor: WaitingJob, freed: Demand, reason: Reason, now_ms: int
 ) -> tuple[AttemptRecord, list[Write]]:
-    """Ask an attempt to stop for a waiting job, which gets ``freed`` of what it frees. Gives the attempt as it is then.
+    """Ask an attempt to stop for a waiting job.
 
-    Fails if the preemptor no longer stands in line where the decision saw it, or waits for a pool that is paused.
+    Fails if the preemptor has left its position in the queue, or waits for a paused pool.
+
+    Args:
+        job: the job of the attempt.
+        attempt: the attempt.
+        preemptor: the waiting job.
+        freed: the part of the attempt's instances that is reserved for the preemptor.
+        reason: why.
+        now_ms: now.
+
+    Returns:
+        The attempt as it is then, and the writes.
     """
     moved = move_job(job, JobTrigger.PREEMPT, reason, now_ms, attempt=attempt.attempt_name)
     stopping = _stopping(attempt, StopCause.PREEMPTION, now_ms, freed_for=preemptor.name, freed=dict(freed))
@@ -79,14 +94,23 @@ def preempt(
 
 
 def stop_holding(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int) -> list[Write]:
-    """Ask the attempt of a job to stop for good. A preemption under way becomes a stop; its earmark stays."""
+    """Ask the attempt of a job to stop for good.
+
+    If it is being preempted, the preemptor still gets its instances.
+
+    Args:
+        job: the job.
+        attempt: its live attempt.
+        reason: why.
+        now_ms: now.
+    """
     moved = move_job(job, JobTrigger.STOP, reason, now_ms, attempt=attempt.attempt_name)
     stopping = _stopping(attempt, StopCause.REQUEST, now_ms)
     return [moved.put(was=job.version), stopping.put(was=attempt.version)]
 
 
 def stop_sent(attempt: AttemptRecord, now_ms: int) -> list[Write]:
-    """StopTrainingJob has been answered."""
+    """SageMaker has accepted StopTrainingJob."""
     return [change_attempt(attempt, stop_sent_ms=now_ms).put(was=attempt.version)]
 
 
@@ -99,15 +123,15 @@ def sighted(
     measure: Measure | None,
     job: JobRecord | None,
 ) -> list[Write]:
-    """A newer status that does not end the attempt, and what the policy does about it.
+    """A newer status that does not end the attempt, and the policy action that follows from it.
 
     Args:
         attempt: the attempt.
-        sighting: what was seen.
+        sighting: the status.
         now_ms: now.
-        ruled: whether the rules were looked at.
-        measure: what is done; with it the job has to be given.
-        job: of the attempt.
+        ruled: whether the rules have been checked.
+        measure: the policy action, if there is one; needs the job.
+        job: the job of the attempt.
     """
     seen = attempt.model_copy(
         update={
@@ -127,17 +151,24 @@ def sighted(
 
 
 def still(attempt: AttemptRecord, now_ms: int) -> list[Write]:
-    """SageMaker has said again what is known of the attempt."""
+    """SageMaker has reported the known status of the attempt again."""
     return [change_attempt(attempt, seen_ms=now_ms, missing_since_ms=None).put(was=attempt.version)]
 
 
 def miss(attempt: AttemptRecord, now_ms: int) -> list[Write]:
-    """SageMaker says that there is no training job of the attempt, for the first time."""
+    """SageMaker has no training job of the attempt, for the first time."""
     return [change_attempt(attempt, missing_since_ms=now_ms).put(was=attempt.version)]
 
 
 def take_measure(job: JobRecord, attempt: AttemptRecord, measure: Measure, now_ms: int) -> list[Write]:
-    """The policy has a running attempt stopped, or only tells the job something."""
+    """A policy action: stops a running attempt, or only adds a step to the history of its job.
+
+    Args:
+        job: the job.
+        attempt: its running attempt.
+        measure: the policy action.
+        now_ms: now.
+    """
     if measure.cause is None:
         told = (*attempt.told, *([measure.watch] if measure.watch else []))
         moved = note_step(job, job.job_state, measure.reason, now_ms, attempt=attempt.attempt_name)
@@ -148,7 +179,14 @@ def take_measure(job: JobRecord, attempt: AttemptRecord, measure: Measure, now_m
 
 
 def drain(job: JobRecord, attempt: AttemptRecord, pause: PauseRecord, now_ms: int) -> list[Write]:
-    """Ask an attempt to stop, as its pool is drained; its job goes back into the line. Fails if that was resumed."""
+    """Ask an attempt to stop, as its pool is drained; its job returns to the queue. Fails if the pool was resumed.
+
+    Args:
+        job: the job.
+        attempt: its running attempt.
+        pause: the draining pause.
+        now_ms: now.
+    """
     return [
         *take_measure(job, attempt, on_drain(pause), now_ms),
         Check(key=PauseRecord.key(pause.pool), requires=Equals("sinceMs", pause.since_ms)),

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from headway.errors import InvalidTransition
-from headway.jobpolicy.failure_kinds import FailureKind
 from headway.lifecycle import (
     TERMINAL,
     JobTrigger,
@@ -30,6 +27,7 @@ from headway_service.store.records.job import (
 from headway_service.store.records.ledger import ReservationRecord, TeamRecord
 from headway_service.store.records.unmanaged_job import RogueRecord
 from headway_service.store.transitions.ledger import free
+from headway_service.store.transitions.retry_plan import Retrial
 from headway_service.store.transitions.shared import (
     change_attempt,
     move_job,
@@ -40,41 +38,17 @@ from headway_service.store.transitions.shared import (
 )
 
 GIVEN_UP_KEPT_S = 5_184_000
-"""Time for which a launch that was given up is kept. A training job waits and runs for less (API reference,
+"""How long the record of a given-up launch is kept: longer than a training job may wait and run (API reference,
 StoppingCondition)."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Retrial:
-    """How a job goes on with another attempt.
-
-    Attributes:
-        kind: of the failure, if the attempt failed.
-        not_before_ms: when, at the earliest.
-        on_demand: whether it gives up spot instances from now on.
-        priority: at most, if it was requeued for using too little.
-    """
-
-    kind: FailureKind | None = None
-    not_before_ms: int = 0
-    on_demand: bool = False
-    priority: int | None = None
-
-    def changes(self, job: JobRecord) -> dict[str, Any]:
-        """What that changes about the job."""
-        changed: dict[str, Any] = {"not_before_ms": self.not_before_ms}
-        if self.kind is not None:
-            changed["held_by"] = f"its last attempt failed ({self.kind})"
-            changed["retried"] = {**job.retried, self.kind: job.retried.get(self.kind, 0) + 1}
-        if self.on_demand:
-            changed |= {"on_demand": True, "limit_ms": job.on_demand_limit_ms or job.limit_ms}
-        if self.priority is not None:
-            changed |= {"priority": min(job.priority, self.priority), "requeues": job.requeues + 1}
-        return changed
-
-
 def accept(job: JobRecord, request: str) -> list[Write]:
-    """A new job enters the line. Fails if a job of that name is in the queue."""
+    """A new job enters the queue. Fails if there is a job of that name.
+
+    Args:
+        job: the job.
+        request: its CreateTrainingJob request, as JSON.
+    """
     stored = job.put()
     return [
         Put(item=stored.item, requires=Absent()),
@@ -92,10 +66,18 @@ def start(
     *,
     limited: TeamRecord | None = None,
 ) -> list[Write]:
-    """The intent to launch: the job leaves the line and its attempt holds the instances.
+    """The intent to launch: the job leaves the queue and its attempt holds the instances.
 
-    Fails if they are no longer free, or if one of their pools is paused, or if the job has changed since it was read,
-    or if its team has a limit (``limited``) and another job of it was started since that was read.
+    Fails if the instances are no longer free, if one of the pools is paused, if the job has changed since it was read,
+    or if another job of a limited team was started since that team was read.
+
+    Args:
+        job: the job.
+        attempt: its next attempt, launching.
+        reservation: the reservation of the job, which ends.
+        reason: why it starts.
+        now_ms: now.
+        limited: the team of the job, if it has a limit.
 
     Raises:
         InvalidTransition: the job does not wait, or is held.
@@ -107,7 +89,7 @@ def start(
         Put(item=attempt.put().item, requires=Absent()),
         *take_instances(minus(attempt.demand, own)),
         *([reservation.delete()] if reservation else []),
-        *_leave_line(job),
+        *_leave_queue(job),
         *([_count_start(limited)] if limited else []),
         *require_not_paused(attempt.demand),
     ]
@@ -122,7 +104,7 @@ def postpone(
     *,
     name_is_free: bool,
 ) -> list[Write]:
-    """The attempt was not launched; the job goes back to its place in the line.
+    """The attempt was not launched; the job returns to its position in the queue.
 
     Args:
         job: the job.
@@ -156,17 +138,24 @@ def postpone(
 def hold(
     job: JobRecord, reservation: ReservationRecord | None, reason: Reason, now_ms: int
 ) -> tuple[JobRecord, list[Write]]:
-    """A waiting job leaves its lines until it is released; what is reserved for it becomes free."""
-    moved = note_step(job, job.job_state, reason, now_ms, held=True)
-    return moved, [moved.put(was=job.version), *_leave_line(job), *(free(reservation) if reservation else [])]
-
-
-def release(job: JobRecord, team: TeamRecord | None, reason: Reason, now_ms: int) -> tuple[JobRecord, list[Write]]:
-    """A held job stands in its lines again, at its old place.
+    """A waiting job leaves the queue until it is released; its reservation becomes free.
 
     Args:
         job: the job.
-        team: of the job; None if it has none, or if that is not known any more.
+        reservation: its reservation.
+        reason: why.
+        now_ms: now.
+    """
+    moved = note_step(job, job.job_state, reason, now_ms, held=True)
+    return moved, [moved.put(was=job.version), *_leave_queue(job), *(free(reservation) if reservation else [])]
+
+
+def release(job: JobRecord, team: TeamRecord | None, reason: Reason, now_ms: int) -> tuple[JobRecord, list[Write]]:
+    """A held job returns to its position in the queue.
+
+    Args:
+        job: the job.
+        team: the team of the job; None if the job has none, or the ledger no longer has it.
         reason: why.
         now_ms: now.
     """
@@ -181,11 +170,19 @@ def release(job: JobRecord, team: TeamRecord | None, reason: Reason, now_ms: int
 def stop_waiting(
     job: JobRecord, reservation: ReservationRecord | None, reason: Reason, now_ms: int, expires_at: int
 ) -> list[Write]:
-    """A waiting job leaves the line for good."""
+    """A waiting job leaves the queue for good.
+
+    Args:
+        job: the job.
+        reservation: its reservation, which becomes free.
+        reason: why.
+        now_ms: now.
+        expires_at: when the table may delete the job, s since the epoch.
+    """
     moved = move_job(job, JobTrigger.STOP, reason, now_ms, held=False, ended_ms=now_ms, expires_at=expires_at)
     return [
         moved.put(was=job.version),
-        *_leave_line(job),
+        *_leave_queue(job),
         *(free(reservation) if reservation else []),
         _expire_request(job, expires_at),
     ]
@@ -205,7 +202,7 @@ def end(
     retry: Retrial | None,
     vanished: bool,
 ) -> list[Write]:
-    """The attempt has ended (or was never launched), and its instances are free, or reserved for the preemptor.
+    """The attempt has ended (or was never launched); its instances become free, or are reserved for the preemptor.
 
     Args:
         job: the job of the attempt.
@@ -213,12 +210,12 @@ def end(
         trigger: what this means for the job.
         reason: why.
         sighting: the final status; None if the attempt was never launched.
-        preemptor: the job that the attempt was stopped for, if that still stands in line.
-        reservation: what is already reserved for the preemptor.
+        preemptor: the job that the attempt was stopped for, if it is still queued.
+        reservation: the reservation that the preemptor already has.
         now_ms: now.
-        expires_at: when the table may forget the job if it has ended, s since the epoch.
-        retry: how the job is tried again, if it is.
-        vanished: whether SageMaker has it no more, and nobody knows how it ended.
+        expires_at: when the table may delete the job if it has ended, s since the epoch.
+        retry: how the job continues, if it is retried.
+        vanished: whether SageMaker no longer has the training job, so that its end is unknown.
     """
     ended = EndedAttempt(
         attempt_name=attempt.attempt_name,
@@ -254,7 +251,7 @@ def end(
         *(entry.put() for entry in moved.line_entries()),
     ]
     if preemptor and kept:
-        # Should the preemptor leave the line meanwhile, the next decision gives back what is reserved for it.
+        # If the preemptor leaves the queue meanwhile, the next decision frees the reservation.
         writes.append(_reserve(preemptor.job_name, kept, reservation))
     if over:
         writes.append(_expire_request(job, expires_at))
@@ -266,16 +263,24 @@ def end(
 def change_priority(
     job: JobRecord, attempt: AttemptRecord | None, priority: int, reason: Reason, now_ms: int
 ) -> tuple[JobRecord, list[Write]]:
-    """A job that has not ended gets another priority; a waiting one moves in its lines."""
+    """A job that has not ended gets another priority; a waiting job moves in the queue.
+
+    Args:
+        job: the job.
+        attempt: its live attempt, if it has one.
+        priority: the new priority.
+        reason: why.
+        now_ms: now.
+    """
     moved = note_step(job, job.job_state, reason, now_ms, priority=priority)
     if job.held:
-        # Why it waits is what it was.
+        # It still waits for the same reason.
         moved = moved.model_copy(update={"reason": job.reason})
     writes: list[Write] = [moved.put(was=job.version)]
     if attempt:
         writes.append(change_attempt(attempt, priority=priority).put(was=attempt.version))
     else:
-        writes += [*_leave_line(job), *(entry.put() for entry in moved.line_entries())]
+        writes += [*_leave_queue(job), *(entry.put() for entry in moved.line_entries())]
     return moved, writes
 
 
@@ -289,16 +294,16 @@ def adopt(
     *,
     limited: TeamRecord | None,
 ) -> list[Write]:
-    """A training job that was charged as a rogue job becomes the live attempt of the job that waits for it.
+    """An unmanaged training job becomes the live attempt of the job that waits for it.
 
-    Fails if a pool then held more than its size, or if the job or the rogue job has changed since it was read, or if
-    another job of a limited team was started. A pause does not matter: nothing is started.
+    Fails if a pool would then hold more than its size, if the job or the training job has changed since it was read, or
+    if another job of a limited team was started. Pauses do not matter, as nothing is started.
 
     Args:
         job: the job.
         attempt: its next attempt, live.
-        rogue: the training job as it is charged.
-        reservation: what is reserved for the job; it becomes free.
+        rogue: the unmanaged training job as it is charged.
+        reservation: the reservation of the job, which ends.
         reason: why.
         now_ms: now.
         limited: the team of the job, if it has a limit.
@@ -314,7 +319,7 @@ def adopt(
         rogue.delete(),
         *take_instances(minus(attempt.demand, given)),
         *([reservation.delete()] if reservation else []),
-        *_leave_line(job),
+        *_leave_queue(job),
         *([_count_start(limited)] if limited else []),
     ]
 
@@ -325,7 +330,7 @@ def _require_released(job: JobRecord) -> None:
 
 
 def _started(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int) -> JobRecord:
-    """The job as it has this attempt."""
+    """The job with this attempt."""
     _require_released(job)
     usage = job.usage
     return move_job(
@@ -343,9 +348,9 @@ def _started(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int
 
 
 def _usage_after(job: JobRecord, attempt: AttemptRecord, ended_ms: int | None) -> Usage:
-    """What a job has had of its pools once an attempt has ended; ``ended_ms`` is None if it was never launched."""
+    """The instance time of a job after the end of an attempt; ``ended_ms`` is None if it was never launched."""
     if ended_ms is None:
-        # If no attempt before it was launched either, the job has not been started yet.
+        # If no earlier attempt was launched either, the job has not started yet.
         return job.usage if job.usage.instance_ms else Usage()
     ran_ms = max(0, ended_ms - attempt.since_ms)
     held = {pool: count * ran_ms for pool, count in attempt.demand.items()}
@@ -353,7 +358,7 @@ def _usage_after(job: JobRecord, attempt: AttemptRecord, ended_ms: int | None) -
 
 
 def _keep_team(name: str, known: TeamRecord | None, now_ms: int) -> list[Write]:
-    """The lines of a team are read for as long as after it has left. Fails if it is forgotten or comes back now."""
+    """Keep the queues of a team that has left as if it left now. Fails if the team is removed or returns meanwhile."""
     if known is None:
         return [TeamRecord(team=name, left_ms=now_ms).put(requires=Absent())]
     if known.left_ms is None:
@@ -362,7 +367,7 @@ def _keep_team(name: str, known: TeamRecord | None, now_ms: int) -> list[Write]:
 
 
 def _give_up(attempt: AttemptRecord, now_ms: int, *, vanished: bool = False) -> list[Write]:
-    """Note that a launch is over for the queue, if SageMaker might show its training job after all."""
+    """Record that a launch was given up, if its training job may still appear in SageMaker."""
     if attempt.unanswered_ms is None and not vanished:
         return []
     given_up = GivenUpRecord(
@@ -375,7 +380,7 @@ def _give_up(attempt: AttemptRecord, now_ms: int, *, vanished: bool = False) -> 
     return [given_up.put()]
 
 
-def _leave_line(job: JobRecord) -> Sequence[Write]:
+def _leave_queue(job: JobRecord) -> Sequence[Write]:
     return [Delete(key=key) for key in job.line_keys()]
 
 
