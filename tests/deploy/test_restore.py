@@ -202,7 +202,7 @@ def test_a_training_job_that_the_table_does_not_know_is_listed_with_what_becomes
     world.tick()
     world.submit("waits")
     world.submit("held")
-    world.desk.hold("held", ROOT)
+    world.commands.hold("held", ROOT)
     found = list(restore.find_unknown([restore.TrainingJob(name=name, job=job, status=status)], table.items()))
     assert len(found) == (said is not None)
     assert not found or (said is not None and said in found[0] and found[0].startswith(f"{name} ({status}), job {job}"))

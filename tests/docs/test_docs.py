@@ -33,7 +33,7 @@ from headway_service.api.serializers import (
 from headway_service.config import document as configuration
 from headway_service.dead_letters.parser import content_of
 from headway_service.dead_letters.redrive import ReadLetter, Redrive
-from headway_service.jobs.desk import PoolUse
+from headway_service.pools.capacity import PoolUse
 from headway_service.ports.messaging import DeadLetter
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.unmanaged_job import RogueRecord

@@ -1,7 +1,8 @@
 """`make mutants`: tries mutants of the modules that keep the promises, and reports those that no test notices.
 
-mutmut makes the mutants, picks the tests that reach a function, and runs them in forked processes. Each module has a
-working folder of its own in build/mutants, where mutmut keeps its results, so a run that is stopped goes on later.
+mutmut makes the mutants, picks the tests that reach a function, and runs them in forked processes. Each target, one
+module or several, has a working folder of its own in build/mutants, where mutmut keeps its results, so a run that is
+stopped goes on later.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ REASONS = Path(__file__).with_name("reasons.toml")
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A module that is mutated, and the tests that may notice.
+    """Modules that are mutated in one run, and the tests that may notice.
 
     Attributes:
         package: the folder of the distribution's package.
-        module: the module's file in it.
+        modules: the modules' files in it.
         tests: folders and files of tests.
         without: of these, files that are left out.
     """
 
     package: str
-    module: str
+    modules: tuple[str, ...]
     tests: tuple[str, ...]
     without: tuple[str, ...] = ()
 
@@ -68,11 +69,11 @@ _SLOW = ("tracking/test_restored", "scheduling/test_unproven_launches")
 """Stories that take as long as all others together."""
 
 
-def _service(module: str, *more: str, without: Iterable[str] = ()) -> Target:
-    """A module of the service. Slow tests may be left out: a mutant that only they notice is then a survivor."""
+def _service(*modules: str, more: Iterable[str] = (), without: Iterable[str] = ()) -> Target:
+    """Modules of the service. Slow tests may be left out: a mutant that only they notice is then a survivor."""
     return Target(
         package="layers/service/src/headway_service",
-        module=module,
+        modules=modules,
         tests=tuple(f"tests/service/{name}.py" for name in (*_STORIES, *more) if name not in without),
     )
 
@@ -80,7 +81,7 @@ def _service(module: str, *more: str, without: Iterable[str] = ()) -> Target:
 def _core(module: str) -> Target:
     return Target(
         package="layers/core/src/headway",
-        module=module,
+        modules=(module,),
         tests=("tests/core",),
         # It replaces parts of the module by parts of its own.
         without=("tests/core/scheduling/test_mutations.py",),
@@ -89,29 +90,38 @@ def _core(module: str) -> Target:
 
 MODULES: Mapping[str, Target] = {
     "transitions": _service(
-        "store/transitions.py",
-        "events/test_job_events",
-        "jobs/test_unmanaged_stops",
-        "tracking/test_unmanaged_jobs",
-        "store/test_transitions",
-        "monitoring/test_utilization_monitor",
+        "store/transitions/attempt.py",
+        "store/transitions/job.py",
+        "store/transitions/ledger.py",
+        "store/transitions/retry_plan.py",
+        "store/transitions/shared.py",
+        "store/transitions/unmanaged_job.py",
+        more=(
+            "events/test_job_events",
+            "jobs/test_unmanaged_stops",
+            "tracking/test_unmanaged_jobs",
+            "store/test_transitions",
+            "monitoring/test_utilization_monitor",
+        ),
         without=_SLOW,
     ),
     "launcher": _service("scheduling/launcher.py"),
     "ledger": _service(
         "store/ledger.py",
-        "store/test_covered_lines",
-        "scheduling/test_decide",
-        "forecast/test_service",
-        "monitoring/test_gauges",
-        "store/test_ledger",
+        "store/queue_scan.py",
+        "store/snapshot.py",
+        more=(
+            "store/test_covered_lines",
+            "scheduling/test_decide",
+            "forecast/test_service",
+            "monitoring/test_gauges",
+            "store/test_ledger",
+        ),
         without=_SLOW,
     ),
     "observer": _service(
         "tracking/observer.py",
-        "tracking/test_observer",
-        "tracking/test_unchanged",
-        "monitoring/test_utilization_monitor",
+        more=("tracking/test_observer", "tracking/test_unchanged", "monitoring/test_utilization_monitor"),
         without=(*_SLOW, "scheduling/test_teams"),
     ),
     "tick": _service("scheduling/tick.py", without=_SLOW),
@@ -182,40 +192,55 @@ def main(arguments: Iterable[str]) -> int:
 
 
 def prepare(name: str) -> None:
-    """Make the working folder of a module, or bring it up to date.
+    """Make the working folder of a target, or bring it up to date.
 
-    mutmut mutates what is in `src`: the module alone. All else that is imported or read stands in `mutants`, as links
-    to where it is.
+    mutmut mutates what is in `src`: the target's modules alone. Everything else that is imported or read is in
+    `mutants`, as links to where it is.
     """
     target, work = MODULES[name], WORK / name
-    package = Path(target.package)
-    source = work / "src" / package.name / target.module
-    source.parent.mkdir(parents=True, exist_ok=True)
-    _link(source, ROOT / package / target.module)
-    for path in (Path(each) for each in PACKAGES):
-        if path != package:
-            _link(work / "mutants/src" / path.name, ROOT / path)
-    # Of each folder down to the module's own, all but the way to the module.
-    way = Path(target.module).parts
-    for depth, step in enumerate(way):
-        folder = Path(*way[:depth])
-        (work / "mutants/src" / package.name / folder).mkdir(parents=True, exist_ok=True)
-        for path in (ROOT / package / folder).iterdir():
-            if path.name not in {step, "__pycache__"}:
-                _link(work / "mutants/src" / package.name / folder / path.name, path)
+    sources = _link_modules(target, work)
+    _link_packages(target, work / "mutants/src")
     for path in ROOT.iterdir():
         if not path.name.startswith(".") and path.name not in {"build", "pyproject.toml"}:
             _link(work / "mutants" / path.name, path)
     _write(work / "mypy.ini", MYPY)
-    settings = _settings(target, str(source.relative_to(work)))
+    settings = _settings(target, [str(source.relative_to(work)) for source in sources])
     _write(work / "pyproject.toml", (ROOT / "pyproject.toml").read_text("utf-8") + settings)
     if _write(work / "digest", _digest(target)):
         # Tests have changed: what they reach is found out again, and what survived is tried again.
         (work / "mutants/mutmut-stats.json").unlink(missing_ok=True)
-        _forget_survivors(_meta(name))
+        for meta in _metas(name):
+            _forget_survivors(meta)
 
 
-def _settings(target: Target, source: str) -> str:
+def _link_modules(target: Target, work: Path) -> list[Path]:
+    """Link the modules that are mutated. Returns the links."""
+    package = Path(target.package)
+    sources = [work / "src" / package.name / module for module in target.modules]
+    for source, module in zip(sources, target.modules, strict=True):
+        source.parent.mkdir(parents=True, exist_ok=True)
+        _link(source, ROOT / package / module)
+    return sources
+
+
+def _link_packages(target: Target, to: Path) -> None:
+    """Link all packages, without the modules that are mutated."""
+    package = Path(target.package)
+    to.mkdir(parents=True, exist_ok=True)
+    for path in (Path(each) for each in PACKAGES):
+        if path != package:
+            _link(to / path.name, ROOT / path)
+    # Of each folder down to those of the modules, everything except these folders and the modules.
+    modules = [Path(module) for module in target.modules]
+    folders = {folder for module in modules for folder in module.parents}
+    for folder in sorted(folders):
+        (to / package.name / folder).mkdir(parents=True, exist_ok=True)
+        for path in (ROOT / package / folder).iterdir():
+            if folder / path.name not in folders.union(modules) and path.name != "__pycache__":
+                _link(to / package.name / folder / path.name, path)
+
+
+def _settings(target: Target, sources: Iterable[str]) -> str:
     settings = {
         "source_paths": ["src"],
         "do_not_mutate_patterns": list(NOT_MUTATED),
@@ -224,7 +249,7 @@ def _settings(target: Target, source: str) -> str:
             *(f"--ignore={path}" for path in target.without),
             *("-m", "not e2e", "-p", "no:cacheprovider", "--hypothesis-profile=mutants"),
         ],
-        "type_check_command": ["mypy", "--config-file", "../mypy.ini", "--output", "json", source],
+        "type_check_command": ["mypy", "--config-file", "../mypy.ini", "--output", "json", *sources],
         "track_dependencies": False,
         "use_git_change_detection": False,
         "on_dependency_change": "ignore",
@@ -237,26 +262,29 @@ def _settings(target: Target, source: str) -> str:
 
 
 def results(name: str) -> list[Mutant]:
-    """What is known of a module's mutants."""
-    meta = _meta(name)
-    if not meta.exists():
+    """What is known of a target's mutants."""
+    if not any(meta.exists() for meta in _metas(name)):
         return []
     # Only the environment of `make mutants` has it.
     from mutmut.configuration import reset_config
     from mutmut.mutation.diff_apply import get_diff_for_mutant
     from mutmut.utils.format_utils import orig_function_and_class_names_from_key
 
-    codes: dict[str, int | None] = json.loads(meta.read_text("utf-8"))["exit_code_by_key"]
-    path = Path("src") / Path(MODULES[name].package).name / MODULES[name].module
     found = []
     with chdir(WORK / name):
         reset_config()
-        for key, code in codes.items():
-            function, owner = orig_function_and_class_names_from_key(key)
-            status = status_of(code)
-            diff = get_diff_for_mutant(key, path=path) if status is Status.SURVIVED else ""
-            where = f"{owner}.{function}" if owner else function
-            found.append(Mutant(module=name, function=where, status=status, diff=diff))
+        for module, meta in zip(MODULES[name].modules, _metas(name), strict=True):
+            path = Path("src") / Path(MODULES[name].package).name / module
+            # mutmut writes none for a module in which there is nothing to change.
+            codes: dict[str, int | None] = (
+                json.loads(meta.read_text("utf-8"))["exit_code_by_key"] if meta.exists() else {}
+            )
+            for key, code in codes.items():
+                function, owner = orig_function_and_class_names_from_key(key)
+                status = status_of(code)
+                diff = get_diff_for_mutant(key, path=path) if status is Status.SURVIVED else ""
+                where = f"{owner}.{function}" if owner else function
+                found.append(Mutant(module=name, function=where, status=status, diff=diff))
     return found
 
 
@@ -275,8 +303,9 @@ def read_reasons() -> list[Reason]:
     return [Reason(**each) for each in document.get("survivor", [])]
 
 
-def _meta(name: str) -> Path:
-    return WORK / name / "mutants/src" / Path(MODULES[name].package).name / f"{MODULES[name].module}.meta"
+def _metas(name: str) -> list[Path]:
+    folder = WORK / name / "mutants/src" / Path(MODULES[name].package).name
+    return [folder / f"{module}.meta" for module in MODULES[name].modules]
 
 
 def _forget_survivors(meta: Path) -> None:

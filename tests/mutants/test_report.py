@@ -104,7 +104,7 @@ def test_what_mutmuts_exit_codes_mean(code: int | None, status: Status) -> None:
 
 def test_every_module_and_every_file_of_tests_that_is_named_is_there() -> None:
     for target in MODULES.values():
-        paths = [f"{target.package}/{target.module}", *target.tests, *target.without]
+        paths = [*(f"{target.package}/{module}" for module in target.modules), *target.tests, *target.without]
         assert [path for path in paths if not (ROOT / path).exists()] == []
 
 

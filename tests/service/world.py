@@ -15,9 +15,12 @@ from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
 from headway_service.forecast.service import Foresight
-from headway_service.jobs.desk import Desk
+from headway_service.jobs.commands import JobCommands
 from headway_service.jobs.position import Seen
+from headway_service.jobs.queries import JobQueries
+from headway_service.jobs.submit import Submitter
 from headway_service.pools.apply_config import InForce, in_force
+from headway_service.pools.capacity import PoolUse, read_capacity
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.status import sighting_of
 from headway_service.scheduling.launcher import Launcher
@@ -60,14 +63,16 @@ class World:
         self.pauses: list[float] = []
         self.wakes: list[str] = []
         self._tokens = 0
-        self.desk = Desk(
+        self.submitter = Submitter(table=self.table, wake=self.wakes.append, clock=self.clock, in_force=self.in_force)
+        self.commands = JobCommands(
             table=self.table,
             wake=self.wakes.append,
             clock=self.clock,
-            in_force=self.in_force,
+            configuration=self.configured,
             retention_s=30 * DAY_S,
         )
-        self.foresight = Foresight(table=self.table, clock=self.clock, configuration=self.configured, desk=self.desk)
+        self.queries = JobQueries(table=self.table, clock=self.clock, configuration=self.configured)
+        self.foresight = Foresight(table=self.table, clock=self.clock, configuration=self.configured)
 
     def _call_sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         self.calls.append((operation, dict(request)))
@@ -83,9 +88,12 @@ class World:
     def configured(self) -> Configuration:
         return self.in_force().configuration
 
+    def capacity(self) -> list[PoolUse]:
+        return read_capacity(self.table, self.configured)
+
     def submit(self, name: str, priority: int | None = None, **changes: Any) -> Seen:
         """Submit a job that trains for ten minutes."""
-        return self.desk.submit(request(name, priority, **changes), ROOT)[0]
+        return self.submitter.submit(request(name, priority, **changes), ROOT)[0]
 
     def launcher(self) -> Launcher:
         """A launcher for one invocation, which has read the ledger."""
@@ -166,7 +174,7 @@ class World:
 
     def seen(self, name: str) -> Seen:
         """A job as a caller sees it."""
-        return self.desk.show(name, ROOT)[0]
+        return self.queries.show(name, ROOT)[0]
 
     def states(self, *names: str) -> dict[str, str]:
         """States of jobs."""

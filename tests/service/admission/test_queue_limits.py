@@ -16,7 +16,7 @@ from headway_service.ports.table import Delete, Key, Put
 from headway_service.store.queue_tail import MAX_TAIL
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import LineEntry
-from headway_service.store.repository import job_named
+from headway_service.store.repository import get_job
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ADA, BOB, P5, ROOT, World, on, request
 
@@ -40,7 +40,7 @@ def configure(world: World, **more: Any) -> None:
 
 
 def submit(world: World, name: str, owner: Caller, **changes: Any) -> JobRecord:
-    return world.desk.submit(request(name, **changes), owner)[0].job
+    return world.submitter.submit(request(name, **changes), owner)[0].job
 
 
 def of_team(team: str) -> dict[str, Any]:
@@ -91,29 +91,31 @@ def test_there_is_room_again_when_jobs_have_left_the_line(world: World, leave: s
     for name in ("a1", "a2"):
         submit(world, name, ADA)
     refused(world, "a3", ADA)
-    {"start": world.tick, "stop": lambda: world.desk.stop("a1", ROOT), "hold": lambda: world.desk.hold("a1", ADA)}[
-        leave
-    ]()
+    {
+        "start": world.tick,
+        "stop": lambda: world.commands.stop("a1", ROOT),
+        "hold": lambda: world.commands.hold("a1", ADA),
+    }[leave]()
     submit(world, "a3", ADA)
 
 
 def test_a_held_job_is_released_only_if_its_line_has_room_and_stays_held_else(world: World) -> None:
     submit(world, "a1", ADA)
-    world.desk.hold("a1", ADA)
+    world.commands.hold("a1", ADA)
     for name in ("a2", "a3"):
         submit(world, name, ADA)
     with pytest.raises(QueueFull):
-        world.desk.release("a1", ADA)
-    assert job_named(world.table, "a1").held
-    world.desk.stop("a2", ROOT)
-    assert not world.desk.release("a1", ADA).job.held
+        world.commands.release("a1", ADA)
+    assert get_job(world.table, "a1").held
+    world.commands.stop("a2", ROOT)
+    assert not world.commands.release("a1", ADA).job.held
 
 
 def test_a_submission_that_is_repeated_is_answered_though_it_took_the_last_place(world: World) -> None:
     submit(world, "a1", ADA)
-    world.desk.submit(request("a2"), ADA, "key")
-    assert world.desk.submit(request("a2"), ADA, "key")[1] is True
-    assert world.desk.submit(request("a2"), ADA)[1] is False
+    world.submitter.submit(request("a2"), ADA, "key")
+    assert world.submitter.submit(request("a2"), ADA, "key")[1] is True
+    assert world.submitter.submit(request("a2"), ADA)[1] is False
 
 
 def test_a_dry_run_tells_that_there_is_no_room(world: World) -> None:
@@ -128,10 +130,10 @@ def test_a_preempted_job_returns_to_its_place_though_the_line_is_full(world: Wor
     world.tick()
     for name in ("a1", "a2"):
         submit(world, name, ADA, ResourceConfig=on(4))
-    world.desk.submit(request("high", 9, ResourceConfig=on(4)), BOB)
+    world.submitter.submit(request("high", 9, ResourceConfig=on(4)), BOB)
     world.tick()
     world.pass_time(180)
-    states = {name: job_named(world.table, name).job_state for name in ("high", "low", "a1", "a2")}
+    states = {name: get_job(world.table, name).job_state for name in ("high", "low", "a1", "a2")}
     assert states == {"high": "running", "low": "preempted", "a1": "pending", "a2": "pending"}
     assert "3 of your jobs wait" in refused(world, "a3", ADA)
 
@@ -150,14 +152,14 @@ def waits(world: World, name: str, team: str, priority: int) -> Seen:
     """Submit, a while after all others."""
     world.now_s += 1
     tags = [{"Key": "team", "Value": team}, {"Key": "priority", "Value": str(priority)}]
-    return world.desk.submit(request(name, Tags=tags), ADA)[0]
+    return world.submitter.submit(request(name, Tags=tags), ADA)[0]
 
 
 def place_of(world: World, name: str) -> int:
     """The place of a job among all entries of all lines of a pool."""
     assert isinstance(world.table, MemoryTable)
     ranks = [item["sk"] for item in world.table.items() if item["pk"].startswith(LineEntry.partition(P5))]
-    return 1 + sorted(ranks).index(job_named(world.table, name).rank())
+    return 1 + sorted(ranks).index(get_job(world.table, name).rank())
 
 
 @pytest.mark.parametrize("noted", [True, False], ids=["who left is noted", "applied before who left was noted"])
@@ -188,8 +190,8 @@ def test_a_dry_run_tells_the_place_that_a_submission_would_have(world: World, le
     for priority in (0, 2, 9):
         asked = request("asked", priority)
         told = world.foresight.dry_run(asked, ADA).seen.place
-        assert told == world.desk.submit(asked, ADA)[0].place
-        world.desk.stop("asked", ROOT)
+        assert told == world.submitter.submit(asked, ADA)[0].place
+        world.commands.stop("asked", ROOT)
         world.table.write([Delete(key=JobRecord.key("asked"))])
 
 
@@ -200,8 +202,8 @@ def test_a_place_behind_a_line_that_was_not_counted_to_its_end_is_right_too(worl
         waits(world, f"old{i:02}", "products", 5)
     configure(world, teams=TEAMS, limits={**roomy, "waitingPerTeam": MAX_TAIL + 1})
     apply_configuration(world.table, world.configuration, world.clock)
-    terms = world.desk.terms(ADA)
+    terms = world.submitter.terms(ADA)
     with pytest.raises(QueueFull):
-        world.desk.enter(request("late", 1, **of_team("products")), ADA, None, terms)
-    entered = world.desk.enter(request("new", 1, **of_team("research")), ADA, None, terms)
-    assert world.desk.places([entered], terms)[0].place == 2 * MAX_TAIL + 1
+        world.submitter.enter(request("late", 1, **of_team("products")), ADA, None, terms)
+    entered = world.submitter.enter(request("new", 1, **of_team("research")), ADA, None, terms)
+    assert world.submitter.places([entered], terms)[0].place == 2 * MAX_TAIL + 1

@@ -14,10 +14,12 @@ from headway_service.config.authorization import Action, Caller, Details, known_
 from headway_service.config.document import Configuration, validate
 from headway_service.errors import InvalidRequest, NameInUse, NotAllowed
 from headway_service.forecast.service import Foresight, SubmitRequest
-from headway_service.jobs.desk import Desk
+from headway_service.jobs.commands import JobCommands
+from headway_service.jobs.queries import JobQueries
+from headway_service.jobs.submit import Submitter
 from headway_service.pools.apply_config import InForce, apply_configuration, in_force
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import job_named
+from headway_service.store.repository import get_job
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ACCOUNT, ADA, BOB, DAY_S, P5, ROOT, World, request
@@ -70,11 +72,18 @@ class Queue:
         self.wakes: list[str] = []
         self._table = MemoryTable()
         self._store = MemoryConfiguration(document)
-        self.desk = Desk(
-            table=self._table, wake=self.wakes.append, clock=self._clock, in_force=self._in_force,
+        self.submitter = Submitter(
+            table=self._table, wake=self.wakes.append, clock=self._clock, in_force=self._in_force
+        )
+        self.commands = JobCommands(
+            table=self._table,
+            wake=self.wakes.append,
+            clock=self._clock,
+            configuration=self._configured,
             retention_s=DAY_S,
-        )  # fmt: skip
-        self.foresight = Foresight(table=self._table, clock=self._clock, configuration=self._configured, desk=self.desk)
+        )
+        self.queries = JobQueries(table=self._table, clock=self._clock, configuration=self._configured)
+        self.foresight = Foresight(table=self._table, clock=self._clock, configuration=self._configured)
 
     def _clock(self) -> int:
         return 1_800_000_000_000
@@ -92,15 +101,15 @@ class Queue:
 
     def job(self, name: str) -> JobRecord:
         """A job as it is kept."""
-        return job_named(self._table, name)
+        return get_job(self._table, name)
 
 
 Act = Callable[[Queue, Caller], object]
 ACTS: dict[Action, Act] = {
-    Action.STOP: lambda queue, who: queue.desk.stop("a", who),
-    Action.HOLD: lambda queue, who: queue.desk.hold("a", who),
-    Action.RELEASE: lambda queue, who: queue.desk.release("a", who),
-    Action.REPRIORITISE: lambda queue, who: queue.desk.set_priority("a", 9, who),
+    Action.STOP: lambda queue, who: queue.commands.stop("a", who),
+    Action.HOLD: lambda queue, who: queue.commands.hold("a", who),
+    Action.RELEASE: lambda queue, who: queue.commands.release("a", who),
+    Action.REPRIORITISE: lambda queue, who: queue.commands.set_priority("a", 9, who),
 }
 
 
@@ -112,8 +121,8 @@ def configured(**changes: Any) -> Queue:
 def queue() -> Queue:
     """A job `a` of user/ada in the team research, held."""
     queue = configured()
-    queue.desk.submit(request("a", **tagged("research")), ADA)
-    queue.desk.hold("a", ADA)
+    queue.submitter.submit(request("a", **tagged("research")), ADA)
+    queue.commands.hold("a", ADA)
     return queue
 
 
@@ -124,7 +133,7 @@ def queue() -> Queue:
 @pytest.mark.parametrize("who", PEOPLE)
 def test_only_owner_lead_and_administrator_change_a_job(queue: Queue, who: str, action: Action) -> None:
     if action is Action.HOLD:
-        queue.desk.release("a", ADA)
+        queue.commands.release("a", ADA)
     before = queue.job("a")
     if who in MAY_CHANGE:
         ACTS[action](queue, PEOPLE[who])
@@ -140,9 +149,9 @@ def test_only_owner_lead_and_administrator_change_a_job(queue: Queue, who: str, 
 
 
 def test_the_owner_reads_who_has_changed_the_job(queue: Queue) -> None:
-    queue.desk.set_priority("a", 3, LEAD)
+    queue.commands.set_priority("a", 3, LEAD)
     assert queue.job("a").history[-1].reason.message == "priority changed from 0 to 3 by user/lea"
-    queue.desk.stop("a", ADMIN)
+    queue.commands.stop("a", ADMIN)
     assert queue.job("a").reason.message == "stopped by user/adam while it waited"
 
 
@@ -150,14 +159,14 @@ def test_the_owner_reads_who_has_changed_the_job(queue: Queue) -> None:
 def test_a_stranger_learns_that_a_job_is_not_there_and_of_one_that_ended_no_more_than_that_it_is_not_theirs(
     queue: Queue, action: Action
 ) -> None:
-    queue.desk.stop("a", ADA)
+    queue.commands.stop("a", ADA)
     with pytest.raises(NotAllowed):
         ACTS[action](queue, STRANGER)
 
 
 def test_without_a_word_about_access_everybody_changes_their_own_jobs_and_the_root_all() -> None:
     queue = Queue({"pools": DOCUMENT["pools"]})
-    queue.desk.submit(request("a"), ADA)
+    queue.submitter.submit(request("a"), ADA)
     for act in ACTS.values():
         with pytest.raises(NotAllowed, match=r"only its owner \(user/ada\) or an administrator"):
             act(queue, BOB)
@@ -168,22 +177,22 @@ def test_without_a_word_about_access_everybody_changes_their_own_jobs_and_the_ro
 def test_a_lead_has_no_say_over_jobs_without_a_team_or_of_a_team_that_is_gone(queue: Queue) -> None:
     queue.configure({"pools": DOCUMENT["pools"]})
     with pytest.raises(NotAllowed):
-        queue.desk.stop("a", LEAD)
+        queue.commands.stop("a", LEAD)
 
 
 @pytest.mark.parametrize("who", ["the owner", "a lead of the team", "an administrator", "the root of the account"])
 def test_nobody_passes_the_maximum_priority_of_the_team(queue: Queue, who: str) -> None:
     with pytest.raises(InvalidRequest, match="from 0 to 10 for the team research"):
-        queue.desk.set_priority("a", 11, PEOPLE[who])
+        queue.commands.set_priority("a", 11, PEOPLE[who])
     with pytest.raises(InvalidRequest, match="from 0 to 10 for the team research"):
-        queue.desk.submit(
+        queue.submitter.submit(
             request("b", 11, Tags=[*tagged("research")["Tags"], {"Key": "priority", "Value": "11"}]), ROOT
         )
 
 
 def test_the_maximum_of_the_team_counts_also_where_it_comes_from_who_calls(queue: Queue) -> None:
     with pytest.raises(InvalidRequest, match="from 0 to 10 for the team research"):
-        queue.desk.submit(request("b", 11), ADA)
+        queue.submitter.submit(request("b", 11), ADA)
 
 
 # A session of another name is somebody else, though the role be the same.
@@ -204,7 +213,7 @@ def test_whoever_is_neither_owner_nor_lead_nor_administrator_never_changes_a_job
     queue = configured()
     leads = {"research": LEAD, "products": OTHER_LEAD}
     try:
-        queue.desk.submit(request("a", **tagged(team)), owner)
+        queue.submitter.submit(request("a", **tagged(team)), owner)
     except NotAllowed:
         return
     for who, action in acts:
@@ -239,7 +248,7 @@ def test_whoever_is_neither_owner_nor_lead_nor_administrator_never_changes_a_job
 )
 def test_a_job_is_charged_to_a_team_of_its_owner(who: Caller, named: str | None, expected: str) -> None:
     queue = configured()
-    job = queue.desk.submit(request("a", **tagged(named)), who)[0].job
+    job = queue.submitter.submit(request("a", **tagged(named)), who)[0].job
     assert (job.team, job.owner) == (expected, who.arn)
 
 
@@ -259,7 +268,7 @@ def test_a_team_that_is_not_the_callers_is_refused_with_what_to_do(
 ) -> None:
     queue = configured()
     with pytest.raises(error, match=sentence):
-        queue.desk.submit(request("a", **tagged(named)), who)
+        queue.submitter.submit(request("a", **tagged(named)), who)
     with pytest.raises(error, match=sentence):
         queue.foresight.dry_run(request("a", **tagged(named)), who)
     with pytest.raises(error, match=sentence):
@@ -272,21 +281,21 @@ def test_where_no_team_takes_somebodys_jobs_they_are_told_whom_to_ask() -> None:
         with pytest.raises(
             NotAllowed, match=r"ask an administrator of the queue to make you a member \(user/stranger\)"
         ):
-            configured(teams=teams).desk.submit(request("a", **tagged(named)), STRANGER)
+            configured(teams=teams).submitter.submit(request("a", **tagged(named)), STRANGER)
 
 
 def test_the_default_team_takes_only_its_members_if_it_lists_any() -> None:
     queue = configured(teams={**DOCUMENT["teams"], "default": {"members": ["user/dora"]}})
-    assert queue.desk.submit(request("a"), person("user/dora"))[0].job.team == "default"
+    assert queue.submitter.submit(request("a"), person("user/dora"))[0].job.team == "default"
     with pytest.raises(NotAllowed, match="Tags means the team default"):
-        queue.desk.submit(request("b"), STRANGER)
+        queue.submitter.submit(request("b"), STRANGER)
 
 
 def test_rules_and_watches_go_by_the_team_that_the_job_is_charged_to() -> None:
     rule = {"when": {"teams": ["research"]}, "require": {"maxInstances": 1}}
     queue = configured(rules={"small": rule})
     with pytest.raises(Exception, match="rule `small`"):
-        queue.desk.submit(
+        queue.submitter.submit(
             request("a", ResourceConfig={"InstanceType": P5, "InstanceCount": 2, "VolumeSizeInGB": 1}), ADA
         )
 
@@ -301,9 +310,9 @@ def test_the_name_of_somebody_elses_job_is_in_use_and_whether_the_request_is_equ
 ) -> None:
     queue = configured()
     told = {"HyperParameters": {"token": SECRET}, **tagged("research")}
-    queue.desk.submit(request("a", **told), ADA, "key")
+    queue.submitter.submit(request("a", **told), ADA, "key")
     with pytest.raises(NameInUse) as refused:
-        queue.desk.submit(request("a", **{**told, **changes}), who, "key")
+        queue.submitter.submit(request("a", **{**told, **changes}), who, "key")
     assert str(refused.value) == "another request is in the queue as `a` (pending): choose a new name"
     assert queue.wakes == ["submitted"]
 
@@ -337,7 +346,7 @@ def test_a_job_runs_only_with_a_role_that_is_granted_to_its_owner_or_its_team(
     tries: list[Callable[[], object]] = [
         lambda: queue.foresight.dry_run(asked, who),
         lambda: queue.foresight.what_if([SubmitRequest(request=asked)], who),
-        lambda: queue.desk.submit(asked, who),
+        lambda: queue.submitter.submit(asked, who),
     ]
     for attempt in tries:
         if allowed:
@@ -351,11 +360,11 @@ def test_a_job_runs_only_with_a_role_that_is_granted_to_its_owner_or_its_team(
 def test_a_job_that_waits_starts_with_the_role_that_it_was_taken_with_and_tells_who_stops_it() -> None:
     world = World()
     world.configuration.write(json.dumps(DOCUMENT))
-    world.desk.submit(request("a", **tagged("research")), ADA)
+    world.submitter.submit(request("a", **tagged("research")), ADA)
     world.configuration.write(json.dumps(DOCUMENT | {"access": {"trainingRoles": GRANTS[1:]}}))
     world.tick()
     assert world.states("a") == {"a": "running"}
-    world.desk.stop("a", LEAD)
+    world.commands.stop("a", LEAD)
     assert world.seen("a").reason.message == "asked to stop by user/lea; its instances are free when it has"
 
 
@@ -373,9 +382,9 @@ def test_a_job_that_waits_starts_with_the_role_that_it_was_taken_with_and_tells_
 def test_who_sees_hyperparameters_and_environment_is_what_the_policy_says(details: Details, sees: set[str]) -> None:
     queue = configured(access={"admins": ["user/adam"], "details": details})
     secrets: dict[str, Any] = {"HyperParameters": {"token": SECRET}, "Environment": {"KEY": SECRET}}
-    queue.desk.submit(request("a", **secrets, **tagged("research")), ADA)
+    queue.submitter.submit(request("a", **secrets, **tagged("research")), ADA)
     for who, caller in PEOPLE.items():
-        shown = queue.desk.show("a", caller)[2]
+        shown = queue.queries.show("a", caller)[2]
         assert (SECRET in json.dumps(dict(shown.request))) is (who in sees), who
         assert shown.withheld == (() if who in sees else ("Environment", "HyperParameters"))
         assert shown.request["RoleArn"] == ROLE
@@ -383,14 +392,14 @@ def test_who_sees_hyperparameters_and_environment_is_what_the_policy_says(detail
 
 def test_what_a_request_does_not_have_is_not_withheld() -> None:
     queue = configured(access={"details": "owner"})
-    queue.desk.submit(request("a", Environment=None, **tagged("open")), ADA)
-    assert queue.desk.show("a", BOB)[2].withheld == ()
+    queue.submitter.submit(request("a", Environment=None, **tagged("open")), ADA)
+    assert queue.queries.show("a", BOB)[2].withheld == ()
 
 
 def test_in_an_open_team_nobody_else_is_a_member() -> None:
     queue = configured(access={"details": "team"})
-    queue.desk.submit(request("a", **tagged("open")), ADA)
-    assert queue.desk.show("a", BOB)[2].withheld == ("Environment",)
+    queue.submitter.submit(request("a", **tagged("open")), ADA)
+    assert queue.queries.show("a", BOB)[2].withheld == ("Environment",)
 
 
 # --------------------------------------------------------------------------------------------------- names and patterns

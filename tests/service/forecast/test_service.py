@@ -116,7 +116,7 @@ def test_a_dry_run_refuses_what_a_submission_refuses(changes: dict[str, Any], er
     with pytest.raises(error) as told:
         world.foresight.dry_run(request("mine", **changes), ROOT)
     with pytest.raises(error) as real:
-        world.desk.submit(request("mine", **changes), ROOT)
+        world.submitter.submit(request("mine", **changes), ROOT)
     assert (str(told.value), told.value.fields) == (str(real.value), real.value.fields)
 
 
@@ -193,7 +193,7 @@ def test_a_running_job_is_told_when_it_has_ended_at_the_latest(full: World) -> N
 
 
 def test_a_held_job_has_no_expected_start_and_the_note_says_how_it_gets_one(full: World) -> None:
-    full.desk.hold("early", ROOT)
+    full.commands.hold("early", ROOT)
     told = full.foresight.explain("early")
     assert (told.seen.job.held, told.seen.place, told.expected_start_ms, told.ahead) == (True, None, None, ())
     assert told.seen.reason.code is ReasonCode.HELD
@@ -203,14 +203,14 @@ def test_a_held_job_has_no_expected_start_and_the_note_says_how_it_gets_one(full
 
 
 def test_an_ended_job_has_nothing_to_come(full: World) -> None:
-    full.desk.stop("early", ROOT)
+    full.commands.stop("early", ROOT)
     told = full.foresight.explain("early")
     assert (told.expected_start_ms, told.expected_end_ms, told.ahead, told.pools) == (None, None, (), ())
     assert told.note == "The job has ended."
 
 
 def test_what_one_can_do_is_told_where_the_reason_does_not_say_it(full: World) -> None:
-    full.desk.stop("early", ROOT)
+    full.commands.stop("early", ROOT)
     full.submit("wrong", 9, Environment={"SANDBOX_OUTCOME": "what SageMaker refuses"})
     full.tick()
     full.pass_time(300)
@@ -233,7 +233,7 @@ def test_a_forecast_tells_waiting_jobs_by_their_start_and_then_by_place(full: Wo
     full.submit("large", 5, ResourceConfig=on(2), StoppingCondition=limited(1))
     full.submit("small", 5, StoppingCondition=limited(0.6))
     full.submit("held", 9)
-    full.desk.hold("held", ROOT)
+    full.commands.hold("held", ROOT)
     told = full.foresight.forecast(None, 100)
     assert [(each.seen.job.job_name, each.seen.place, hours(each.start_ms)) for each in told.jobs] == [
         ("early", 1, 2),
@@ -355,8 +355,8 @@ WRONG: list[tuple[str, list[Any], str, str]] = [
 def test_a_wrong_change_is_named(full: World, changes: list[Any], field: str, word: str) -> None:
     for name in ("ended", "held"):
         full.submit(name)
-    full.desk.stop("ended", ROOT)
-    full.desk.hold("held", ROOT)
+    full.commands.stop("ended", ROOT)
+    full.commands.hold("held", ROOT)
     with pytest.raises(InvalidRequest, match=word) as told:
         full.foresight.what_if(changes, ROOT)
     assert told.value.fields[0].field == field
@@ -404,7 +404,7 @@ def test_a_dry_run_changes_nothing_and_a_submission_right_after_it_gets_what_it_
     told = world.foresight.dry_run(asked, ROOT)
     assert contents(world) == before
 
-    seen, new = world.desk.submit(asked, ROOT)
+    seen, new = world.submitter.submit(asked, ROOT)
     assert new
     assert told.seen.place == seen.place
     assert told.seen.job == seen.job

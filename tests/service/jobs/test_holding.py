@@ -17,9 +17,10 @@ from headway_service.ports.table import Change, Item, Put
 from headway_service.scheduling.tick import Ticker, TickReport
 from headway_service.store import transitions
 from headway_service.store.job_listing import Wanted
-from headway_service.store.ledger import read_ledger, read_snapshot
+from headway_service.store.ledger import read_ledger
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import PoolRecord, ReservationRecord, TeamRecord
+from headway_service.store.snapshot import read_snapshot
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, on
 
@@ -73,7 +74,7 @@ def stopping_for_high(world: World) -> None:
 
 def test_a_held_job_does_not_start_and_says_who_holds_it_and_how_it_goes_on(world: World) -> None:
     world.submit("a")
-    seen = world.desk.hold("a", ROOT)
+    seen = world.commands.hold("a", ROOT)
     world.tick()
     world.check()
     assert seen == world.seen("a")
@@ -91,10 +92,10 @@ def test_a_released_job_stands_at_its_old_place_again(world: World) -> None:
         world.submit(name)
         world.now_s += 1
     before = entries(world)
-    world.desk.hold("b", ROOT)
+    world.commands.hold("b", ROOT)
     assert [world.seen(name).place for name in ("a", "b", "c")] == [1, None, 2]
     world.now_s += 100
-    seen = world.desk.release("b", ROOT)
+    seen = world.commands.release("b", ROOT)
     assert (seen.job.held, seen.place) == (False, 2)
     assert entries(world) == before
     assert seen.job.history[-1].reason.message == ("released on request of root; stands at its old place in line again")
@@ -109,36 +110,36 @@ def test_those_behind_a_held_job_go_first_and_are_woken(world: World) -> None:
     world.tick()
     assert world.states("small") == {"small": "pending"}
     world.wakes.clear()
-    world.desk.hold("large", ROOT)
+    world.commands.hold("large", ROOT)
     assert world.wakes == ["held"]
     world.tick()
     world.check()
     assert world.states("large", "small") == {"large": "pending", "small": "running"}
-    world.desk.release("large", ROOT)
+    world.commands.release("large", ROOT)
     assert world.wakes[1:] == ["released"]
 
 
 def test_to_hold_or_release_again_changes_nothing(world: World) -> None:
     world.submit("a")
-    assert world.desk.release("a", ROOT).job.version == 1
-    world.desk.hold("a", ROOT)
-    assert world.desk.hold("a", ROOT).job.version == 2
-    world.desk.release("a", ROOT)
-    assert world.desk.release("a", ROOT).job.version == 3
+    assert world.commands.release("a", ROOT).job.version == 1
+    world.commands.hold("a", ROOT)
+    assert world.commands.hold("a", ROOT).job.version == 2
+    world.commands.release("a", ROOT)
+    assert world.commands.release("a", ROOT).job.version == 3
 
 
 def test_only_a_job_that_waits_can_be_held_but_any_that_has_not_ended_released(world: World) -> None:
     world.submit("a")
     world.tick()
     with pytest.raises(NotWaiting, match="`a` is running, and only a job that waits can be held"):
-        world.desk.hold("a", ROOT)
-    assert world.desk.release("a", ROOT).job.job_state == "running"
-    world.desk.stop("a", ROOT)
+        world.commands.hold("a", ROOT)
+    assert world.commands.release("a", ROOT).job.job_state == "running"
+    world.commands.stop("a", ROOT)
     with pytest.raises(NotWaiting, match="is stopping"):
-        world.desk.hold("a", ROOT)
+        world.commands.hold("a", ROOT)
     world.tick()
     world.pass_time(700)
-    for act in (world.desk.hold, world.desk.release):
+    for act in (world.commands.hold, world.commands.release):
         with pytest.raises(JobEnded, match="has stopped already"):
             act("a", ROOT)
         with pytest.raises(JobNotFound):
@@ -151,15 +152,15 @@ def test_what_is_reserved_for_a_job_is_given_back_when_it_is_held(world: World) 
     world.fleet.finish(attempts["x"], now=world.now_s)
     world.pass_time(1, tick=False)
     assert [each.demand for each in read_ledger(world.table).reservations] == [{P5: 1}]
-    world.desk.hold("high", ROOT)
+    world.commands.hold("high", ROOT)
     world.check()
-    (pool,) = world.desk.capacity()
+    (pool,) = world.capacity()
     assert (pool.reserved, pool.free, pool.waiting) == (0, 1, 0)
 
 
 def test_what_stops_for_a_job_that_is_held_is_free_for_others(world: World) -> None:
     stopping_for_high(world)
-    world.desk.hold("high", ROOT)
+    world.commands.hold("high", ROOT)
     world.pass_time(150)
     world.check()
     assert read_ledger(world.table).reservations == ()
@@ -168,9 +169,9 @@ def test_what_stops_for_a_job_that_is_held_is_free_for_others(world: World) -> N
 
 def test_what_stops_for_a_job_that_was_held_meanwhile_is_its_own_once_it_is_released(world: World) -> None:
     stopping_for_high(world)
-    world.desk.hold("high", ROOT)
+    world.commands.hold("high", ROOT)
     world.tick()
-    world.desk.release("high", ROOT)
+    world.commands.release("high", ROOT)
     world.pass_time(150)
     world.check()
     assert world.states("x", "y", "high") == {"x": "preempted", "y": "preempted", "high": "running"}
@@ -178,7 +179,7 @@ def test_what_stops_for_a_job_that_was_held_meanwhile_is_its_own_once_it_is_rele
 
 def test_the_next_decision_gives_back_what_was_reserved_while_the_job_was_being_held(world: World) -> None:
     world.submit("a", ResourceConfig=on(2))
-    world.desk.hold("a", ROOT)
+    world.commands.hold("a", ROOT)
     world.table.write(
         [
             ReservationRecord(job_name="a", demand={P5: 1}).put(was=None),
@@ -194,7 +195,7 @@ def test_the_next_decision_gives_back_what_was_reserved_while_the_job_was_being_
 
 def test_a_job_that_is_held_between_the_decision_and_its_start_does_not_start(world: World) -> None:
     world.submit("a")
-    report = interrupted(world, lambda: world.desk.hold("a", ROOT))
+    report = interrupted(world, lambda: world.commands.hold("a", ROOT))
     world.check()
     assert (report.rejected, report.started) == (1, [])
     assert world.called("CreateTrainingJob") == []
@@ -202,7 +203,7 @@ def test_a_job_that_is_held_between_the_decision_and_its_start_does_not_start(wo
 
 def test_no_start_of_a_held_job_can_even_be_written(world: World) -> None:
     world.submit("a")
-    world.desk.hold("a", ROOT)
+    world.commands.hold("a", ROOT)
     job = stored(world, "a")
     attempt = world.ticker()._attempt(job, world.clock())
     with pytest.raises(InvalidTransition, match="cannot start while held"):
@@ -212,9 +213,9 @@ def test_no_start_of_a_held_job_can_even_be_written(world: World) -> None:
 @pytest.mark.parametrize(
     "act",
     [
-        lambda world: world.desk.hold("high", ROOT),
-        lambda world: world.desk.stop("high", ROOT),
-        lambda world: world.desk.set_priority("high", 0, ROOT),
+        lambda world: world.commands.hold("high", ROOT),
+        lambda world: world.commands.stop("high", ROOT),
+        lambda world: world.commands.set_priority("high", 0, ROOT),
     ],
     ids=["held", "stopped", "given a lower priority"],
 )
@@ -238,19 +239,19 @@ def test_the_priority_of_a_held_job_counts_once_it_is_released_and_it_goes_on_sa
     world.tick()
     world.submit("a", 1)
     world.submit("b", 2)
-    world.desk.hold("a", ROOT)
-    seen = world.desk.set_priority("a", 3, ROOT)
+    world.commands.hold("a", ROOT)
+    seen = world.commands.set_priority("a", 3, ROOT)
     assert (seen.job.priority, seen.reason.code, seen.place) == (3, ReasonCode.HELD, None)
     assert seen.job.history[-1].reason.code is ReasonCode.PRIORITY_CHANGED
     assert [item["jobName"] for item in entries(world)] == ["b"]
-    world.desk.release("a", ROOT)
+    world.commands.release("a", ROOT)
     assert [item["jobName"] for item in entries(world)] == ["a", "b"]
 
 
 def test_a_held_job_can_be_stopped(world: World) -> None:
     world.submit("a")
-    world.desk.hold("a", ROOT)
-    seen, stopping = world.desk.stop("a", ROOT)
+    world.commands.hold("a", ROOT)
+    seen, stopping = world.commands.stop("a", ROOT)
     world.check()
     assert (seen.job.job_state, seen.job.held, stopping) == ("stopped", False, False)
 
@@ -261,9 +262,9 @@ def test_a_job_that_is_tried_again_backs_off_also_if_it_is_held_meanwhile(world:
     world.pass_time(100)
     world.fleet.fail("a", "InternalServerError: We encountered an internal error.", now=world.now_s)
     world.pass_time(0)
-    world.desk.hold("a", ROOT)
+    world.commands.hold("a", ROOT)
     world.now_s += 30
-    seen = world.desk.release("a", ROOT)
+    seen = world.commands.release("a", ROOT)
     assert (seen.reason.code, seen.reason.message.partition(";")[0]) == (
         "BacksOff", "its last attempt failed (service)",
     )  # fmt: skip
@@ -281,10 +282,10 @@ def test_a_preempted_job_can_be_held_and_goes_on_preempted(world: World) -> None
     world.tick()
     world.pass_time(150)
     assert world.states("low") == {"low": "preempted"}
-    assert world.desk.hold("low", ROOT).job.job_state == "preempted"
+    assert world.commands.hold("low", ROOT).job.job_state == "preempted"
     world.pass_time(1000)
     assert world.states("low", "high") == {"low": "preempted", "high": "completed"}
-    world.desk.release("low", ROOT)
+    world.commands.release("low", ROOT)
     world.tick()
     assert world.states("low") == {"low": "running"}
 
@@ -292,10 +293,10 @@ def test_a_preempted_job_can_be_held_and_goes_on_preempted(world: World) -> None
 def test_held_jobs_are_listed_among_the_waiting_ones_and_counted_in_no_line(world: World) -> None:
     world.submit("a", 2)
     world.submit("b", 1)
-    world.desk.hold("a", ROOT)
-    page, _ = world.desk.jobs(Wanted(states=WAITING), 100, None)
+    world.commands.hold("a", ROOT)
+    page, _ = world.queries.jobs(Wanted(states=WAITING), 100, None)
     assert [(seen.job.job_name, seen.job.held, seen.place) for seen in page] == [("a", True, None), ("b", False, 1)]
-    (pool,) = world.desk.capacity()
+    (pool,) = world.capacity()
     assert pool.waiting == 1
 
 
@@ -305,10 +306,10 @@ def test_a_job_from_before_jobs_could_be_held_is_held_and_released_like_any(worl
     assert item is not None
     new = ("held", "usage", "idempotencyKey")
     world.table.write([Put(item={name: value for name, value in item.items() if name not in new})])
-    world.desk.hold("a", ROOT)
+    world.commands.hold("a", ROOT)
     world.tick()
     assert world.states("a") == {"a": "pending"}
-    world.desk.release("a", ROOT)
+    world.commands.release("a", ROOT)
     world.tick()
     assert world.states("a") == {"a": "running"}
 
@@ -321,12 +322,12 @@ def with_team(world: World, teams: dict[str, Any]) -> None:
 def test_a_held_job_of_a_team_that_was_forgotten_gets_its_line_back(world: World) -> None:
     with_team(world, {"a": {}})
     world.submit("j", Tags=[{"Key": "team", "Value": "a"}])
-    world.desk.hold("j", ROOT)
+    world.commands.hold("j", ROOT)
     with_team(world, {})
     world.now_s += TEAM_KEPT_MS / 1000 + 1
     with_team(world, {})
     assert read_ledger(world.table).lines == ("",)
-    world.desk.release("j", ROOT)
+    world.commands.release("j", ROOT)
     world.tick()
     assert world.states("j") == {"j": "running"}
 
@@ -334,11 +335,11 @@ def test_a_held_job_of_a_team_that_was_forgotten_gets_its_line_back(world: World
 def test_a_team_is_not_forgotten_while_its_job_is_being_released(world: World) -> None:
     with_team(world, {"a": {}})
     world.submit("j", Tags=[{"Key": "team", "Value": "a"}])
-    world.desk.hold("j", ROOT)
+    world.commands.hold("j", ROOT)
     with_team(world, {})
     world.now_s += TEAM_KEPT_MS / 1000 + 1
     (team,) = read_ledger(world.table).teams
-    world.desk.release("j", ROOT)
+    world.commands.release("j", ROOT)
     with pytest.raises(Conflict):
         world.table.write(transitions.remove_team(team))
 
@@ -346,7 +347,7 @@ def test_a_team_is_not_forgotten_while_its_job_is_being_released(world: World) -
 def test_a_release_notices_that_its_team_comes_back(world: World) -> None:
     with_team(world, {"a": {}})
     world.submit("j", Tags=[{"Key": "team", "Value": "a"}])
-    world.desk.hold("j", ROOT)
+    world.commands.hold("j", ROOT)
     with_team(world, {})
     (left,) = read_ledger(world.table).teams
     _, writes = transitions.release(stored(world, "j"), left, started({}), world.clock())

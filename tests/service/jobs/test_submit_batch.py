@@ -9,25 +9,30 @@ from unittest.mock import Mock
 import pytest
 
 from headway_service.errors import RequestError
-from headway_service.jobs.desk import Desk
+from headway_service.jobs.submit import Submitter
 from headway_service.jobs.submit_batch import BATCH_RESERVE_MS, Taken, submit_all
 from headway_service.ports.messaging import Wake
 from headway_service.store.queue_tail import MAX_TAIL
 from headway_service.store.records.queue_entry import LineEntry
-from tests.service.world import ADA, DAY_S, P5, World, request
+from tests.service.world import ADA, P5, World, request
 
 
-def desk_of(world: World, wake: Wake) -> Desk:
-    return Desk(table=world.table, wake=wake, clock=world.clock, in_force=world.in_force, retention_s=30 * DAY_S)
+def submitter_of(world: World, wake: Wake) -> Submitter:
+    return Submitter(table=world.table, wake=wake, clock=world.clock, in_force=world.in_force)
 
 
 def submit(world: World, *requests: object, remaining_ms: int = 20_000) -> list[Taken | RequestError]:
     """Each look at the time that remains takes a second of it."""
     left = count(remaining_ms, -1000)
     return submit_all(
-        requests, ADA, None, call="POST /job-batches", desk=lambda wake: desk_of(world, wake), wake=world.wakes.append,
+        requests,
+        ADA,
+        None,
+        call="POST /job-batches",
+        submitter=lambda wake: submitter_of(world, wake),
+        wake=world.wakes.append,
         remaining_ms=lambda: next(left),
-    )  # fmt: skip
+    )
 
 
 def test_each_is_taken_or_refused_by_itself_and_the_scheduler_is_woken_once() -> None:
@@ -48,7 +53,7 @@ def test_a_batch_reads_a_line_once_and_adds_those_that_it_brings(monkeypatch: py
     world = World()
     limits = {"waitingPerTeam": 9, "waitingPerOwner": 3}
     world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}, "limits": limits}))
-    world.desk.submit(request("before"), ADA)
+    world.submitter.submit(request("before"), ADA)
     reads = {name: Mock(wraps=getattr(world.table, name)) for name in ("tail", "tally", "count_before", "keys_before")}
     for name, read in reads.items():
         monkeypatch.setattr(world.table, name, read)

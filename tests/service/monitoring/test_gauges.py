@@ -240,9 +240,9 @@ def test_a_job_that_does_not_fit_or_is_held_could_not() -> None:
     world.tick()
     world.submit("wide", 5, ResourceConfig=on(2))
     world.submit("held", 1, StoppingCondition={"MaxRuntimeInSeconds": 60})
-    world.desk.hold("held", ROOT)
+    world.commands.hold("held", ROOT)
     assert startable(world) == 0
-    world.desk.release("held", ROOT)
+    world.commands.release("held", ROOT)
     assert startable(world) == 1
 
 
@@ -307,7 +307,7 @@ def test_stopping_counts_from_the_first_decision_to_stop() -> None:
     world.tick()
     preempted_ms = world.clock()
     world.now_s += 20
-    world.desk.stop("low", ROOT)
+    world.commands.stop("low", ROOT)
     (attempt,) = read_ledger(world.table).attempts
     assert attempt.stopping_since_ms == preempted_ms
     world.now_s += gauges.STUCK_STOPPING_S

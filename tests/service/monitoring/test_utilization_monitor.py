@@ -215,14 +215,14 @@ def test_trainium_has_no_alarm_and_says_so_unless_it_has_a_watch_of_its_own(clie
     attempt = queue.train("a", ResourceConfig=on_trainium)
     assert queue.watcher.run().missing == 0
     assert queue.names() == []
-    (covered,) = queue.world.desk.show("a", ROOT)[3]
+    (covered,) = queue.world.queries.show("a", ROOT)[3]
     assert "does not watch ml.trn1.32xlarge, which has no GPU" in covered.note
     own = {"metric": "neuroncore_utilization", "namespace": "Neuron", "fullScale": 100, "instanceTypes": ["ml.trn*"]}
     queue.configure(watches={"idle": {"instanceTypes": ["ml.p*", "ml.g*"]}, "neuron": own})
     queue.world.tick()
     queue.watcher.run()
     assert queue.names() == [f"{attempt}/neuron/1"]
-    assert [(each.watch.name, each.note) for each in queue.world.desk.show("a", ROOT)[3]] == [
+    assert [(each.watch.name, each.note) for each in queue.world.queries.show("a", ROOT)[3]] == [
         ("idle", ""),
         ("neuron", ""),
     ]
@@ -314,7 +314,7 @@ def test_a_stopped_job_that_its_owner_stops_too_ends_at_the_owners_request(clien
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.say(attempt, "ALARM")
     queue.watcher.run()
-    queue.world.desk.stop("a", ROOT)
+    queue.world.commands.stop("a", ROOT)
     queue.world.tick()
     queue.world.pass_time(600)
     assert queue.world.seen("a").reason.message == "stopped on request"

@@ -78,7 +78,7 @@ def test_a_job_waits_from_its_acceptance_and_changes_of_its_priority_change_noth
     world = World()
     world.submit("a", 1)
     world.now_s += 30
-    world.desk.set_priority("a", 5, ROOT)
+    world.commands.set_priority("a", 5, ROOT)
     world.now_s += 30
     assert waited_s(world, "a") == [60]
 

@@ -319,7 +319,7 @@ def test_who_applies_an_older_version_late_changes_nothing_after_a_newer_one(wor
         assert current(world.table, world.configuration, world.clock).version == 3, writes
         world.tick()
         assert known(world) == POOLS, writes
-        assert {use.pool: use.size for use in world.desk.capacity()} == {P5: 2}, writes
+        assert {use.pool: use.size for use in world.capacity()} == {P5: 2}, writes
 
 
 class _Interrupted:
@@ -469,5 +469,5 @@ def test_who_dies_while_pools_are_brought_in_line_leaves_that_to_the_next_tick(w
             apply_configuration(_Interrupted(world.table, 1, die), world.configuration, world.clock)
         assert world.in_force().lines is None
     world.tick()
-    assert {use.pool: use.size for use in world.desk.capacity()} == {P5: 5}
+    assert {use.pool: use.size for use in world.capacity()} == {P5: 5}
     assert world.in_force().lines == ("", "a")

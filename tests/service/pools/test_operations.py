@@ -237,7 +237,7 @@ def test_nobody_is_stopped_for_a_drain_that_is_over(world: World, pauses: Pauses
 
 def test_a_paused_pool_is_shown_with_who_and_why(world: World, pauses: Pauses) -> None:
     pauses.pause(P5, "user/ada", "so it is")
-    uses = {use.pool: use.pause for use in world.desk.capacity()}
+    uses = {use.pool: use.pause for use in world.capacity()}
     assert uses[G5] is None
     assert uses[P5] == PauseRecord(pool=P5, by="user/ada", reason="so it is", since_ms=world.clock())
 
@@ -265,7 +265,7 @@ def test_a_pool_that_is_made_smaller_than_its_use_stops_nothing_and_starts_nothi
     world.submit("b")
     world.tick()
     assert world.states("a", "b") == {"a": "running", "b": "pending"}
-    assert {use.pool: use.free for use in world.desk.capacity()}[P5] == -1
+    assert {use.pool: use.free for use in world.capacity()}[P5] == -1
 
 
 def test_a_new_pool_and_a_size_that_breaks_a_guarantee_are_refused(world: World) -> None:

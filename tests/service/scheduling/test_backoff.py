@@ -98,7 +98,7 @@ def test_a_job_that_is_to_stop_is_settled_although_its_pool_backs_off(world: Wor
     break_sagemaker(world, P5)
     world.submit("a")
     world.tick()
-    world.desk.stop("a", ROOT)
+    world.commands.stop("a", ROOT)
     world.now_s += 40
     world.tick()
     assert world.states("a") == {"a": "stopping"}, "SageMaker may have launched it, and not show it yet"

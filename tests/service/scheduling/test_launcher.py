@@ -151,7 +151,7 @@ def test_a_job_stopped_before_its_launch_was_settled_never_runs(world: World) ->
     world.submit("a")
     fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500))
     world.tick()
-    world.desk.stop("a", ROOT)
+    world.commands.stop("a", ROOT)
     next_invocation(world)
     assert world.states("a") == {"a": "stopping"}, "SageMaker may have launched it, and not show it yet"
     world.now_s += VISIBLE_AFTER_S
@@ -164,7 +164,7 @@ def test_a_job_stopped_after_a_launch_without_an_answer_is_stopped_in_sagemaker_
     world.submit("a")
     fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500), after=True)
     world.tick()
-    world.desk.stop("a", ROOT)
+    world.commands.stop("a", ROOT)
     next_invocation(world)
     assert world.called("StopTrainingJob") == ["a"]
     world.pass_time(130)
@@ -236,7 +236,7 @@ def test_every_launch_carries_the_request_the_job_and_a_mark_of_its_own(world: W
 def test_a_job_is_launched_without_the_warm_pool_that_its_request_asks_for_and_says_so(world: World) -> None:
     asked = {**on(1), "KeepAlivePeriodInSeconds": 600}
     world.submit("a", ResourceConfig=asked)
-    seen, _, shown, _ = world.desk.show("a", ROOT)
+    seen, _, shown, _ = world.queries.show("a", ROOT)
     assert shown.request["ResourceConfig"] == asked, "the request stays as it was submitted"
     assert seen.job.history[0].reason.message == (
         "entered the line for 1 ml.p5.48xlarge; runs without the warm pool that it asks for (KeepAlivePeriodInSeconds)"
@@ -288,7 +288,7 @@ def play(world: World) -> None:
     world.submit("high", 5)
     world.tick()
     world.submit("more", 1)
-    world.desk.stop("more", ROOT)
+    world.commands.stop("more", ROOT)
     world.pass_time(130)
 
 
@@ -303,7 +303,9 @@ def count_writes() -> int:
 def install(world: World, table: Any) -> None:
     world.table = table
     world.observer._table = table
-    world.desk._table = table
+    world.submitter._table = table
+    world.commands._table = table
+    world.queries._table = table
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])

@@ -159,7 +159,7 @@ def test_a_launch_that_was_never_made_and_has_to_stop_is_given_up(
     world.tick()
     world.now_s += FIRST_BACK_OFF_S + 1
     if stopped:
-        world.desk.stop("a", ROOT)
+        world.commands.stop("a", ROOT)
     else:
         world.submit("b", 5)
         world.tick()
@@ -175,7 +175,7 @@ def test_a_launch_that_was_never_made_and_has_to_stop_is_given_up(
 
 def test_a_launch_that_has_to_stop_and_that_nobody_has_made_is_not_asked_about(world: World) -> None:
     intended(world)
-    world.desk.stop("a", ROOT)
+    world.commands.stop("a", ROOT)
     assert settle(world) is False
     assert world.called("DescribeTrainingJob") == []
     assert world.states("a") == {"a": "stopped"}
@@ -206,7 +206,7 @@ def test_a_launch_that_sagemaker_may_yet_show_is_asked_about_again_in_a_moment(
 ) -> None:
     unanswered(world, made=True)
     world.fleet.faults = faults
-    world.desk.stop("a", ROOT)
+    world.commands.stop("a", ROOT)
     with pytest.raises(Unclear, match=f"^`a` is {shown}; SageMaker may have launched it$"):
         settle(world)
     record = attempt(world)
@@ -277,7 +277,7 @@ def stopping(world: World) -> AttemptRecord:
     world.submit("a")
     world.tick()
     world.pass_time(300)
-    world.desk.stop("a", ROOT)
+    world.commands.stop("a", ROOT)
     return attempt(world)
 
 
@@ -322,7 +322,7 @@ def test_a_job_that_has_changed_while_its_launch_failed_is_a_conflict(world: Wor
     create = world.training_jobs.create
 
     def stop_meanwhile(request: Any) -> None:
-        world.desk.stop("a", ROOT)
+        world.commands.stop("a", ROOT)
         fail_once(world, "CreateTrainingJob", AwsError("ResourceLimitExceeded", "x"))
         create(request)
 

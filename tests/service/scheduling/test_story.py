@@ -20,9 +20,10 @@ from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.tick import Ticker, TickReport
 from headway_service.store import transitions
 from headway_service.store.job_listing import Wanted
-from headway_service.store.ledger import read_ledger, read_snapshot
+from headway_service.store.ledger import read_ledger
 from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.records.ledger import PoolRecord, ReservationRecord
+from headway_service.store.snapshot import read_snapshot
 from tests.service.world import P5, ROOT, World, on, request
 
 
@@ -32,7 +33,7 @@ def world() -> World:
 
 
 def line(world: World) -> list[str]:
-    return [seen.job.job_name for seen in world.desk.jobs(Wanted(states=WAITING), 100, None)[0]]
+    return [seen.job.job_name for seen in world.queries.jobs(Wanted(states=WAITING), 100, None)[0]]
 
 
 def test_the_founding_story_plays_from_submit_to_an_empty_queue(world: World) -> None:
@@ -69,7 +70,7 @@ def test_the_founding_story_plays_from_submit_to_an_empty_queue(world: World) ->
     world.pass_time(20_000)
     world.check()
     assert set(world.states("job1", "job2", "job3", "job4").values()) == {"completed"}
-    assert world.desk.jobs(Wanted(states=WAITING | HOLDING), 100, None) == ([], None)
+    assert world.queries.jobs(Wanted(states=WAITING | HOLDING), 100, None) == ([], None)
     assert world.called("CreateTrainingJob")[-1] == "job3"
     ledger = read_ledger(world.table)
     assert not ledger.attempts
@@ -120,7 +121,7 @@ def test_when_the_preemptor_leaves_what_was_freed_for_it_goes_to_the_next(world:
     world.tick()
     world.submit("high", 5, ResourceConfig=on(2))
     world.tick()
-    world.desk.stop("high", ROOT)
+    world.commands.stop("high", ROOT)
     world.pass_time(130)
     world.check()
     assert world.states("high", "x") == {"high": "stopped", "x": "running"}
@@ -137,7 +138,7 @@ def test_a_reservation_of_a_preemptor_that_leaves_is_given_back(world: World) ->
     world.fleet.finish("x", now=world.now_s)
     world.pass_time(1)
     assert read_ledger(world.table).reservation_of("big") is not None
-    world.desk.stop("big", ROOT)
+    world.commands.stop("big", ROOT)
     world.check()
     assert read_ledger(world.table).reservation_of("big") is None
 
@@ -157,7 +158,7 @@ def test_stopping_a_job_that_is_being_preempted_ends_it_for_good(world: World) -
     world.tick()
     world.submit("high", 5, ResourceConfig=on(2))
     world.tick()
-    _, still = world.desk.stop("x", ROOT)
+    _, still = world.commands.stop("x", ROOT)
     assert still
     world.pass_time(130)
     world.check()
@@ -169,7 +170,7 @@ def test_stopping_a_running_job_frees_its_instances_only_when_it_has_ended(world
     world.tick()
     world.pass_time(300)
     world.submit("y")
-    world.desk.stop("x", ROOT)
+    world.commands.stop("x", ROOT)
     world.tick()
     world.check()
     assert world.states("x", "y") == {"x": "stopping", "y": "pending"}
@@ -179,26 +180,26 @@ def test_stopping_a_running_job_frees_its_instances_only_when_it_has_ended(world
 
 def test_stopping_twice_is_no_error_but_stopping_a_completed_job_is(world: World) -> None:
     world.submit("x")
-    assert world.desk.stop("x", ROOT)[1] is False
-    assert world.desk.stop("x", ROOT)[1] is False
+    assert world.commands.stop("x", ROOT)[1] is False
+    assert world.commands.stop("x", ROOT)[1] is False
     world.submit("y")
     world.tick()
-    world.desk.stop("y", ROOT)
-    assert world.desk.stop("y", ROOT)[1] is True
+    world.commands.stop("y", ROOT)
+    assert world.commands.stop("y", ROOT)[1] is True
     world.submit("z")
     world.tick()
     world.pass_time(2000)
     with pytest.raises(JobEnded, match="completed already"):
-        world.desk.stop("z", ROOT)
+        world.commands.stop("z", ROOT)
 
 
 def test_the_same_request_again_is_the_same_job_and_another_one_is_refused(world: World) -> None:
-    first, new = world.desk.submit(request("a", 1), ROOT)
-    again, new_again = world.desk.submit(request("a", 1), ROOT)
+    first, new = world.submitter.submit(request("a", 1), ROOT)
+    again, new_again = world.submitter.submit(request("a", 1), ROOT)
     assert (new, new_again) == (True, False)
     assert again.job.entry_time == first.job.entry_time
     with pytest.raises(NameInUse, match="choose a new name"):
-        world.desk.submit(request("a", 2), ROOT)
+        world.submitter.submit(request("a", 2), ROOT)
 
 
 @pytest.mark.parametrize(
@@ -208,10 +209,10 @@ def test_the_same_request_again_is_the_same_job_and_another_one_is_refused(world
 def test_a_repeated_call_made_the_job_if_it_carries_the_key_of_the_one_that_did(
     world: World, first: str | None, again: str | None, new: bool
 ) -> None:
-    assert world.desk.submit(request("a", 1), ROOT, first)[1] is True
-    assert world.desk.submit(request("a", 1), ROOT, again)[1] is new
+    assert world.submitter.submit(request("a", 1), ROOT, first)[1] is True
+    assert world.submitter.submit(request("a", 1), ROOT, again)[1] is new
     with pytest.raises(NameInUse):
-        world.desk.submit(request("a", 2), ROOT, again)
+        world.submitter.submit(request("a", 2), ROOT, again)
 
 
 def test_a_higher_priority_moves_a_waiting_job_to_the_front(world: World) -> None:
@@ -219,11 +220,11 @@ def test_a_higher_priority_moves_a_waiting_job_to_the_front(world: World) -> Non
     world.tick()
     world.submit("a", 1)
     world.submit("b", 1)
-    world.desk.set_priority("b", 3, ROOT)
+    world.commands.set_priority("b", 3, ROOT)
     assert line(world) == ["b", "a"]
     world.tick()
     assert world.states("b") == {"b": "pending"}
-    world.desk.set_priority("b", 6, ROOT)
+    world.commands.set_priority("b", 6, ROOT)
     world.tick()
     world.pass_time(130)
     world.check()
@@ -234,7 +235,7 @@ def test_a_running_job_given_a_lower_priority_can_be_preempted(world: World) -> 
     world.submit("x", 5, ResourceConfig=on(2))
     world.tick()
     world.submit("a", 3)
-    world.desk.set_priority("x", 1, ROOT)
+    world.commands.set_priority("x", 1, ROOT)
     world.tick()
     assert world.states("x") == {"x": "stopping"}
 
@@ -287,7 +288,7 @@ def test_an_older_status_does_not_replace_a_newer_one(world: World) -> None:
     def seen(secondary: str, at_ms: int) -> str | None:
         sighting = Sighting(attempt="a", status="InProgress", secondary_status=secondary, modified_ms=at_ms)
         world.observer.take(sighting, world.clock())
-        attempt = world.desk.show("a", ROOT)[1]
+        attempt = world.queries.show("a", ROOT)[1]
         return attempt.secondary_status if attempt else None
 
     assert seen("Training", 2000) == "Training"
@@ -413,7 +414,7 @@ def test_an_ended_job_and_its_request_expire_after_the_retention_time(world: Wor
         world.pass_time(1000, tick=False)
         ended_s = int((world.seen("a").job.ended_ms or 0) / 1000)
     else:
-        world.desk.stop("a", ROOT)
+        world.commands.stop("a", ROOT)
         ended_s = int(world.now_s)
     # DynamoDB takes seconds since the epoch; it would keep what has milliseconds for 57,000 years.
     assert stored_expiry(world, "a") == (ended_s + 30 * 86_400,) * 2
@@ -442,10 +443,10 @@ def test_stopping_a_job_wakes_the_scheduler_also_when_it_is_stopped_again(world:
     world.tick()
     world.submit("b", 1, ResourceConfig=on(2))
     world.wakes.clear()
-    world.desk.stop("b", ROOT)
+    world.commands.stop("b", ROOT)
     assert world.wakes == ["stop requested"], "those behind it may go first now"
     for _ in range(2):
-        world.desk.stop("a", ROOT)
+        world.commands.stop("a", ROOT)
     assert world.wakes[1:] == ["stop requested"] * 2, "the first call may have died before it woke anybody"
 
 
@@ -516,7 +517,7 @@ def test_capacity_counts_what_is_held_stopping_reserved_free_and_waiting(world: 
     world.tick()
     world.fleet.finish("x", now=world.now_s)
     world.pass_time(1)
-    (use,) = world.desk.capacity()
+    (use,) = world.capacity()
     assert (use.pool, use.size, use.allocated, use.stopping, use.reserved, use.free, use.waiting) == (
         P5, 2, 1, 1, 1, 0, 1,
     )  # fmt: skip
@@ -526,7 +527,7 @@ def test_a_stale_write_is_refused_whole(world: World) -> None:
     world.submit("a")
     world.tick()
     job = world.seen("a").job
-    world.desk.stop("a", ROOT)
+    world.commands.stop("a", ROOT)
     attempt = read_ledger(world.table).attempts[0]
     with pytest.raises(Conflict):
         world.table.write(
@@ -545,9 +546,9 @@ def test_a_job_far_back_is_told_how_many_are_ahead_of_it(world: World) -> None:
     assert (near.place, far.place) == (100, 120)
     assert "99 jobs ahead" in near.reason.message
     assert far.reason.message == "waits behind 119 jobs in line"
-    listed, token = world.desk.jobs(Wanted(states=WAITING), 100, None)
+    listed, token = world.queries.jobs(Wanted(states=WAITING), 100, None)
     assert [seen.place for seen in listed] == list(range(1, 101))
-    assert [seen.place for seen in world.desk.jobs(Wanted(states=WAITING), 100, token)[0]] == list(range(101, 121))
+    assert [seen.place for seen in world.queries.jobs(Wanted(states=WAITING), 100, token)[0]] == list(range(101, 121))
 
 
 def test_a_job_that_was_started_while_the_snapshot_was_read_is_not_started_again(world: World) -> None:
@@ -555,7 +556,7 @@ def test_a_job_that_was_started_while_the_snapshot_was_read_is_not_started_again
     world.submit("a", 1)
     world.tick()
     before = read_ledger(world.table)
-    world.desk.stop("a", ROOT)
+    world.commands.stop("a", ROOT)
     world.table.write(
         [entry.put() for entry in world.seen("a").job.model_copy(update={"job_state": "pending"}).line_entries()]
     )

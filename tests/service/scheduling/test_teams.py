@@ -56,7 +56,7 @@ def test_a_team_borrows_what_the_other_leaves_free_and_gives_it_back_when_asked(
     world.pass_time(130)
     world.check()
     assert world.states("b0") == {"b0": "running"}
-    assert [seen.job.job_name for seen in world.desk.jobs(Wanted(states=WAITING), 9, None)[0]] == sorted(stopping)
+    assert [seen.job.job_name for seen in world.queries.jobs(Wanted(states=WAITING), 9, None)[0]] == sorted(stopping)
     # What a waits for now is beyond its guarantee, so it reclaims nothing, and the two do not go back and forth.
     world.tick()
     assert world.states("b0") == {"b0": "running"}
@@ -98,7 +98,7 @@ def test_the_place_of_a_job_counts_the_lines_of_all_teams() -> None:
         world.now_s += 1
     assert world.seen("a149").place == 300
     assert world.seen("b149").place == 150
-    (use,) = world.desk.capacity()
+    (use,) = world.capacity()
     assert use.waiting == 300
 
 
@@ -106,7 +106,7 @@ def test_a_job_document_tells_the_team_and_keeps_to_it_over_restarts() -> None:
     world = world_of(TWO_TEAMS)
     world.submit("a0", Tags=tags("a"))
     world.tick()
-    job, attempt, *_ = world.desk.show("a0", ROOT)
+    job, attempt, *_ = world.queries.show("a0", ROOT)
     assert job.job.team == "a"
     assert attempt is not None
     assert (attempt.team, attempt.limit_ms, attempt.entry_time) == ("a", (86_400 + 1800) * 1000, job.job.entry_time)
@@ -120,7 +120,7 @@ def test_where_limits_count_a_short_job_goes_first_and_a_preempted_one_keeps_its
         world.submit(name, ResourceConfig=on(4), StoppingCondition=stopping)
         world.now_s += 1
     assert [world.seen(name).place for name in ("long", "short", "second")] == [3, 1, 2]
-    world.desk.stop("x", ROOT)
+    world.commands.stop("x", ROOT)
     world.tick()
     world.pass_time(200)
     assert world.states("long", "short") == {"long": "pending", "short": "running"}
@@ -135,10 +135,10 @@ def test_a_changed_priority_keeps_to_the_maximum_of_the_team() -> None:
     world = world_of({"a": {"maxPriority": 5}, "b": {}})
     world.submit("x", Tags=tags("a", 1))
     with pytest.raises(InvalidRequest, match="0 to 5 for the team a"):
-        world.desk.set_priority("x", 6, ROOT)
-    assert world.desk.set_priority("x", 5, ROOT).job.priority == 5
+        world.commands.set_priority("x", 6, ROOT)
+    assert world.commands.set_priority("x", 5, ROOT).job.priority == 5
     world.submit("y", Tags=tags("b", 1))
-    assert world.desk.set_priority("y", 9999, ROOT).job.priority == 9999
+    assert world.commands.set_priority("y", 9999, ROOT).job.priority == 9999
 
 
 def test_jobs_of_a_team_that_was_taken_out_run_and_wait_on() -> None:
@@ -148,7 +148,7 @@ def test_jobs_of_a_team_that_was_taken_out_run_and_wait_on() -> None:
     world.submit("a1", Tags=tags("a"))
     configure(world, {"b": {}})
     assert world.states("a0", "a1") == {"a0": "running", "a1": "pending"}
-    assert world.desk.set_priority("a1", 7, ROOT).job.priority == 7
+    assert world.commands.set_priority("a1", 7, ROOT).job.priority == 7
     world.pass_time(3000)
     world.check()
     assert world.states("a0", "a1") == {"a0": "completed", "a1": "completed"}
@@ -167,10 +167,10 @@ def test_a_team_that_left_is_forgotten_after_a_day_when_nobody_of_it_waits_or_ru
     world.now_s += TEAM_KEPT_MS / 1000 + 1
     configure(world)
     assert teams() == ["a"], "b had no jobs; a has"
-    world.desk.stop("a1", ROOT)
+    world.commands.stop("a1", ROOT)
     configure(world)
     assert teams() == ["a"], "a job that runs may come back to the line"
-    world.desk.stop("a0", ROOT)
+    world.commands.stop("a0", ROOT)
     world.tick()
     world.pass_time(DAY_S)
     world.check()
@@ -231,7 +231,7 @@ def test_a_job_with_instance_groups_starts_when_it_can_have_all_of_them() -> Non
     assert world.states("g", "h") == {"g": "running", "h": "pending"}
     assert world.fleet.in_use() == {P5: 1, G5: 2}
     assert world.seen("h").job.demand == {P5: 1, G5: 2}
-    assert {use.pool: (use.allocated, use.free, use.waiting) for use in world.desk.capacity()} == {
+    assert {use.pool: (use.allocated, use.free, use.waiting) for use in world.capacity()} == {
         P5: (1, 1, 1),
         G5: (2, 1, 1),
     }
@@ -328,8 +328,8 @@ def test_two_ticks_at_once_do_not_exceed_the_limit_of_a_team_together() -> None:
         def _apply(self, plan: Any, ledger: Any, given_up: Any, report: Any) -> bool:
             if not self.interrupted:
                 self.interrupted = True
-                world.desk.set_priority("a3", 9, ROOT)
-                world.desk.set_priority("a2", 9, ROOT)
+                world.commands.set_priority("a3", 9, ROOT)
+                world.commands.set_priority("a2", 9, ROOT)
                 world.tick()
             return super()._apply(plan, ledger, given_up, report)
 

@@ -102,7 +102,7 @@ def test_a_stop_that_gets_no_answer_is_sent_once_in_a_tick(world: World) -> None
         world.submit(name)
     world.tick()
     for name in ("a", "b"):
-        world.desk.stop(name, ROOT)
+        world.commands.stop(name, ROOT)
     end = fail(world, "StopTrainingJob")
     report = world.tick()
     assert (report.unclear, report.rounds) == (2, 2)
@@ -124,7 +124,7 @@ def test_stops_and_launches_that_others_settle_meanwhile_are_counted_and_left_to
         world.submit(name)
     world.tick()
     for name in ("a", "b"):
-        world.desk.stop(name, ROOT)
+        world.commands.stop(name, ROOT)
     reject(world, 2, "attempt#")
     report = world.tick()
     assert report.rejected == 2

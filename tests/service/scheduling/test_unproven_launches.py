@@ -79,7 +79,7 @@ def test_a_job_that_is_stopped_after_its_launch_lost_its_answer_is_stopped_at_sa
     world.submit("a")
     world.tick()
     world.now_s += after_s
-    world.desk.stop("a", ROOT)
+    world.commands.stop("a", ROOT)
     minutes(world, 8)
     assert world.states("a") == {"a": "stopped"}
     (job,) = world.fleet.jobs(now=world.now_s)
@@ -94,7 +94,7 @@ def test_a_stop_between_the_intent_and_the_answer_of_a_launch_stops_what_was_lau
 
     def stop_meanwhile(asked: Mapping[str, Any]) -> None:
         create(asked)
-        world.desk.stop("a", ROOT)
+        world.commands.stop("a", ROOT)
 
     monkeypatch.setattr(world.training_jobs, "create", stop_meanwhile)
     world.tick()
@@ -112,7 +112,7 @@ def test_a_job_that_is_stopped_right_after_its_launch_is_stopped_at_sagemaker(wo
     world.submit("a")
     world.tick()
     world.now_s += after_s
-    world.desk.stop("a", ROOT)
+    world.commands.stop("a", ROOT)
     world.tick()
     world.check()
     minutes(world, 8)

@@ -8,8 +8,10 @@ import pytest
 
 from headway.lifecycle import AttemptState
 from headway.policy import Ageing, Policy, Team
-from headway_service.store.ledger import MAX_LINE_READS, read_ledger, read_snapshot
+from headway_service.store.ledger import read_ledger
+from headway_service.store.queue_scan import MAX_LINE_READS
 from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.snapshot import read_snapshot
 from tests.service.store.test_ledger import G5, Counting, table_of, waits
 from tests.service.world import P5
 

@@ -158,11 +158,11 @@ def test_a_token_belongs_to_its_listing(other: Wanted) -> None:
     world = World()
     for name in ("j1", "j2"):
         world.submit(name)
-    _, token = world.desk.jobs(Wanted(states=ALL), 1, None)
-    page, _ = world.desk.jobs(Wanted(states=ALL), 1, token)
+    _, token = world.queries.jobs(Wanted(states=ALL), 1, None)
+    page, _ = world.queries.jobs(Wanted(states=ALL), 1, token)
     assert [seen.job.job_name for seen in page] == ["j2"]
     with pytest.raises(InvalidRequest, match="pass the same states and filters as before"):
-        world.desk.jobs(other, 1, token)
+        world.queries.jobs(other, 1, token)
 
 
 def test_a_token_is_the_same_for_the_same_listing_in_whatever_order_it_was_asked_for() -> None:

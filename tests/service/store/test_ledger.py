@@ -12,12 +12,14 @@ from headway.policy import Ageing, Policy, Team
 from headway.reasons import ReasonCode
 from headway_service.ports.table import Change, Item, Put
 from headway_service.store import transitions
-from headway_service.store.ledger import MAX_LINE_READS, Ledger, look_at_ledger, read_ledger, read_snapshot
+from headway_service.store.ledger import Ledger, look_at_ledger, read_ledger
+from headway_service.store.queue_scan import MAX_LINE_READS
 from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.records.base import LEDGER, ReasonRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import PauseRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.snapshot import read_snapshot
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5
 

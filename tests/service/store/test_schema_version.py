@@ -113,7 +113,7 @@ def test_what_newer_code_wrote_is_refused_and_left_alone(world: World, key: Key,
     item = world.table.get(key)
     assert item is not None
     world.table.write([Put(item={**item, "schema": 2})])
-    calls: dict[str, Callable[[], object]] = {"tick": world.tick, "show": lambda: world.desk.show("a", ROOT)}
+    calls: dict[str, Callable[[], object]] = {"tick": world.tick, "show": lambda: world.queries.show("a", ROOT)}
     with pytest.raises(NewerSchema, match="has schema 2 and this code knows 1: deploy the version that wrote it"):
         calls[meets_it]()
     assert world.table.get(key) == {**item, "schema": 2}

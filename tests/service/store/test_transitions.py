@@ -20,6 +20,7 @@ from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import MAX_HISTORY, JobRecord, Step, request_item
 from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
 from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.transitions.job import GIVEN_UP_KEPT_S
 from tests.service.world import P5
 
 WAS, NOW_MS = 7, 5_000_000
@@ -230,7 +231,7 @@ def test_a_restore_ends_once_and_a_pause_from_before_goes_on(stays: bool) -> Non
 def test_a_launch_that_was_given_up_is_kept_for_longer_than_a_training_job_may_take() -> None:
     (given_up,) = (each for each in end(vanished=True) if isinstance(each, Put) and each.item["sk"] == "given up")
     record = GivenUpRecord.parse(given_up.item)
-    assert (record.given_up_ms, record.expires_at) == (NOW_MS, NOW_MS // 1000 + transitions.GIVEN_UP_KEPT_S)
+    assert (record.given_up_ms, record.expires_at) == (NOW_MS, NOW_MS // 1000 + GIVEN_UP_KEPT_S)
 
 
 def test_a_job_is_accepted_once_with_its_request_and_its_entries_in_line() -> None:

@@ -131,7 +131,7 @@ def test_another_headway_has_another_key() -> None:
 def test_an_attempt_of_an_earlier_job_of_the_same_name_is_none_of_the_later_one() -> None:
     world = world_with("a")
     mark = mark_of(world, "a")
-    world.desk.stop("a", ROOT)
+    world.commands.stop("a", ROOT)
     # The table forgets an ended job after a while.
     world.table.write([Delete(key=JobRecord.key("a"))])
     world.now_s += 1
@@ -152,8 +152,8 @@ def test_an_attempt_of_an_earlier_job_of_the_same_name_is_none_of_the_later_one(
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param(lambda world: world.desk.hold("a", ROOT), id="is held"),
-        pytest.param(lambda world: world.desk.stop("a", ROOT), id="was stopped"),
+        pytest.param(lambda world: world.commands.hold("a", ROOT), id="is held"),
+        pytest.param(lambda world: world.commands.stop("a", ROOT), id="was stopped"),
         pytest.param(lambda world: world.tick(), id="runs already"),
     ],
 )
@@ -193,7 +193,7 @@ def test_a_launch_that_was_given_up_and_shows_late_is_charged_and_stopped_and_it
     world.submit("a", Environment={"SANDBOX_RUN_SECONDS": "20000"})
     world.tick()
     if stop:
-        world.desk.stop("a", ROOT)
+        world.commands.stop("a", ROOT)
     until_given_up(world)
     # From now on SageMaker shows it. Events are lost.
     shown_s = world.now_s
@@ -376,7 +376,7 @@ def test_a_job_that_got_another_priority_keeps_it_when_its_attempt_is_adopted() 
         after(
             patched,
             "headway_service.tracking.unmanaged_jobs.read_ledger",
-            lambda: world.desk.set_priority("a", 7, ROOT),
+            lambda: world.commands.set_priority("a", 7, ROOT),
         )
         world.pass_time(5, tick=False, deliver=False)
         world.patrol()

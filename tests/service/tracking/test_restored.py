@@ -329,7 +329,7 @@ def test_stopping_a_waiting_job_whose_attempt_runs_leaves_the_attempt_charged() 
     world.tick()
     world.pass_time(100)
     put_back(world, before)
-    world.desk.stop("a", ROOT)
+    world.commands.stop("a", ROOT)
     until(world, 5)
     assert rogues(world) == {"a": {P5: 1}}
     world.check()

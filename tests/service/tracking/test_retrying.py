@@ -108,7 +108,7 @@ def test_a_job_that_is_to_stop_is_not_tried_again_when_it_fails() -> None:
     world = world_of()
     world.submit("a")
     world.tick()
-    world.desk.stop("a", ROOT)
+    world.commands.stop("a", ROOT)
     world.fleet.fail("a", INTERNAL, now=world.now_s)
     world.pass_time(1)
     assert world.states("a") == {"a": "failed"}
@@ -119,7 +119,7 @@ def test_a_waiting_retry_can_be_stopped() -> None:
     world = world_of()
     world.submit("a")
     fail(world, "a", INTERNAL)
-    world.desk.stop("a", ROOT)
+    world.commands.stop("a", ROOT)
     assert world.states("a") == {"a": "stopped"}
     world.check()
 

@@ -175,9 +175,9 @@ def test_what_is_told_twice_late_or_out_of_order_charges_once_and_gives_back_onc
     [
         pytest.param(lambda world: world.pass_time(60), id="that runs"),
         pytest.param(lambda world: world.pass_time(5000), id="that has completed"),
-        pytest.param(lambda world: (world.desk.stop("a", ROOT), world.tick()), id="that is stopping"),
+        pytest.param(lambda world: (world.commands.stop("a", ROOT), world.tick()), id="that is stopping"),
         pytest.param(
-            lambda world: (world.desk.stop("a", ROOT), world.tick(), world.pass_time(500)), id="that was stopped"
+            lambda world: (world.commands.stop("a", ROOT), world.tick(), world.pass_time(500)), id="that was stopped"
         ),
         pytest.param(lambda world: world.pass_time(5000, deliver=False), id="whose end was not told"),
     ],
@@ -372,7 +372,7 @@ def test_a_rogue_job_takes_what_is_not_free_and_nothing_starts_until_it_is() -> 
     create(world, ResourceConfig=on(2))
     world.pass_time(1)
     assert free(world) == -2
-    use = world.desk.capacity()[0]
+    use = world.capacity()[0]
     assert (use.size, use.allocated, use.reserved, use.rogue, use.free) == (2, 2, 0, 2, -2)
     world.submit("b")
     world.tick()
@@ -423,7 +423,7 @@ def test_a_rogue_job_is_no_victim_and_nobody_is_preempted_for_what_it_holds() ->
     world.submit("large", 9, ResourceConfig=on(2))
     world.tick()
     assert world.states("low", "large") == {"low": "running", "large": "pending"}
-    world.desk.stop("large", ROOT)
+    world.commands.stop("large", ROOT)
     world.submit("small", 5)
     world.tick()
     assert world.states("low", "small") == {"low": "stopping", "small": "pending"}

@@ -16,6 +16,7 @@ from headway_service.observability.logging import logger
 from headway_service.ports.table import Check, Delete, Equals, Key, Put
 from headway_service.store import transitions
 from headway_service.store.records.ledger import PauseRecord, PoolRecord
+from headway_service.store.transitions import shared
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak import __main__ as soak
 from headway_verification.soak.conditions import Place, recorded, unreached, without
@@ -59,7 +60,7 @@ def test_a_condition_that_a_trial_notices_is_told_at_once(no_patches: None) -> N
     said: list[str] = []
     assert removal(said, only="accept: ").run([SUBMISSIONS], [], 1)
     assert len(said) == 1
-    assert "noticed accept: the job does not exist (store/transitions.py:" in said[0]
+    assert "noticed accept: the job does not exist (store/transitions/job.py:" in said[0]
     assert "duel `two submissions of one name`, meanwhile after 0 calls: no end: ['j']" in said[0]
 
 
@@ -151,7 +152,7 @@ def test_each_condition_of_a_write_has_a_row_and_each_reason_a_condition() -> No
 
 
 def test_a_condition_that_nothing_sets_is_found() -> None:
-    lines = {each for each in unreached(set()) if each.startswith("store/transitions.py")}
+    lines = {each for each in unreached(set()) if each.startswith("store/transitions/")}
     assert len(lines) > 40
 
 
@@ -213,11 +214,11 @@ def test_a_condition_is_removed_in_one_function_only() -> None:
 
 def test_a_removed_check_always_passes() -> None:
     with recorded() as record:
-        (check,) = transitions._require_no_pause({})  # nobody public asks for this alone
+        (check,) = shared.require_not_paused({})  # no transition consists of this alone
     assert [place.item for place in record.places] == ["pause of all"]
     with without(record.places):
         table = MemoryTable()
-        table.write([*transitions._require_no_pause({}), Delete(key=Key("a", "b"))])
+        table.write([*shared.require_not_paused({}), Delete(key=Key("a", "b"))])
     assert isinstance(check, Check)
 
 

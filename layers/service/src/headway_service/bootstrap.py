@@ -29,11 +29,14 @@ from headway_service.config.notifications import Notifications
 from headway_service.dead_letters.redrive import DeadLetters
 from headway_service.events.publisher import Teller
 from headway_service.forecast.service import Foresight
-from headway_service.jobs.desk import Desk
+from headway_service.jobs.commands import JobCommands
+from headway_service.jobs.queries import JobQueries
+from headway_service.jobs.submit import Submitter
 from headway_service.jobs.unmanaged_stops import RogueStops
 from headway_service.monitoring.utilization_monitor import Watcher
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import InForce, applied, in_force
+from headway_service.pools.capacity import PoolUse, read_capacity
 from headway_service.pools.edit_config import Editor
 from headway_service.pools.operations import Pauses
 from headway_service.ports.alarms import Alarms
@@ -223,19 +226,33 @@ class Services:
         )
 
     @property
-    def desk(self) -> Desk:
-        """Answers callers."""
-        return self.desk_that_wakes(self.wake)
+    def submitter(self) -> Submitter:
+        """Submits jobs."""
+        return self.submitter_that_wakes(self.wake)
 
-    def desk_that_wakes(self, wake: Wake) -> Desk:
-        """Answers callers, and asks for ticks in this way."""
-        return Desk(
+    def submitter_that_wakes(self, wake: Wake) -> Submitter:
+        """Submits jobs, and asks for ticks in this way."""
+        return Submitter(table=self.table, wake=wake, clock=self.clock, in_force=self._in_force)
+
+    @property
+    def job_commands(self) -> JobCommands:
+        """Changes jobs."""
+        return JobCommands(
             table=self.table,
-            wake=wake,
+            wake=self.wake,
             clock=self.clock,
-            in_force=self._in_force,
+            configuration=self._configuration,
             retention_s=self.settings.retention_s,
         )
+
+    @property
+    def job_queries(self) -> JobQueries:
+        """Shows jobs."""
+        return JobQueries(table=self.table, clock=self.clock, configuration=self._configuration)
+
+    def capacity(self) -> list[PoolUse]:
+        """How each pool is used now."""
+        return read_capacity(self.table, self._configuration)
 
     @property
     def pauses(self) -> Pauses:
@@ -260,7 +277,7 @@ class Services:
     @property
     def foresight(self) -> Foresight:
         """Looks ahead."""
-        return Foresight(table=self.table, clock=self.clock, configuration=self._configuration, desk=self.desk)
+        return Foresight(table=self.table, clock=self.clock, configuration=self._configuration)
 
     @property
     def dead_letters(self) -> DeadLetters:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -36,11 +36,13 @@ from headway_service.ports.table import (
 from headway_service.store import transitions
 from headway_service.store.records.base import LEDGER
 from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.transitions import shared
 from headway_service.testing.memory_table import MemoryTable
 
 _PACKAGE = headway_service.__name__
 _SOURCES = Path(headway_service.__file__).parent
-_TRANSITIONS = transitions.__name__.partition(".")[2]
+_TRANSITIONS = f"{transitions.__name__.partition('.')[2]}."
+_SHARED = shared.__name__.partition(".")[2]
 _SHAPES = ("store.records", "ports.")
 """Modules that turn records into writes for others."""
 
@@ -59,9 +61,10 @@ class Place:
     """A place in the code where a condition of a write is set.
 
     Attributes:
-        module: such as ``store.transitions``.
+        module: such as ``store.transitions.job``.
         line: of the function in which the condition is set.
-        function: that function. The private helpers of ``transitions`` count as parts of the functions that call them.
+        function: that function. The helpers of transitions (private functions, and all of ``shared``) count as parts of
+            the functions that call them.
         item: the kind of the item that the condition is about.
         condition: what has to hold of the item, in words.
     """
@@ -215,7 +218,11 @@ def _frames() -> list[FrameType]:
 
 def _is_helper(frame: FrameType) -> bool:
     module, function = _module(frame), frame.f_code.co_qualname
-    return module.startswith(_SHAPES) or (module == _TRANSITIONS and function.startswith("_")) or "<" in function
+    return module.startswith(_SHAPES) or _helps_transitions(module, function) or "<" in function
+
+
+def _helps_transitions(module: str, function: str) -> bool:
+    return module == _SHARED or (module.startswith(_TRANSITIONS) and function.startswith("_"))
 
 
 def _module(frame: FrameType) -> str:
@@ -281,11 +288,13 @@ def unreached(calls: Collection[Call]) -> list[str]:
 def _calls() -> dict[Call, int]:
     """Calls that set conditions, with their first lines."""
     found = {}
-    for path in sorted(_SOURCES.rglob("*.py")):
-        module = ".".join(path.relative_to(_SOURCES).with_suffix("").parts)
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        helpers = _helpers(tree) if module == _TRANSITIONS else frozenset()
-        calls = list(_setting(tree, helpers))
+    trees = {
+        ".".join(path.relative_to(_SOURCES).with_suffix("").parts): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted(_SOURCES.rglob("*.py"))
+    }
+    helpers = _helpers({module: tree for module, tree in trees.items() if module.startswith(_TRANSITIONS)})
+    for module, tree in trees.items():
+        calls = list(_setting(tree, helpers if module.startswith(_TRANSITIONS) else ()))
         if calls:
             names = {kind.__name__ for kind in _CONDITIONS}
             calls += [each for each in ast.walk(tree) if isinstance(each, ast.Call) and _name(each) in names]
@@ -293,9 +302,14 @@ def _calls() -> dict[Call, int]:
     return found
 
 
-def _helpers(tree: ast.AST) -> frozenset[str]:
-    """The private functions of a module that set conditions, by themselves or through each other."""
-    functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name.startswith("_")]
+def _helpers(trees: Mapping[str, ast.AST]) -> frozenset[str]:
+    """The helpers of transitions that set conditions, by themselves or through each other."""
+    functions = [
+        each
+        for module, tree in trees.items()
+        for each in ast.walk(tree)
+        if isinstance(each, ast.FunctionDef) and _helps_transitions(module, each.name)
+    ]
     known: frozenset[str] = frozenset()
     while True:
         more = frozenset(each.name for each in functions if any(True for _ in _setting(each, known)))

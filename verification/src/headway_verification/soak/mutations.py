@@ -20,8 +20,12 @@ from headway_service.scheduling import launcher, tick
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import NOBODY, AttemptRecord
+from headway_service.store.transitions import attempt, job, ledger, unmanaged_job
 from headway_service.tracking import observer, reconciler, unmanaged_jobs, unmanaged_scan
 from headway_verification.soak import deployment
+
+_MODULES = (attempt, job, ledger, unmanaged_job)
+"""Of transitions."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class Patch:
 
 @dataclass(frozen=True)
 class Omission(Patch):
-    """Writes of a helper of ``transitions`` that one of the functions leaves out.
+    """Writes of a helper of transitions that one of the functions leaves out.
 
     Attributes:
         function: that leaves them out.
@@ -94,11 +98,12 @@ class Omission(Patch):
 
 
 def _omissions(name: str, what: str) -> dict[str, Patch]:
-    """One for each function of ``transitions`` that calls a helper."""
+    """One for each transition that calls a helper."""
     return {
-        f"{function}: {what}": Omission(transitions, name, None, function=function)
-        for function, value in vars(transitions).items()
-        if inspect.isfunction(value) and name in value.__code__.co_names
+        f"{function}: {what}": Omission(module, name, None, function=function)
+        for module in _MODULES
+        for function, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and name in value.__code__.co_names
     }
 
 
@@ -244,12 +249,12 @@ def _sent_again(whole: Any = sagemaker_training_jobs.SageMakerTrainingJobs.creat
 _NOTHING = Ledger(pools=(), attempts=(), reservations=())
 
 PATCHES: dict[str, Patch] = {
-    **_omissions("_take", "takes instances from the pools"),
-    **_omissions("_give", "gives instances back, or takes what a rogue job holds"),
-    **_omissions("_leave_line", "takes the job out of the lines"),
+    **_omissions("take_instances", "takes instances from the pools"),
+    **_omissions("return_instances", "gives instances back, or takes what a rogue job holds"),
+    **_omissions("_leave_queue", "takes the job out of the lines"),
     "a launch that was left behind in a paused pool is not made": _launched_anyway(),
-    "a held job does not start": Patch(transitions, "_require_released", lambda _: None, raises=True),
-    "a team is kept for a job that is released": Patch(transitions, "_keep_team", lambda *_: []),
+    "a held job does not start": Patch(job, "_require_released", lambda _: None, raises=True),
+    "a team is kept for a job that is released": Patch(job, "_keep_team", lambda *_: []),
     "the intent is written before SageMaker is called": _launch_first(),
     "a name in use is asked whose it is: always ours": Patch(launcher.Launcher, "_find", lambda *_, **__: True),
     "a name in use is asked whose it is: never ours": Patch(launcher.Launcher, "_find", lambda *_, **__: False),

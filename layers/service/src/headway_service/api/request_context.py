@@ -16,7 +16,6 @@ from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 from headway_service.bootstrap import Services
 from headway_service.config.authorization import Caller, known_caller
 from headway_service.forecast.service import Foresight
-from headway_service.jobs.desk import Desk
 
 MAX_KEY_CHARS = 128
 """The longest idempotency key."""
@@ -36,11 +35,6 @@ def remaining_ms(request: Request) -> Callable[[], int]:
     """Tells how long the invocation may still live, ms."""
     given: Callable[[], int] = request.context["remaining_ms"]
     return given
-
-
-def desk(request: Request) -> Desk:
-    """Who answers callers."""
-    return services(request).desk
 
 
 def foresight(request: Request) -> Foresight:

@@ -27,10 +27,10 @@ from headway.lifecycle import AttemptState
 from headway_service.dead_letters.parser import Illegible, Lost
 from headway_service.dead_letters.redrive import ReadLetter, Redrive
 from headway_service.errors import RequestError
-from headway_service.forecast.service import Consequences, DryRun, Explanation, Move, Outlook
-from headway_service.jobs.desk import PoolUse
+from headway_service.forecast.results import Consequences, DryRun, Explanation, Move, Outlook
 from headway_service.jobs.position import Seen
 from headway_service.jobs.submit_batch import Taken
+from headway_service.pools.capacity import PoolUse
 from headway_service.sagemaker_api.redaction import Shown
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord

@@ -1,4 +1,4 @@
-"""What a dead letter says: what it is about, why it failed, and what makes it good. Nothing is sent from here."""
+"""Parses a dead letter: what it is about, why it failed, and how to repair it. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headway_service.ports.messaging import DeadLetter
 from headway_service.sagemaker_api.masking import masked
 
 MAX_TEXT_CHARS = 300
-"""What is told of a letter is cut to this, text by text; the whole letter stays in its queue."""
+"""Each text of a letter is cut to this length; the whole letter stays in its queue."""
 
 
 NOT_TOLD = (
@@ -23,26 +23,26 @@ NOT_TOLD = (
 
 @dataclass(frozen=True, slots=True)
 class Observe:
-    """The observer has to see this event."""
+    """Deliver the event to the observer."""
 
     event: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A tick makes it good, as a tick does all there is to do. One is enough for any number of such letters."""
+    """Run a tick, which does everything that is due. One is enough for any number of such letters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Illegible:
-    """Nobody knows whom it was meant for."""
+    """It is not known where to deliver it."""
 
     problem: str
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Nothing can make it good any more, so it goes once somebody has read it."""
+    """It cannot be repaired, so a redrive removes it."""
 
     problem: str
 
@@ -52,9 +52,9 @@ Remedy = Observe | Tick | Illegible | Lost
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Content:
-    """What a dead letter says."""
+    """The content of a dead letter."""
 
-    #: A training job and its status, or why somebody was to be woken; None if it is illegible.
+    #: A training job and its status, or the reason of a wake-up; None if it cannot be parsed.
     about: str | None
     remedy: Remedy
     error_type: str | None = None
@@ -62,7 +62,7 @@ class Content:
 
 
 def content_of(queue: LetterQueue, letter: DeadLetter) -> Content:
-    """What a letter of that queue says."""
+    """The content of a letter from that queue."""
     if queue is LetterQueue.WAKE:
         return Content(about=_cut(letter.body), remedy=Tick())
     try:
@@ -95,7 +95,7 @@ def _of_event(event: Any, error_type: str | None, error_message: str | None) -> 
         case {"source": "aws.sagemaker", "detail-type": "SageMaker Training Job State Change"}:
             about, remedy = _training_job(event.get("detail")), Observe(event)
         case {"source": "aws.events", "detail-type": "Scheduled Event"}:
-            # What runs every minute has run many times since; what is left of its duty is to wake the scheduler.
+            # The function that runs every minute has run many times since; only the scheduler may need a wake-up.
             about, remedy = "a minute's run", Tick()
         case _:
             about, remedy = None, Illegible("it holds no event that a function of the queue takes")
@@ -114,7 +114,7 @@ def _training_job(detail: object) -> str:
 
 
 def _text(document: object, key: str, *, quoting: object = None) -> str | None:
-    """A text of a document, as it is told; ``quoting`` is an event that it may quote, which holds hyperparameters."""
+    """A text of a document; ``quoting`` is an event that it may quote, whose hyperparameters are masked."""
     found = document.get(key) if isinstance(document, Mapping) else None
     if not isinstance(found, str) or not found:
         return None

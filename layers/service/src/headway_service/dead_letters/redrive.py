@@ -1,7 +1,7 @@
-"""Looks at what lies in the dead-letter queues, and hands it again to whom it was meant for.
+"""Shows the messages in the dead-letter queues, and delivers them again.
 
-SQS's own redrive (StartMessageMoveTask) can't do this: it moves letters back to a queue that they came from, and events
-came from none (source: its API reference).
+SQS's own redrive (StartMessageMoveTask) cannot do this: it moves messages back to the queue that they came from, and
+events came from none (source: its API reference).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ MAX_SHOWN = 50
 """Dead events shown in one answer."""
 
 MAX_SHOWN_WAKES = 10
-"""Dead wake-ups shown in one answer: of one message group, a FIFO queue hands out no more while ten are taken."""
+"""Dead wake-ups shown in one answer: a FIFO queue returns at most ten in-flight messages of one message group."""
 
 MAX_REDRIVEN = 200
 """Letters that one redrive takes from each queue."""
 
 REDRIVE_MS = 10_000
-"""How long a redrive goes on taking letters, ms; the API function lives for 25 s."""
+"""How long a redrive receives letters, ms; the API function may run for 25 s."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,7 +39,7 @@ class ReadLetter:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Failure:
-    """A letter that could not be redriven, and why. It stays in its queue."""
+    """A letter that could not be delivered, and why. It stays in its queue."""
 
     read: ReadLetter
     problem: str
@@ -47,14 +47,14 @@ class Failure:
 
 @dataclass(kw_only=True, slots=True)
 class Redrive:
-    """What a redrive did, in letters."""
+    """The result of a redrive, in letters."""
 
-    #: Handed over and removed.
+    #: Delivered and removed.
     redriven: int = 0
-    #: Removed without being handed over: the tick that it asks for has been asked for, or nothing makes it good.
+    #: Removed without delivery: the tick that it asks for was requested already, or it cannot be repaired.
     dropped: int = 0
     failures: list[Failure] = field(default_factory=list)
-    #: In the queues still; approximate if the redrive ended before the queues did.
+    #: Still in the queues; approximate if the redrive ended before the queues were empty.
     left: int = 0
     tick_asked_for: bool = False
 
@@ -63,8 +63,8 @@ class DeadLetters:
     """The letters in both dead-letter queues.
 
     Args:
-        queues: both.
-        recipients: those whom the letters are for.
+        queues: both queues.
+        recipients: where the letters are delivered.
         clock: now, ms.
     """
 
@@ -76,7 +76,7 @@ class DeadLetters:
         self._clock = clock
 
     def show(self) -> tuple[Sequence[ReadLetter], bool]:
-        """The letters, and whether there may be more. They stay where they are, for everybody to take."""
+        """The letters, and whether there may be more. They stay in their queues."""
         shown: list[ReadLetter] = []
         more = False
         for queue, most in ((LetterQueue.EVENT, MAX_SHOWN), (LetterQueue.WAKE, MAX_SHOWN_WAKES)):
@@ -86,10 +86,10 @@ class DeadLetters:
         return shown, more
 
     def redrive(self) -> Redrive:
-        """Hand the letters over, each removed once that has succeeded; what fails stays.
+        """Deliver the letters. Each is removed once that has succeeded; failures stay.
 
-        An event that fails again comes back as a new letter: nobody waits for it here, and it keeps nobody from
-        anything. If this call itself is cut off, some letters are handed over once more, which changes nothing.
+        An event that fails again becomes a new letter; the redrive does not wait for it. If this call is interrupted,
+        some letters are delivered again, which changes nothing.
         """
         done = Redrive()
         deadline_ms = self._clock() + REDRIVE_MS
@@ -107,7 +107,7 @@ class DeadLetters:
         return done
 
     def _redrive_queue(self, queue: LetterQueue, done: Redrive, deadline_ms: int) -> int:
-        """Redrive one queue; how many letters are left in it."""
+        """Redrive one queue. Returns how many letters are left in it."""
         letters = self._queues[queue]
         taken = 0
         kept: list[DeadLetter] = []
@@ -123,12 +123,12 @@ class DeadLetters:
                     else:
                         kept.append(letter)
         finally:
-            # Not before the end: given back at once, what fails would be taken again and again.
+            # Only at the end: if failures were returned at once, they would be received again and again.
             letters.give_back(kept)
         return max(len(kept), letters.count())
 
     def _hand_over(self, read: ReadLetter, done: Redrive) -> bool:
-        """Hand a letter over and note what became of it; whether it can be removed."""
+        """Deliver a letter and record the result. Returns whether it can be removed."""
         try:
             match read.content.remedy:
                 case Illegible(problem):

@@ -1,4 +1,4 @@
-"""The events that tell of changes, as they stand on the event bus. Pure; ``docs/events.md`` describes them.
+"""The events on the event bus. Pure; ``docs/events.md`` describes them.
 
 The JSON schema in ``docs/events.schema.json`` is made from these models. Fields, codes and detail types may be added at
 any time; whatever else changes needs another ``schemaVersion``.
@@ -50,7 +50,7 @@ class Change(BaseModel):
     @property
     @abstractmethod
     def subject(self) -> str:
-        """Whose change it is: those of one subject are told in order."""
+        """The job that has changed. The events of one subject are published in order."""
 
     def detail(self) -> str:
         """``detail`` as it is sent."""
@@ -104,7 +104,7 @@ CHANGES: tuple[type[Change], ...] = (JobChange, RogueJobChange)
 
 
 def job_change(new: JobRecord, old: JobRecord | None) -> JobChange | None:
-    """The event of a write of a job's item; None if it was no step in the job's history.
+    """The event of a write of a job's item; None if it added no step to the job's history.
 
     Args:
         new: what was written.
@@ -133,7 +133,7 @@ def job_change(new: JobRecord, old: JobRecord | None) -> JobChange | None:
 
 
 def rogue_change(new: RogueRecord | None, old: RogueRecord | None, now_ms: int) -> RogueJobChange | None:
-    """The event of a write of a rogue job's item; None if it tells nothing new.
+    """The event of a write of an unmanaged training job's item; None if its reason is the same.
 
     Args:
         new: what was written; None if it was deleted.

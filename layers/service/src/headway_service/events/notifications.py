@@ -1,4 +1,4 @@
-"""The messages by which people are told of changes: what happened, why, and what to do. Pure."""
+"""The messages that notify users of changes: what happened, why, and what to do. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Message:
     Attributes:
         subject: one line.
         text: several lines.
-        attributes: by which subscribers choose; numbers are compared as such.
+        attributes: for the filter policies of subscribers; numbers are compared as numbers.
     """
 
     subject: str
@@ -29,7 +29,7 @@ class Message:
 
 
 def message_of(change: Change) -> Message:
-    """The message that tells of a change."""
+    """The message about a change."""
     facts = dict(_facts(change))
     lines = [
         f"What happened: {_happened(change)}.",
@@ -40,7 +40,7 @@ def message_of(change: Change) -> Message:
     ]
     return Message(
         subject=f"{change.code}: {change.subject}"[:MAX_SUBJECT_CHARS],
-        # A reason from before they were made so may hold line breaks, and so tell of what did not happen.
+        # A line break in a reason could fake other lines of the message.
         text="\n".join(map(neutralise, lines)) + "\n",
         attributes=dict(_attributes(change)),
     )

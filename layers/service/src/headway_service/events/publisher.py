@@ -1,4 +1,4 @@
-"""Tells of changes as the table's stream brings them: each as an event, and by policy as a message."""
+"""Publishes the changes in the table's stream: each as an event and, if the policy says so, as a message."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from headway_service.store.records.job import JobRecord
 from headway_service.store.records.unmanaged_job import RogueRecord
 
 MAX_SENT = 10
-"""Changes that are sent at once: what one PutEvents and one PublishBatch take (service quotas)."""
+"""Changes in one call: the limit of PutEvents and of PublishBatch (service quotas)."""
 
 MAX_TRIES = 3
-"""How often what was not taken is sent in one invocation; after that Lambda makes the next one, later and later."""
+"""How often an entry is sent in one invocation. After that Lambda invokes the function again, with backoff."""
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Told:
-    """What became of a batch of the stream.
+    """The result for a batch of stream records.
 
     Attributes:
-        failed_from: sequence number of the first record that has to come again, with all after it; None if none has to.
-        untold: how many changes will never be told, or not by message, because nobody understands or takes them.
+        failed_from: sequence number of the first record to be retried, with all after it; None if there is none.
+        untold: how many changes are not published, or not as a message, because they are invalid or rejected.
     """
 
     failed_from: str | None
@@ -45,12 +45,12 @@ class _News:
 
 
 class Teller:
-    """Tells of changes.
+    """Publishes changes.
 
     Args:
-        bus: takes the events.
-        topic: takes the messages.
-        notifications: the policy in force, of which changes there are messages.
+        bus: the event bus.
+        topic: the topic for messages.
+        notifications: the policy in effect: which changes are sent as messages.
     """
 
     def __init__(self, bus: Outlet[Change], topic: Outlet[Message], notifications: Callable[[], Notifications]) -> None:
@@ -59,10 +59,10 @@ class Teller:
         self._notifications = notifications
 
     def tell(self, records: Sequence[Mapping[str, Any]]) -> Told:
-        """Tell of the changes in a batch of stream records, which is in the order of the writes.
+        """Publish the changes in a batch of stream records, which is in the order of the writes.
 
-        What fails comes again, so all of it may be told more than once; but nothing is told of a job before what
-        happened to it earlier. A record that nobody understands is logged and passed over: it must not hold up others.
+        Failures are retried, so a change may be published more than once; but the changes of one job are published in
+        order. An invalid record is logged and skipped, so that it does not block others.
         """
         news, untold = _read(records)
         if not news:
@@ -74,7 +74,7 @@ class Teller:
         for some in _together(news):
             events = _send(self._bus, [each.change for each in some])
             done = min(events.again, default=len(some))
-            # Who comes again gets a message then. So whoever gets one has an event too.
+            # A record that is retried gets its message then. So each message has an event too.
             told = [each for each in some[:done] if notifications.tell(each.change.code, each.change.team)]
             messages = _send(self._topic, [message_of(each.change) for each in told]) if told else Sent()
             untold += len(events.refused) + len(messages.refused)
@@ -86,7 +86,7 @@ class Teller:
 
 
 def _read(records: Sequence[Mapping[str, Any]]) -> tuple[list[_News], int]:
-    """The changes in stream records, and how many records nobody understands."""
+    """The changes in stream records, and how many records are invalid."""
     news: list[_News] = []
     illegible = 0
     for raw in records:
@@ -95,7 +95,7 @@ def _read(records: Sequence[Mapping[str, Any]]) -> tuple[list[_News], int]:
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the records after it must be told
             illegible += 1
             stored = raw.get("dynamodb", {})
-            # The keys and the kind of error: its text may quote the item.
+            # The keys and the kind of error only: its text may quote the item.
             told = {"keys": stored.get("Keys"), "error": type(error).__name__}
             logger.error("a change is not told, as it cannot be read", extra=told)
             continue
@@ -105,12 +105,12 @@ def _read(records: Sequence[Mapping[str, Any]]) -> tuple[list[_News], int]:
 
 
 def change_of(raw: Mapping[str, Any]) -> Change | None:
-    """The change that a record of the table's stream tells of, if it does.
+    """The change in a record of the table's stream, if there is one.
 
     Raises:
-        Exception: it is no record of an item that this code knows.
+        Exception: the item is not one that this code knows.
     """
-    # It brings classes of all events there are with it, and of the functions that import this only one needs them.
+    # Imported late: it loads the classes of all event sources, which only one of the functions needs.
     from aws_lambda_powertools.utilities.data_classes.dynamo_db_stream_event import DynamoDBRecord
 
     stored = DynamoDBRecord(dict(raw)).dynamodb
@@ -118,7 +118,7 @@ def change_of(raw: Mapping[str, Any]) -> Change | None:
         raise ValueError("no stream record")
     new, old = stored.new_image, stored.old_image
     if stored.keys["pk"] == LEDGER:
-        # To the second, which is all that the stream says.
+        # The stream has the time to the second.
         written_ms = int(raw["dynamodb"]["ApproximateCreationDateTime"]) * 1000
         return rogue_change(
             RogueRecord.parse(new) if new else None, RogueRecord.parse(old) if old else None, written_ms
@@ -127,7 +127,7 @@ def change_of(raw: Mapping[str, Any]) -> Change | None:
 
 
 def _together(news: Sequence[_News]) -> Iterator[list[_News]]:
-    """As many at once as can be sent at once, with no two of one job, so that none can overtake another of its job."""
+    """Groups of changes for one call, with no two of one job, so that the changes of a job stay in order."""
     some: list[_News] = []
     for each in news:
         if len(some) == MAX_SENT or any(other.change.subject == each.change.subject for other in some):
@@ -139,7 +139,7 @@ def _together(news: Sequence[_News]) -> Iterator[list[_News]]:
 
 
 def _send(outlet: Outlet[_T], items: Sequence[_T]) -> Sent:
-    """Send up to :data:`MAX_SENT`, and what was not taken once more, and no more than that."""
+    """Send up to :data:`MAX_SENT` items; those that fail are sent again, and only those."""
     left = list(range(len(items)))
     refused: set[int] = set()
     for _ in range(MAX_TRIES):

@@ -1,6 +1,6 @@
-"""What people ask about what is to come: when jobs start, why not yet, what a new job or a change would do.
+"""Answers questions about the future: when jobs start, why not yet, what a new job or a change would do.
 
-Nothing is changed. The decisions themselves are run forward on virtual time (:mod:`headway.scheduling.forecast`).
+Nothing is changed. The decisions themselves run on virtual time (:mod:`headway.scheduling.forecast`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
-from headway.model import Demand, WaitingJob
+from headway.model import WaitingJob
 from headway.plan import Preempt
 from headway.reasons.remedies import remedy_for
 from headway.scheduling import forecast as core
@@ -20,113 +20,34 @@ from headway_service.admission.queue_limits import Room
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration, Pool
 from headway_service.errors import FieldError, InvalidRequest, JobNotFound, NameInUse, RequestError
+from headway_service.forecast.results import Ahead, Consequences, DryRun, Expected, Explanation, Move, Outlook
 from headway_service.forecast.snapshot import MAX_FORESEEN, look_out
-from headway_service.jobs.desk import Desk, PoolUse, require_priority
+from headway_service.jobs.commands import require_priority
 from headway_service.jobs.new_job import new_job
-from headway_service.jobs.position import MAX_PLACE, Explainer, Seen, told_by
+from headway_service.jobs.position import Explainer, Seen, told_by
+from headway_service.pools.capacity import PoolUse, read_capacity
 from headway_service.ports.table import Table
 from headway_service.store.job_listing import Wanted, list_jobs
+from headway_service.store.queue_tail import MAX_PLACE
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.repository import job_named, live_attempt_of
+from headway_service.store.repository import find_job, find_live_attempt, get_job
 
 MAX_AHEAD = 20
-"""Jobs ahead of one that its explanation names."""
+"""Jobs ahead that an explanation names."""
+
 
 MAX_DELAYS = 20
-"""Waiting jobs that a dry run names because they would start at another time."""
+"""Waiting jobs with another start that a dry run names."""
+
 
 MAX_MOVED = 100
-"""Jobs that a what-if names because they would start at another time."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Move:
-    """A job that would start at another time, ms; None for not known, or not waiting."""
-
-    job: str
-    before_ms: int | None
-    after_ms: int | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DryRun:
-    """What would come of a request."""
-
-    #: The job as it would be.
-    seen: Seen
-    expected_start_ms: int | None
-    #: Whom it would preempt at once.
-    preempts: Sequence[str]
-    #: Who would start at another time, the first :data:`MAX_DELAYS` in line.
-    delays: Sequence[Move]
-    note: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ahead:
-    """A job that another one waits for."""
-
-    job: str
-    job_state: JobState
-    priority: int
-    demand: Demand
-    started_ms: int | None
-    expected_end_ms: int | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Explanation:
-    """Why a job is where it is, and what comes next."""
-
-    seen: Seen
-    expected_start_ms: int | None
-    expected_end_ms: int | None
-    note: str
-    #: Who holds instances of its pools, who ends first first; then who is before it in line. At most :data:`MAX_AHEAD`.
-    ahead: Sequence[Ahead] = ()
-    #: How many there are beyond these, counted to :data:`MAX_PLACE`.
-    more: int = 0
-    #: The pools that it demands.
-    pools: Sequence[PoolUse] = ()
-    remedy: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Expected:
-    """A waiting job, and when it is expected to start, ms."""
-
-    seen: Seen
-    start_ms: int | None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outlook:
-    """When waiting jobs are expected to start."""
-
-    as_of_ms: int
-    #: How far was looked ahead, ms; None if to the end.
-    until_ms: int | None
-    note: str
-    jobs: Sequence[Expected]
-    more: bool
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Consequences:
-    """What changes would do."""
-
-    #: Who would start at once, and who would be preempted at once.
-    starts: Sequence[str]
-    preempts: Sequence[str]
-    #: Who would start at another time, the first :data:`MAX_MOVED`.
-    moved: Sequence[Move]
-    note: str
+"""Jobs with another start that a what-if names."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SubmitRequest:
-    """The change that a request is submitted."""
+    """The edit that submits a request."""
 
     request: Any
 
@@ -135,26 +56,26 @@ Change = SubmitRequest | Withdraw | Reprioritise | Resize
 
 
 class Foresight:
-    """Looks ahead.
+    """Makes forecasts.
 
     Args:
         table: the table.
         clock: now, ms.
-        configuration: the configuration in force.
-        desk: shows the pools.
+        configuration: the configuration in effect.
     """
 
-    def __init__(
-        self, *, table: Table, clock: Callable[[], int], configuration: Callable[[], Configuration], desk: Desk
-    ) -> None:
+    def __init__(self, *, table: Table, clock: Callable[[], int], configuration: Callable[[], Configuration]) -> None:
         self._table = table
         self._clock = clock
         self._configuration = configuration
-        self._desk = desk
         self._explainer = Explainer(table, clock, lambda: configuration().policy())
 
     def dry_run(self, request: Any, caller: Caller) -> DryRun:
-        """What :meth:`headway_service.jobs.desk.Desk.submit` would answer, and what would come of it.
+        """What :meth:`headway_service.jobs.submit.Submitter.submit` would answer, and the effect on other jobs.
+
+        Args:
+            request: the request as decoded from JSON.
+            caller: who asks.
 
         Raises:
             InvalidRequest, RequestTooLarge, NotAllowed, RuleViolation, ImpossibleDemand, QueueFull: as a submission.
@@ -184,22 +105,22 @@ class Foresight:
         )
 
     def explain(self, name: str) -> Explanation:
-        """Why a job is where it is, and what comes next.
+        """Why a job is in its state, and what happens next.
 
         Raises:
             JobNotFound: there is none of that name.
         """
-        job = job_named(self._table, name)
+        job = get_job(self._table, name)
         seen = self._explainer.explain([job])[0]
         remedy = remedy_for(seen.reason.code)
         if job.job_state in TERMINAL:
             return Explanation(
                 seen=seen, expected_start_ms=None, expected_end_ms=None, note="The job has ended.", remedy=remedy
             )
-        pools = [use for use in self._desk.capacity() if use.pool in job.demand]
+        pools = [use for use in read_capacity(self._table, self._configuration) if use.pool in job.demand]
         if job.in_line:
             return self._explain_waiting(seen, pools, remedy)
-        attempt = live_attempt_of(self._table, job)
+        attempt = find_live_attempt(self._table, job)
         if attempt is not None:
             note, end_ms = (
                 "It ends by then at the latest: its limit and the configured overhead are over.",
@@ -218,19 +139,19 @@ class Foresight:
         """When waiting jobs are expected to start: by that time, those without one last, then by place.
 
         Args:
-            name: of the only job to tell of; None for all.
-            limit: at most so many jobs.
+            name: of one job; None for all.
+            limit: most jobs in the answer.
 
         Raises:
             JobNotFound: there is no job of that name.
         """
         if name is not None:
-            listed, more = [job_named(self._table, name)], None
+            listed, more = [get_job(self._table, name)], None
         else:
             listed, more = list_jobs(self._table, Wanted(states=WAITING), MAX_FORESEEN, None)
         lookout = look_out(self._table, self._clock(), self._configuration().policy(), also=listed if name else ())
         seen = lookout.forecast([name] if name else None)
-        # The listing may lag: who has started since waits no more.
+        # The listing may lag behind: jobs that have started since do not wait.
         started = {attempt.job_name for attempt in lookout.ledger.attempts}
         waiting = [job for job in listed if job.job_state in WAITING and job.job_name not in started]
         waiting.sort(key=lambda job: (_last(seen.starts.get(job.job_name)), job.held, job.rank()))
@@ -244,7 +165,11 @@ class Foresight:
         )
 
     def what_if(self, changes: Sequence[Change], caller: Caller) -> Consequences:
-        """What changes would do, applied in order.
+        """The effect of changes, applied in order.
+
+        Args:
+            changes: the changes.
+            caller: who asks.
 
         Raises:
             RequestError: as each change by itself; fields begin with ``changes.N``.
@@ -286,7 +211,7 @@ class Foresight:
     def _admit(self, request: Any, caller: Caller, configuration: Configuration) -> Admitted:
         """Check a request as a submission that makes a new job."""
         admitted = admit(request, configuration, caller)
-        if self._table.get(JobRecord.key(admitted.name)) is not None:
+        if find_job(self._table, admitted.name) is not None:
             raise NameInUse(
                 f"a request is in the queue as `{admitted.name}` already: choose a new name",
                 [FieldError(field="TrainingJobName", message="is the name of another job in the queue")],
@@ -296,7 +221,7 @@ class Foresight:
     def _changeable(self, change: Withdraw | Reprioritise, configuration: Configuration) -> JobRecord:
         """The job that a change is about, if it can be changed so."""
         try:
-            job = job_named(self._table, change.job)
+            job = get_job(self._table, change.job)
         except JobNotFound as error:
             raise _wrong_job(str(error)) from None
         if job.job_state in TERMINAL:
@@ -310,11 +235,11 @@ class Foresight:
         return job
 
     def _waiting(self, job: WaitingJob, seen: Forecast) -> Ahead:
-        item = self._table.get(JobRecord.key(job.name))
+        known = find_job(self._table, job.name)
         return Ahead(
             job=job.name,
-            # The line does not say whether it has run before.
-            job_state=JobRecord.parse(item).job_state if item else JobState.PENDING,
+            # The queue entry does not have the state.
+            job_state=known.job_state if known is not None else JobState.PENDING,
             priority=job.priority,
             demand=job.demand,
             started_ms=None,

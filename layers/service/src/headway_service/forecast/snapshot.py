@@ -1,4 +1,4 @@
-"""What a look ahead is made from: a snapshot with more of the lines than one decision needs, yet not all."""
+"""The snapshot that forecasts are made from: it has more of the queues than a decision needs, but not all."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from headway.reasons import clock_time
 from headway.scheduling.forecast import Change, Forecast, WhatIf, forecast, what_if, with_changes
 from headway.scheduling.ordering import effective_priority
 from headway_service.ports.table import Table
-from headway_service.store.ledger import Ledger, look_at_ledger, read_snapshot
+from headway_service.store.ledger import Ledger, look_at_ledger
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.snapshot import read_snapshot
 
 MAX_FORESEEN = 500
-"""Waiting jobs that a look ahead takes in, of all lines together; of those further back no start is told."""
+"""Waiting jobs in a forecast, of all queues together; jobs further back get no expected start."""
 
 MAX_FORESEEN_TURNS = 30_000
-"""How often a look ahead looks at a waiting job, at most; what starts after that is not told.
+"""How often a forecast considers a waiting job, at most; later starts are not forecast.
 
-Each instant at which something ends or starts costs one turn of each job in line. A turn took 4 to 50 µs where this was
-measured (one pool without teams; five pools with twenty teams), so the whole takes a second or so.
+Each instant at which a job ends or starts costs one turn of each waiting job. A turn took 4 to 50 µs when measured (one
+pool without teams; five pools with twenty teams), so a forecast takes about a second.
 """
 
 _ASSUMES = "Holds if no job of higher rank comes and every job runs as long as its limit lets it; most end sooner."
@@ -32,7 +33,7 @@ _Turn = tuple[int, int, str]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lookout:
-    """The queue at one moment, for looks ahead."""
+    """The queue at one moment, to forecast from."""
 
     ledger: Ledger
     snapshot: Snapshot
@@ -40,31 +41,31 @@ class Lookout:
     cut: _Turn | None
 
     def ahead_of(self, job: WaitingJob) -> list[WaitingJob]:
-        """Who stands before a job in one of its lines, the next one first."""
+        """The jobs ahead of a job in any of its queues, the next one first."""
         last = _turn(job, self.snapshot)
         rivals = [each for each in self.snapshot.waiting if each.demand.keys() & job.demand.keys()]
         ahead = [each for each in rivals if _turn(each, self.snapshot) < last]
         return sorted(ahead, key=lambda each: _turn(each, self.snapshot))
 
     def covers(self, job: WaitingJob) -> bool:
-        """Whether all that are ahead of a job were read."""
+        """Whether all jobs ahead of a job were read."""
         return self.cut is None or _turn(job, self.snapshot) <= self.cut
 
     @property
     def steps(self) -> int:
-        """Instants to look ahead."""
+        """How many instants a forecast simulates."""
         return MAX_FORESEEN_TURNS // max(1, len(self.snapshot.waiting))
 
     def forecast(self, awaited: Collection[str] | None = None) -> Forecast:
-        """When the waiting jobs start, as far as was looked ahead.
+        """When the waiting jobs start, as far as the forecast reaches.
 
         Args:
-            awaited: the jobs that matter; by default all.
+            awaited: the jobs of interest; by default all.
         """
         return self._only_covered(forecast(self.snapshot, steps=self.steps, awaited=awaited), self.snapshot)
 
     def what_if(self, changes: Sequence[Change]) -> WhatIf:
-        """What changes would do, as far as was looked ahead.
+        """The effect of changes, as far as the forecast reaches.
 
         Raises:
             UnknownChange: see :func:`headway.scheduling.forecast.what_if`.
@@ -74,7 +75,7 @@ class Lookout:
         return replace(result, before=self._only_covered(result.before, self.snapshot), after=after)
 
     def note(self, seen: Forecast, job: WaitingJob | None = None) -> str:
-        """What a forecast assumes, and what it leaves out, in sentences.
+        """What a forecast assumes and omits, in sentences.
 
         Args:
             seen: the forecast.
@@ -101,13 +102,13 @@ class Lookout:
 
 
 def look_out(table: Table, now_ms: int, policy: Policy, also: Iterable[JobRecord] = ()) -> Lookout:
-    """Read the queue for looks ahead.
+    """Read the queue to forecast from.
 
     Args:
         table: the table.
-        now_ms: the present.
-        policy: the rules in force.
-        also: jobs to include if they stand in line, however far back.
+        now_ms: now.
+        policy: the policy in effect.
+        also: jobs to include if they are queued, however far back.
     """
     ledger = look_at_ledger(table)
     lengths = {
@@ -121,7 +122,7 @@ def look_out(table: Table, now_ms: int, policy: Policy, also: Iterable[JobRecord
 
 
 def _even_share(lengths: Collection[int]) -> int:
-    """How many heads of each line may be read; what short lines leave is shared by the long ones."""
+    """How many jobs of each queue to read; long queues share what short ones leave."""
     left = MAX_FORESEEN
     share = 0
     for ahead, length in enumerate(sorted(lengths)):
@@ -131,18 +132,18 @@ def _even_share(lengths: Collection[int]) -> int:
 
 
 def _cut(snapshot: Snapshot, lengths: Mapping[tuple[str, str], int], heads: int) -> _Turn | None:
-    """The last turn up to which every line was read."""
+    """The last turn up to which every queue was read."""
     lines: dict[tuple[str, str], list[_Turn]] = {line: [] for line, length in lengths.items() if length > heads}
     for job in snapshot.waiting:
         for pool in job.demand:
             if (pool, job.team) in lines:
                 lines[pool, job.team].append(_turn(job, snapshot))
-    # A line holds jobs beyond its heads if they were read for another one, so it is the last of the heads that counts.
+    # Jobs beyond the first may have been read for another queue, so the last of the first ``heads`` jobs counts.
     return min((sorted(turns)[:heads][-1] for turns in lines.values() if turns), default=None)
 
 
 def _turn(job: WaitingJob, snapshot: Snapshot) -> _Turn:
-    """What jobs are ordered by now, the use of teams aside."""
+    """The order of jobs now, except for the use of teams."""
     return (-effective_priority(job, snapshot.now_ms, snapshot.policy), job.turn_ms, job.name)
 
 

@@ -1,4 +1,4 @@
-"""A request that may enter the queue, as the job that it becomes."""
+"""Makes the job of an admitted request. Pure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def new_job(admitted: Admitted, policy: Policy, *, owner: str, key: str | None, 
 
     Args:
         admitted: the request.
-        policy: the rules in force.
+        policy: the policy in effect.
         owner: ARN of the caller.
-        key: by which the caller knows the call again when it is repeated.
+        key: the idempotency key of the call, if it has one.
         now_ms: its entry time.
     """
     reason = ReasonRecord.of(entered(admitted.demand, warm_pool=admitted.warm_pool))

@@ -1,7 +1,7 @@
-"""Where a job stands and why, as the scheduler would say at this moment.
+"""The position of a job in the queue and the reason why it waits, as a decision would give them now.
 
-A hold is not kept with the job: it is worked out when somebody asks. So it is always current, and nothing is
-written for jobs that merely go on waiting.
+Neither is stored with the job: both are computed on demand. So they are always current, and nothing is written for jobs
+that only keep waiting.
 """
 
 from __future__ import annotations
@@ -19,22 +19,20 @@ from headway.reasons import Reason
 from headway.scheduling.ordering import rank_key
 from headway.scheduling.scheduler import schedule
 from headway_service.ports.table import Table
-from headway_service.store.ledger import look_at_ledger, read_lines, read_snapshot
-from headway_service.store.queue_tail import Line
+from headway_service.store.ledger import look_at_ledger, read_lines
+from headway_service.store.queue_tail import MAX_PLACE, Line
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import LineEntry
-
-MAX_PLACE = 1000
-"""A place in line is counted to this; of a job further back only that is told."""
+from headway_service.store.snapshot import read_snapshot
 
 MAX_EXPLAINED = 100
-"""Heads of each line that are explained one by one; a job further back is told how many are ahead of it."""
+"""Jobs at the front of each queue that are explained one by one; a job further back gets its position only."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Seen:
-    """A job as a caller sees it: its record, its place in line, and why it is where it is now."""
+    """A job as a caller sees it: its record, its position in the queue, and the current reason."""
 
     job: JobRecord
     place: int | None
@@ -42,12 +40,12 @@ class Seen:
 
 
 class Explainer:
-    """Explains jobs.
+    """Finds the positions of jobs and the reasons why they wait.
 
     Args:
         table: the table.
         clock: now, ms.
-        policy: the rules in force.
+        policy: the policy in effect.
     """
 
     def __init__(self, table: Table, clock: Callable[[], int], policy: Callable[[], Policy]) -> None:
@@ -56,7 +54,7 @@ class Explainer:
         self._policy = policy
 
     def explain(self, jobs: Sequence[JobRecord]) -> list[Seen]:
-        """Jobs with their places and the reasons of this moment, in the order given."""
+        """Jobs with their positions and current reasons, in the order given."""
         waiting = [job for job in jobs if job.in_line]
         if not waiting:
             return [Seen(job=job, place=None, reason=job.reason) for job in jobs]
@@ -66,14 +64,14 @@ class Explainer:
         )
         told = told_by(schedule(snapshot))
         further_back = [job for job in waiting if job.job_name not in told]
-        places = _Lines(self._table, ledger.lines, snapshot).places(further_back)
+        places = _QueueView(self._table, ledger.lines, snapshot).places(further_back)
         told |= {name: _further_back(place) for name, place in places.items()}
         seen = []
         for job in jobs:
             place: int | None = None
             reason = job.reason
             if job.in_line:
-                # A job that the decision did not look at (or that has just been started) is told its place only.
+                # A job that the decision did not include (or that has just been started) gets its position only.
                 place, reason = told[job.job_name]
             seen.append(Seen(job=job, place=place, reason=reason))
         return seen
@@ -81,22 +79,22 @@ class Explainer:
     def places(
         self, jobs: Sequence[JobRecord], teams: Sequence[str] | None = None, read: Mapping[str, Line] | None = None
     ) -> dict[str, int | None]:
-        """The place of each job in the longest of its lines, 1 being next; None beyond :data:`MAX_PLACE`.
+        """The position of each job in the longest of its queues, 1 being next; None beyond :data:`MAX_PLACE`.
 
-        The lines of all teams in a pool count as one, in the order of the given priorities.
+        The queues of all teams in a pool count as one, in the order of the given priorities.
 
         Args:
-            jobs: the jobs, which need not stand in line.
-            teams: the teams that have lines; None if that is to be read too.
-            read: lines that were read already, by partition; they are not read again where they tell enough.
+            jobs: the jobs, which need not be queued.
+            teams: the teams that have queues; None to read them too.
+            read: queues that were read already, by partition; they are read again only where they do not suffice.
         """
         if not jobs:
             return {}
-        return _Lines(self._table, read_lines(self._table) if teams is None else teams, read=read).places(jobs)
+        return _QueueView(self._table, read_lines(self._table) if teams is None else teams, read=read).places(jobs)
 
 
 def told_by(plan: Plan) -> dict[str, tuple[int | None, ReasonRecord]]:
-    """Place and reason of the jobs that are among the heads of their lines, as a decision tells them."""
+    """Position and reason of the jobs at the front of their queues, from the plan of a decision."""
     told: dict[str, tuple[int | None, ReasonRecord]] = {}
     ahead: dict[str, int] = {}
     for action in plan.actions:
@@ -106,7 +104,7 @@ def told_by(plan: Plan) -> dict[str, tuple[int | None, ReasonRecord]]:
             for pool in action.demand:
                 ahead[pool] = ahead.get(pool, 0) + 1
     for hold in plan.holds:
-        # Behind the heads that are read in any case, jobs may be missing from the snapshot.
+        # Further back than what is always read, jobs may be missing from the snapshot.
         if hold.ahead < MAX_EXPLAINED:
             reason = Reason(code=hold.reason.code, message=hold.sentence, jobs=hold.reason.jobs)
             told[hold.job] = (hold.ahead + 1, ReasonRecord.of(reason))
@@ -118,14 +116,14 @@ def _further_back(place: int | None) -> tuple[int | None, ReasonRecord]:
     return place, ReasonRecord.of(reasons.waits_in_line(ahead, at_least=place is None))
 
 
-class _Lines:
-    """Counts who stands ahead of jobs.
+class _QueueView:
+    """Counts the jobs ahead of given jobs.
 
     Args:
         table: the table.
-        teams: the teams that have lines.
-        snapshot: whose heads need not be read again, if any.
-        read: lines that were read already, by partition.
+        teams: the teams that have queues.
+        snapshot: a snapshot whose jobs need not be read again, if there is one.
+        read: queues that were read already, by partition.
     """
 
     def __init__(
@@ -145,28 +143,28 @@ class _Lines:
                 for pool in job.demand:
                     if (pool, job.team) in self._heads:
                         self._heads[pool, job.team].append(rank_key(job.priority, job.turn_ms, job.name))
-            for line in self._heads.values():
-                line.sort()
+            for ranks in self._heads.values():
+                ranks.sort()
 
     def places(self, jobs: Sequence[JobRecord]) -> dict[str, int | None]:
-        """The place of each job in the longest of its lines; None beyond :data:`MAX_PLACE`.
+        """The position of each job in the longest of its queues; None beyond :data:`MAX_PLACE`.
 
-        Each line is read once, however many the jobs are.
+        Each queue is read once, however many jobs there are.
         """
         pools = sorted({pool for job in jobs for pool in job.demand})
         ranks = {pool: {job.rank() for job in jobs if pool in job.demand} for pool in pools}
-        lines = {pool: [self._line(pool, team, ranks[pool]) for team in self._teams] for pool in pools}
+        queues = {pool: [self._counter(pool, team, ranks[pool]) for team in self._teams] for pool in pools}
         places: dict[str, int | None] = {}
         for job in jobs:
-            ahead = max(sum(before(job.rank()) for before in lines[pool]) for pool in job.demand)
+            ahead = max(sum(before(job.rank()) for before in queues[pool]) for pool in job.demand)
             places[job.job_name] = ahead + 1 if ahead < MAX_PLACE else None
         return places
 
-    def _line(self, pool: str, team: str, ranks: Collection[str]) -> Callable[[str], int]:
-        """How many of a line stand before one of these ranks, to :data:`MAX_PLACE` at least."""
+    def _counter(self, pool: str, team: str, ranks: Collection[str]) -> Callable[[str], int]:
+        """Counts the jobs of a queue ahead of one of these ranks, up to :data:`MAX_PLACE` at least."""
         heads = self._heads.get((pool, team))
         if heads is not None and len(heads) < MAX_EXPLAINED:
-            # So few heads were found because the line has no more.
+            # So few were found because the queue has no more.
             return partial(bisect_left, heads)
         partition = LineEntry.partition(pool, team)
         known = self._read.get(partition)
@@ -179,7 +177,7 @@ class _Lines:
     def _counted(self, partition: str, ranks: Collection[str]) -> Callable[[str], int]:
         last = max(ranks)
         if len(ranks) == 1:
-            # DynamoDB reads as much for a number as for the ranks, but sends less.
+            # DynamoDB reads as much for a count as for the ranks, but sends less.
             found = self._table.count_before(partition, last, limit=MAX_PLACE)
             return lambda _: found
         return partial(bisect_left, self._table.keys_before(partition, last, limit=MAX_PLACE))

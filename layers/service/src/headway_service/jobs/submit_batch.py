@@ -1,4 +1,4 @@
-"""Submits many requests in one call: each is taken or refused by itself."""
+"""Submits many requests in one call: each is accepted or refused by itself."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from headway_service.config.authorization import Caller
 from headway_service.errors import Busy, RequestError
-from headway_service.jobs.desk import Desk, Entered, Terms
 from headway_service.jobs.position import Seen
+from headway_service.jobs.submit import Entered, Submitter, Terms
 from headway_service.observability.request_log import job_named_in, log_refusal
 from headway_service.ports.messaging import Wake
 
@@ -17,15 +17,15 @@ MAX_BATCH = 100
 """Requests in one batch."""
 
 BATCH_RESERVE_MS = 5000
-"""Of an invocation's time, ms: no further request of a batch is begun in it, so that the answer still gets out."""
+"""No further request of a batch is begun when an invocation has less time left, ms, so that it can still answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Taken:
-    """A request of a batch that is in the queue."""
+    """A request of a batch whose job is in the queue."""
 
     seen: Seen
-    #: See :meth:`headway_service.jobs.desk.Desk.submit`.
+    #: See :meth:`headway_service.jobs.submit.Submitter.submit`.
     new: bool
 
 
@@ -35,52 +35,52 @@ def submit_all(
     key: str | None,
     *,
     call: str,
-    desk: Callable[[Wake], Desk],
+    submitter: Callable[[Wake], Submitter],
     wake: Wake,
     remaining_ms: Callable[[], int],
 ) -> list[Taken | RequestError]:
     """Submit one request after the other, and wake the scheduler once.
 
-    The configuration is read once, each line read once, and the places are told together, however many there are.
+    The configuration and each queue are read once, however many requests there are, and so are the positions.
 
     Args:
         requests: CreateTrainingJob requests as decoded from JSON.
         caller: who asks.
-        key: by which the caller knows the call again when it is repeated.
+        key: the idempotency key of the call, if it has one.
         call: what was called, for the log.
-        desk: makes a desk that wakes the scheduler in a way of its own.
+        submitter: makes a submitter that asks for ticks in the given way.
         wake: asks for a tick.
         remaining_ms: how long the invocation may still live.
 
     Returns:
-        What became of each, in their order; ``Busy`` of those that there was no time for.
+        The result of each request, in their order; ``Busy`` where no time was left.
 
     Raises:
-        RequestError: the queue cannot answer now. Those that were taken are in it; sent again they are the same jobs.
+        RequestError: the queue cannot answer now. Jobs accepted so far stay; sent again, they are the same jobs.
     """
     wakes: list[str] = []
-    taking = desk(wakes.append)
-    terms = taking.terms(caller)
+    submits = submitter(wakes.append)
+    terms = submits.terms(caller)
     results: list[Entered | RequestError] = []
     try:
         for request in requests:
             if remaining_ms() < BATCH_RESERVE_MS:
                 results.append(Busy("there was no time left for this request of the batch; send it again"))
             else:
-                results.append(_submit(taking, request, caller, key, call, terms))
+                results.append(_submit(submits, request, caller, key, call, terms))
     finally:
-        # Those that were taken before a fault are in the queue.
+        # Jobs that were accepted before a failure are in the queue.
         if wakes:
             wake(f"submitted {len(wakes)} in a batch")
-    seen = iter(taking.places([each for each in results if isinstance(each, Entered)], terms))
+    seen = iter(submits.places([each for each in results if isinstance(each, Entered)], terms))
     return [Taken(seen=next(seen), new=each.new) if isinstance(each, Entered) else each for each in results]
 
 
 def _submit(
-    desk: Desk, request: Any, caller: Caller, key: str | None, call: str, terms: Terms
+    submitter: Submitter, request: Any, caller: Caller, key: str | None, call: str, terms: Terms
 ) -> Entered | RequestError:
     try:
-        return desk.enter(request, caller, key, terms)
+        return submitter.enter(request, caller, key, terms)
     except RequestError as error:
         log_refusal(error, caller=caller.arn, call=call, job=job_named_in(request))
         return error

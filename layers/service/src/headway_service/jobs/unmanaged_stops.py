@@ -1,17 +1,17 @@
-"""Notes that an operator wants a rogue job stopped. The patrol stops it: no other function has the permission."""
+"""Records requests of operators to stop unmanaged training jobs. The patrol stops them: only it has the permission."""
 
 from __future__ import annotations
 
-from headway_service.errors import Busy, Conflict, RogueJobNotFound
+from headway_service.errors import Busy, RogueJobNotFound
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.store import transitions
 from headway_service.store.records.unmanaged_job import RogueRecord
-from headway_service.store.repository import MAX_TRIES
+from headway_service.store.repository import find_unmanaged_job, retry_on_conflict
 
 
 class RogueStops:
-    """Takes requests of operators to stop rogue jobs.
+    """Records requests of operators to stop unmanaged training jobs.
 
     Args:
         table: the table.
@@ -21,35 +21,33 @@ class RogueStops:
         self._table = table
 
     def ask(self, name: str, by: str) -> RogueRecord:
-        """Have a rogue job stopped. If that was asked for already, nothing changes.
+        """Request the stop of an unmanaged training job. A second request changes nothing.
 
         Args:
             name: of the training job.
-            by: who asks for it, in words.
+            by: the name of who requests it.
 
         Returns:
-            The rogue job, with who asked first.
+            The training job, with who requested its stop first.
 
         Raises:
-            RogueJobNotFound: the queue has seen no such training job, or it has ended.
+            RogueJobNotFound: the queue knows no such live training job.
             Busy: others keep changing it.
         """
-        for _ in range(MAX_TRIES):
-            item = self._table.get(RogueRecord.key(name))
-            if item is None:
+
+        def ask() -> RogueRecord:
+            known = find_unmanaged_job(self._table, name)
+            if known is None:
                 raise RogueJobNotFound(
                     f"the queue knows no live training job `{name}` that did not come through it: `headway queue "
                     "--all` lists those that it knows, a new one within minutes; a job of the queue is stopped with "
                     f"`headway stop {name}`"
                 )
-            known = RogueRecord.parse(item)
             if known.stop_asked_by:
                 return known
             asked, writes = transitions.ask_to_stop(known, by)
-            try:
-                self._table.write(writes)
-            except Conflict:
-                continue
+            self._table.write(writes)
             logger.info("a rogue job is to be stopped", extra={"rogue": name, "by": by})
             return asked
-        raise Busy(f"`{name}` keeps changing; try again in a moment")
+
+        return retry_on_conflict(ask, otherwise=Busy(f"`{name}` keeps changing; try again in a moment"))

@@ -1,6 +1,6 @@
-"""How the queue stands at this moment, in figures: who waits, what is held, and what does not go on as it should.
+"""Gauges of the queue: waiting jobs, instances in use, and what does not progress.
 
-Pure but for :func:`gauges` and :func:`startable_jobs`, which read what the others work on.
+Pure except for :func:`gauges` and :func:`startable_jobs`, which read the table.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import AttemptRecord
 
 STUCK_LAUNCHING_S = 900
-"""A launch that is not settled after this is stuck: longer than the longest back-off of a pool and a lease."""
+"""A launch that is not settled after this time is stuck: longer than the longest back-off of a pool and a lease."""
 
 STUCK_STARTING_S = 3600
-"""An attempt that SageMaker has accepted, and that has not trained after this, is stuck: no capacity, a huge image."""
+"""An accepted attempt that does not train after this time is stuck, such as for lack of capacity or a large image."""
 
 STUCK_STOPPING_S = 1800
-"""An attempt that has not ended so long after its stop was decided is stuck: it has 120 s, and then uploads."""
+"""An attempt that has not ended this long after the decision to stop it is stuck: it has 120 s, and then uploads."""
 
 UNCONFIRMED_S = 900
-"""Instances of an attempt that SageMaker has said nothing of for longer are in doubt, though the reconciler asks."""
+"""Instances of an attempt whose status SageMaker has not confirmed for longer count as drift."""
 
 RESERVED_MS = 15_000
-"""Figures are left out of a run that has less time left than this."""
+"""A run with less time left publishes no gauges."""
 
 _MAX_NAMED = 10
-"""Attempts, jobs or pools that one line of the log names."""
+"""Attempts, jobs or pools that one log entry names."""
 
 
 def gauges(table: Table, ledger: Ledger, now_ms: int, after_s: int) -> list[Figure]:
@@ -47,9 +47,9 @@ def gauges(table: Table, ledger: Ledger, now_ms: int, after_s: int) -> list[Figu
 
     Args:
         table: the table.
-        ledger: as it was read a moment ago.
+        ledger: the ledger as just read.
         now_ms: now.
-        after_s: SageMaker is asked about an attempt that nothing was heard of for so long.
+        after_s: the reconciler asks SageMaker about an attempt whose status was not confirmed for this long.
     """
     try:
         lines = list(backlogs(table, ledger))
@@ -76,7 +76,7 @@ def gauges(table: Table, ledger: Ledger, now_ms: int, after_s: int) -> list[Figu
 
 
 def pool_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Iterator[Figure]:
-    """How each pool is used and who waits for it."""
+    """The use of each pool, and the jobs that wait for it."""
     allocated = total(each.demand for each in ledger.attempts)
     reserved = total(each.demand for each in ledger.reservations)
     rogue = total(each.charged for each in ledger.rogues)
@@ -88,10 +88,10 @@ def pool_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Itera
         yield metrics.RESERVED.of(reserved.get(name, 0), name)
         yield metrics.ROGUE.of(rogue.get(name, 0), name)
         taken = held + reserved.get(name, 0) + rogue.get(name, 0)
-        # Where nobody holds anything, all are free: a queue at rest publishes nothing.
+        # In an unused pool all instances are free: an idle queue publishes nothing.
         if taken:
             yield metrics.FREE.of(pool.size - taken, name)
-        # A pool that was made empty is as used as it can be while anything runs in it.
+        # A pool of size 0 counts as fully used while a job runs in it.
         yield metrics.UTILISATION.of(100 * held / pool.size if pool.size else 100.0 * bool(held), name)
         mine = [each for each in waits if each.pool == name]
         yield metrics.WAITING_IN_POOL.of(sum(each.waiting for each in mine), name)
@@ -99,7 +99,7 @@ def pool_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Itera
 
 
 def team_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Iterator[Figure]:
-    """Who waits of each team. Jobs without a team are nobody's; a job that demands two pools waits in both."""
+    """The waiting jobs of each team. Jobs without a team do not count; a job that demands two pools counts in both."""
     waits = list(lines)
     for team in ledger.teams:
         mine = [each for each in waits if each.team == team.team]
@@ -108,10 +108,16 @@ def team_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Itera
 
 
 def startable_jobs(table: Table, ledger: Ledger, lines: Collection[Backlog], now_ms: int) -> list[str]:
-    """Waiting jobs that a decision would start at this moment, which the next tick should do.
+    """Waiting jobs that a decision would start now. The next tick should start them.
 
-    It is the decision itself that is asked, so pauses, back-offs, limits of teams and reserved starts count as they do
-    there. Nothing is read where nobody waits, or nothing is free or reserved.
+    This runs the decision itself, with pauses, back-offs, team limits and reserved starts. It reads nothing if no job
+    waits for a pool with free or reserved instances.
+
+    Args:
+        table: the table.
+        ledger: the ledger as just read.
+        lines: the queues that are not empty.
+        now_ms: now.
     """
     usable = {pool.pool for pool in ledger.pools if pool.free > 0} | total(e.demand for e in ledger.reservations).keys()
     force = applied(table) if any(each.pool in usable for each in lines) else None
@@ -122,16 +128,16 @@ def startable_jobs(table: Table, ledger: Ledger, lines: Collection[Backlog], now
 
 
 def stuck_attempts(attempts: Iterable[AttemptRecord], now_ms: int) -> list[AttemptRecord]:
-    """Attempts that hold instances and get neither to training nor to their end within the bounds above."""
+    """Attempts that neither train nor end within the limits above."""
     return [each for each in attempts if _is_stuck(each, now_ms)]
 
 
 def drift_by_pool(ledger: Ledger, now_ms: int, after_s: int) -> dict[str, int]:
-    """Instances by which the ledger and SageMaker seem to differ, of the pools where they do.
+    """Instances by which the ledger and SageMaker seem to differ, for the pools where they do.
 
     These are: instances of attempts that SageMaker has not confirmed for three times as long as the reconciler waits
-    before it asks; instances of live training jobs that carry the mark of an attempt and are none; and those by which a
-    pool's counter differs from what its holders leave.
+    before it asks; instances of live training jobs that carry the mark of an attempt but are none; and the difference
+    between a pool's counter and the sum of its allocations and reservations.
 
     Args:
         ledger: the ledger.
@@ -166,11 +172,11 @@ def _is_stuck(attempt: AttemptRecord, now_ms: int) -> bool:
         return (now_ms - since_ms) / 1000 > STUCK_STOPPING_S
     if attempt.attempt_state is AttemptState.LAUNCHING:
         return held_s > STUCK_LAUNCHING_S
-    # A spot job that was interrupted starts again, and when it does is not the queue's affair.
+    # An interrupted spot job starts again when SageMaker has capacity, so it does not count as stuck.
     starts = attempt.secondary_status is None or attempt.secondary_status in STARTING
     return starts and not attempt.interruptions and held_s > STUCK_STARTING_S
 
 
 def _longest_s(lines: Iterable[Backlog], now_ms: int) -> float:
-    """How long the oldest job of some lines has waited, s; 0 if nobody waits there."""
+    """How long the oldest job of some queues has waited, s; 0 if they are empty."""
     return max(((now_ms - each.oldest_ms) / 1000 for each in lines), default=0.0)

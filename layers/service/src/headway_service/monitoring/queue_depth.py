@@ -1,4 +1,4 @@
-"""How long the lines are, and since when somebody has waited in them. What is read does not grow with the backlog."""
+"""How long the queues are, and since when their oldest jobs wait. The cost does not grow with the backlog."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headway_service.ports.table import Table
-from headway_service.store.ledger import Ledger, behind_priority
+from headway_service.store.ledger import Ledger
+from headway_service.store.queue_scan import behind_priority
 from headway_service.store.records.queue_entry import LineEntry
 
 MAX_COUNTED = 1000
-"""Jobs of one line are counted to this."""
+"""Largest count of the jobs of one queue."""
 
 MAX_PRIORITIES = 20
-"""Priorities of one line whose first jobs are looked at for the oldest, beginning with the highest."""
+"""Priorities of one queue whose first jobs are read to find the oldest, highest first."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Backlog:
-    """A line in which somebody waits: the jobs of a team in a pool, and when the oldest of them was accepted, ms."""
+    """A queue that is not empty: the jobs of a team in a pool, and when the oldest of them was accepted, ms."""
 
     pool: str
     team: str
@@ -27,7 +28,7 @@ class Backlog:
 
 
 def backlogs(table: Table, ledger: Ledger) -> Iterator[Backlog]:
-    """The lines in which somebody waits."""
+    """The queues that are not empty."""
     for pool in ledger.pools:
         for team in ledger.lines:
             line = LineEntry.partition(pool.pool, team)
@@ -38,10 +39,9 @@ def backlogs(table: Table, ledger: Ledger) -> Iterator[Backlog]:
 
 
 def _oldest_ms(table: Table, line: str) -> int | None:
-    """When the oldest job of a line was accepted, ms; None if the line is empty.
+    """When the oldest job of a queue was accepted, ms; None if the queue is empty.
 
-    Among the jobs of one priority the first is the oldest, unless the policy lets limits count: then it is the one
-    whose turn is first. So one item of each priority is read.
+    Only the first job of each priority is read. It is the oldest one, unless the policy gives time limits a weight.
     """
     oldest_ms: int | None = None
     after = ""

@@ -1,11 +1,11 @@
-"""Watches the use of running jobs: keeps their alarms, and takes measures where these fire.
+"""Monitors the utilization of running jobs: maintains their alarms, and applies the policy when these fire.
 
-What is decided goes by what the alarms and the ledger say. Each run brings the alarms in line with the attempts that
-train now, so whatever was lost in between, an alarm that is missing or left over is so for a minute. What fires is read
-afresh before a measure is taken, so a message that comes late, twice or not at all does no harm.
+Decisions depend on the alarms and the ledger only. Each run brings the alarms in line with the attempts that train now,
+so an alarm is missing or left over for a minute at most. The state of an alarm is read again before the policy is
+applied, so a message that arrives late, twice or not at all does no harm.
 
-While nothing that trains is to be watched, a watcher that has found no alarm does not ask again for a while, as each
-question is billed. That is all it remembers; another one may make an alarm meanwhile, so it does ask again.
+While no running job is to be monitored and there are no alarms, the monitor does not list alarms for a while, as each
+call is billed. It keeps no other state; another instance may make an alarm meanwhile, so it lists them again later.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from headway_service.store import policy_actions as measures
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.attempt import AttemptRecord
-from headway_service.store.records.job import JobRecord, request_in, request_key
+from headway_service.store.repository import find_attempt, find_job, find_request
 
 MAX_PUTS = 60
-"""Alarms that one run makes; the next one goes on. PutMetricAlarm is throttled at three a second (service quota)."""
+"""Alarms that one run makes; the next one continues. PutMetricAlarm is throttled at three a second (service quota)."""
 
 MAX_ALARMS = 4000
 """Alarms of one queue: an account has 5000 in a region (service quota)."""
 
 REST_MS = 3_600_000
-"""For so long nobody asks for alarms after none was there, while none is wanted."""
+"""How long alarms are not listed after there were none, while none is wanted."""
 
 _MAX_NAMED = 10
-"""Attempts that lack alarms which one line of the log names."""
+"""Attempts without their alarms that one log entry names."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,7 +49,7 @@ class WatchReport:
         made: alarms made or changed.
         removed: alarms removed.
         missing: alarms that are wanted and not there yet.
-        measures: attempts that a measure was taken on.
+        measures: attempts that the policy was applied to.
     """
 
     made: int
@@ -59,14 +59,14 @@ class WatchReport:
 
 
 class Watcher:
-    """Watches all attempts.
+    """Monitors all attempts.
 
     Args:
         table: the table.
         alarms: the alarms.
-        configuration: what is watched, and what is done.
+        configuration: the configuration in effect.
         clock: now, ms since the epoch.
-        wake: asks for a tick, which stops what is to stop.
+        wake: asks for a tick, which stops attempts.
     """
 
     def __init__(
@@ -83,14 +83,14 @@ class Watcher:
         self._configuration = configuration
         self._clock = clock
         self._wake = wake
-        #: When no alarm was there and none was wanted, ms; None if that is not how it was found last.
+        #: When there was no alarm and none was wanted, ms; None if the last run found otherwise.
         self._none_there_ms: int | None = None
 
     def run(self) -> WatchReport:
-        """Bring the alarms in line, and look at all that fire.
+        """Bring the alarms in line, and apply the policy where they fire.
 
         Raises:
-            Busy: the table or CloudWatch is; the next run does the same.
+            Busy: the table or CloudWatch is unavailable; the next run does the same.
         """
         training = [attempt for attempt in read_ledger(self._table).attempts if _trains(attempt)]
         # Before the first decision there is no configuration yet, nor anything that trains.
@@ -101,7 +101,7 @@ class Watcher:
             wanted |= {alarm: None for each in covered[attempt.attempt_name] for alarm in each.alarms}
         if not wanted and self._rests():
             return WatchReport(made=0, removed=0, missing=0, measures=0)
-        # Until this run has seen the contrary: it may be cut off when it has made some.
+        # Until this run has found that there are none: it may be interrupted after it has made some.
         self._none_there_ms = None
         there = self._alarms.seen()
         if not wanted and not there:
@@ -120,14 +120,13 @@ class Watcher:
         return report
 
     def heed(self, alarm_name: str) -> bool:
-        """An alarm is said to fire: look at those of its attempt. Returns whether a measure was taken.
+        """Apply the policy to the attempt of an alarm that is reported to fire. Returns whether there was an action.
 
         Raises:
-            Busy: the table or CloudWatch is; the same may be heeded again.
+            Busy: the table or CloudWatch is unavailable; the call may be repeated.
         """
         name = self._alarms.attempt_of(alarm_name)
-        item = self._table.get(AttemptRecord.key(name)) if name else None
-        attempt = AttemptRecord.parse(item) if item else None
+        attempt = find_attempt(self._table, name) if name else None
         if attempt is None or not _trains(attempt):
             logger.info("an alarm on an attempt that does not train", extra={"alarm": alarm_name})
             return False
@@ -135,7 +134,7 @@ class Watcher:
         return self._judge(attempt, self._coverage(attempt, self._configuration()), firing)
 
     def _rests(self) -> bool:
-        """Whether there is no need to ask for alarms, if none is wanted."""
+        """Whether alarms need not be listed if none is wanted."""
         return self._none_there_ms is not None and self._clock() - self._none_there_ms < REST_MS
 
     def _make(self, missing: Iterable[Alarm]) -> int:
@@ -144,21 +143,20 @@ class Watcher:
             try:
                 self._alarms.put(alarm)
             except Busy as error:
-                # What fires already must not wait for it.
+                # Alarms that fire already must not wait for it.
                 logger.warning("an alarm could not be made now", extra={"attempt": alarm.attempt, "error": str(error)})
                 break
             made += 1
         return made
 
     def _judge(self, attempt: AttemptRecord, covered: Iterable[Coverage], firing: Collection[Alarm]) -> bool:
-        """Take the measure that the firing alarms of an attempt call for. Returns whether there was any to take."""
+        """Apply the policy to an attempt whose alarms fire. Returns whether there was an action."""
         now_ms = self._clock()
         since_ms = attempt.training_since_ms or now_ms
         for each in covered:
             if not (each.says_too_little(firing) and each.watch.is_warm(since_ms, now_ms)):
                 continue
-            item = self._table.get(JobRecord.key(attempt.job_name))
-            job = JobRecord.parse(item) if item else None
+            job = find_job(self._table, attempt.job_name)
             if job is None or job.live_attempt != attempt.attempt_name:
                 return False
             measure = measures.on_underuse(job, attempt, each.watch)
@@ -167,7 +165,7 @@ class Watcher:
             try:
                 self._table.write(transitions.take_measure(job, attempt, measure, now_ms))
             except Conflict:
-                # It has changed since it was read, perhaps it has ended: the next run looks again.
+                # It has changed since it was read, or has ended: the next run checks it again.
                 return False
             logger.info(
                 "a measure was taken",
@@ -179,10 +177,10 @@ class Watcher:
         return False
 
     def _coverage(self, attempt: AttemptRecord, configuration: Configuration) -> tuple[Coverage, ...]:
-        item = self._table.get(request_key(attempt.job_name))
-        return coverage_of(attempt, request_in(item), configuration) if item else ()
+        request = find_request(self._table, attempt.job_name)
+        return coverage_of(attempt, request, configuration) if request is not None else ()
 
 
 def _trains(attempt: AttemptRecord) -> bool:
-    """Whether it trains, and nobody has asked it to stop."""
+    """Whether it trains, and was not asked to stop."""
     return attempt.attempt_state is AttemptState.LIVE and attempt.training_since_ms is not None

@@ -1,4 +1,4 @@
-"""Brings the pools and teams of the ledger in line with the configuration document."""
+"""Applies the configuration document: brings the pools and teams of the ledger in line with it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from headway_service.store.records.queue_entry import LineEntry
 from headway_service.store.schema_version import stamped, upgraded
 
 TEAM_KEPT_MS = 86_400_000
-"""A team that left the configuration keeps its lines at least this long, for submissions that were under way."""
+"""A team that was removed keeps its queues at least this long, for submissions that were in progress."""
 
 CLOCK_MARGIN_MS = 60_000
-"""Times of two clocks that differ by less say nothing."""
+"""Times of two clocks that differ by less are not compared."""
 
 _REPLACED = (
     "the stored document replaced a newer one that it was not made from, so it is not in force; set the configuration "
@@ -36,41 +36,41 @@ _KEY = Key("config", "config")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InForce:
-    """The configuration that decisions are made under."""
+    """The configuration that decisions are made by."""
 
     configuration: Configuration
     version: int
     #: When the store wrote it, ms; 0 if the store did not say.
     modified_ms: int = 0
-    #: The teams that have lines, beginning with that of the jobs without a team; None if only the ledger tells, as
-    #: pools and teams are still being brought in line with the document.
+    #: The teams that have queues, beginning with the empty name for jobs without a team; None if only the ledger has
+    #: them, as pools and teams are still being brought in line with the document.
     lines: tuple[str, ...] | None = None
-    #: Why the stored document is not in force, if it is not.
+    #: Why the stored document is not in effect, if it is not.
     problem: str | None = None
 
     def is_older_than(self, stored: ConfigurationText) -> bool:
-        """Whether a document was stored after this one. What was read may be old, and then this one is newer.
+        """Whether a document was stored after this one. The document that was read may be older than this one.
 
-        Versions only grow; but they begin again if somebody deletes the parameter and creates it again.
+        Versions only grow, but they begin again if the parameter is deleted and created again.
         """
         later = self.modified_ms > 0 and stored.modified_ms >= self.outdated_from_ms
         return stored.version > self.version or later
 
     @property
     def outdated_from_ms(self) -> int:
-        """What was stored at this time or later was stored after this one, whatever its version."""
+        """A document stored at this time or later is newer than this one, whatever its version."""
         return self.modified_ms + CLOCK_MARGIN_MS
 
 
 def applied(table: Table) -> InForce | None:
-    """The last valid document that was applied, or is being applied, if there is any yet."""
+    """The last valid document that was applied, or is being applied, if there is one."""
     item = table.get(_KEY)
     if item is None:
         return None
-    # Not parsed like a stored document: what is in force was short enough once, and is not refused for its length.
+    # Not parsed like a stored document: its length was checked before, and it is not refused for that now.
     item = upgraded(item)
     document = configuration.validate(json.loads(item["document"]))
-    # An item of a time before those who left were noted tells of none.
+    # Pools and teams are not in line with the document yet if the item lacks the teams that have left.
     lines = ("", *document.teams, *item["left"]) if "left" in item else None
     return InForce(
         configuration=document,
@@ -91,9 +91,9 @@ def in_force(table: Table, store: ConfigurationStore, clock: Callable[[], int]) 
 
 
 def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> InForce:
-    """Read the stored document and, if it is new and valid, give the pools the sizes and the teams the lines it says.
+    """Read the stored document and, if it is new and valid, apply it to the pools and teams.
 
-    An invalid document changes nothing: the last valid one stays in force, and the problem is told.
+    An invalid document changes nothing: the last valid one stays in effect, and the problem is reported.
 
     Raises:
         InvalidConfiguration: the document is invalid and there has never been a valid one.
@@ -114,10 +114,10 @@ def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable
 
 
 def apply_text(table: Table, stored: ConfigurationText, clock: Callable[[], int]) -> InForce:
-    """As :func:`apply_configuration`, for a document that was read or written just now.
+    """As :func:`apply_configuration`, for a document that was just read or written.
 
-    The document is noted first, on the condition that no other was meanwhile; and what is changed for it is changed on
-    the condition that it is still the one that is noted. So nothing goes back to a document that is older than another.
+    The document is recorded first, on the condition that no other was recorded meanwhile. Each change that follows from
+    it has the condition that it is still the recorded one. So nothing returns to an older document.
 
     Raises:
         InvalidConfiguration: as :func:`apply_configuration`.
@@ -138,7 +138,7 @@ def _apply(table: Table, known: InForce | None, stored: ConfigurationText, clock
         )
         return replace(known, problem=str(error))
     if known is not None and known.lines is None:
-        # Jobs may wait already in lines of teams that only this document names.
+        # Jobs may already wait in queues of teams that only this document names.
         known = _bring_in_line(table, known, clock)
         if known.lines is None:
             return known
@@ -146,21 +146,21 @@ def _apply(table: Table, known: InForce | None, stored: ConfigurationText, clock
     try:
         table.write([Put(item=_item(noted), requires=Absent() if known is None else _is_noted(known))])
     except Conflict:
-        # Two at once, such as the first two submissions after a deployment. The other brings it to its end.
+        # Two at once, such as the first two submissions after a deployment. The other one completes it.
         logger.info("somebody else applies a configuration at the same time", extra={"version": stored.version})
         return applied(table) or noted
     return _bring_in_line(table, noted, clock)
 
 
 def _bring_in_line(table: Table, noted: InForce, clock: Callable[[], int]) -> InForce:
-    """Give the pools the sizes and the teams the lines that the document says which is noted."""
+    """Bring the pools and teams in line with the recorded document."""
     still = Check(key=_KEY, requires=_is_noted(noted))
     try:
         left = _apply_teams(table, noted.configuration, clock(), still)
         _resize(table, noted.configuration, still)
         table.write([Put(item={**_item(noted), "left": left}, requires=_is_noted(noted))])
     except Conflict:
-        # The document is in force all the same, if it is the newest; the next tick does what is left undone.
+        # The document is in effect all the same if it is the newest; the next tick completes it.
         logger.info("somebody else applies a configuration at the same time", extra={"version": noted.version})
         return noted
     logger.info("configuration applied", extra={"version": noted.version})
@@ -178,7 +178,7 @@ def _is_noted(known: InForce) -> Condition:
 
 
 def current(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> InForce:
-    """The configuration in force, and whether the stored document has a problem.
+    """The configuration in effect, and whether the stored document has a problem.
 
     Raises:
         InvalidConfiguration: there has never been a valid document.
@@ -195,10 +195,10 @@ def current(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -
 
 
 def _resize(table: Table, wanted: Configuration, still: Check) -> None:
-    """Idempotent: after a crash half way, the next call goes on from what the ledger says.
+    """Idempotent: after a crash, the next call continues from the state of the ledger.
 
     Raises:
-        Conflict: somebody else resizes the same pool now, or another document is noted.
+        Conflict: somebody else resizes the same pool now, or another document is recorded.
     """
     ledger = {pool.pool: pool for pool in read_ledger(table).pools}
     for name, pool in sorted(wanted.pools.items()):
@@ -212,7 +212,7 @@ def _resize(table: Table, wanted: Configuration, still: Check) -> None:
         try:
             table.write([*transitions.remove_pool(ledger[name]), still])
         except Conflict:
-            # In use: it stays with size 0, starts nothing, and goes when a later configuration finds it empty.
+            # In use: it stays with size 0, starts nothing, and is removed when a later configuration finds it empty.
             logger.info("a removed pool is still in use", extra={"pool": name})
 
 
@@ -220,11 +220,11 @@ def _apply_teams(table: Table, wanted: Configuration, now_ms: int, still: Check)
     """Idempotent, as :func:`_resize`.
 
     Returns:
-        The teams that are not in the configuration any more and may still have lines.
+        The teams that are no longer in the configuration and may still have queues.
 
     Raises:
-        Conflict: somebody else brings back a team that is removed now, a job of a team that comes or goes is started
-            now, or another document is noted.
+        Conflict: somebody else adds a team again that is removed now, a job of a team that is added or removed is
+            started now, or another document is recorded.
     """
     ledger = read_ledger(table)
     known = {team.team: team for team in ledger.teams}
@@ -245,10 +245,10 @@ def _apply_teams(table: Table, wanted: Configuration, now_ms: int, still: Check)
 
 
 def _has_jobs(table: Table, team: TeamRecord, pools: Collection[str]) -> bool:
-    """Whether a job of a team waits or holds instances. No new one can come, as the team has left long ago."""
+    """Whether a job of a team waits or holds instances. No new job can enter, as the team was removed long ago."""
 
     def waits() -> bool:
         return any(table.query(LineEntry.partition(pool, team.team), limit=1) for pool in sorted(pools))
 
-    # Jobs go from the lines into the ledger and back, so looking at each once could miss one on its way.
+    # Jobs move between the queues and the ledger, so reading each once could miss a job that moves meanwhile.
     return waits() or any(attempt.team == team.team for attempt in read_ledger(table).attempts) or waits()

@@ -1,9 +1,10 @@
-"""Writes of the configuration document that are not known to have ended well.
+"""Writes of the configuration document that are not known to have succeeded.
 
 Parameter Store writes without conditions, so a write replaces whatever is stored at that moment, which may be newer
 than what the written document was made from: somebody edited the parameter itself, or the write took effect late. The
-store's versions tell that afterwards. So that nobody takes such a document for the newest one, each write is noted in
-the table first, with the version that it was made from. The note is removed when that proves to be the version before.
+versions of the store show that afterwards. So that such a document does not count as the newest one, each write is
+recorded in the table first, with the version that it was made from. The record is removed when that proves to be the
+version before.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ LATE_MS = 60_000
 """A write that takes effect later than this after its invocation has ended counts as an edit of the parameter."""
 
 MAX_EDITS = 100
-"""So many notes are read."""
+"""Records that are read at most."""
 
 _PK = "config"
 _PREFIX = "edit#"
@@ -47,7 +48,14 @@ class Edit:
 
     @classmethod
     def of(cls, text: str, *, base: int, holder: str, ends_ms: int) -> Edit:
-        """The write of a text by an invocation that ends then."""
+        """The write of a text.
+
+        Args:
+            text: the text.
+            base: the version that it was made from.
+            holder: the invocation that writes.
+            ends_ms: when that invocation ends at the latest.
+        """
         return cls(name=f"{holder}#{base}", base=base, digest=_digest(text), until_ms=ends_ms + LATE_MS)
 
     @property
@@ -55,13 +63,13 @@ class Edit:
         return Key(_PK, f"{_PREFIX}{self.name}")
 
     def note(self, table: Table) -> None:
-        """Note the write, before it is made."""
+        """Record the write, before it is made."""
         said = {"base": self.base, "digest": self.digest, "untilMs": self.until_ms}
         kept = {"expiresAt": self.until_ms // 1000 + _KEPT_S}
         table.write([Put(item=stamped({"pk": self._key.pk, "sk": self._key.sk, **said, **kept}))])
 
     def forget(self, table: Table) -> None:
-        """Remove the note: the document was written on top of what it was made from."""
+        """Remove the record: the document was written on top of the version that it was made from."""
         table.write([Delete(key=self._key)])
 
     def may_have_replaced(self, found: ConfigurationText) -> bool:
@@ -72,7 +80,7 @@ class Edit:
 
 
 def read_edits(table: Table) -> list[Edit]:
-    """The writes that are not known to have ended well."""
+    """The writes that are not known to have succeeded."""
     items = [upgraded(item) for item in table.query(_PK, prefix=_PREFIX, limit=MAX_EDITS)]
     return [
         Edit(
@@ -90,8 +98,14 @@ def intended(
 ) -> ConfigurationText:
     """The newest document that did not replace a newer one than it was made from, under the version that is stored.
 
+    Args:
+        stored: the stored document.
+        edits: the recorded writes.
+        store: where the document is.
+        now_ms: now.
+
     Raises:
-        Busy: the store does not show now what was replaced.
+        Busy: the store does not return the replaced version now.
     """
     found = stored
     while suspects := [edit for edit in edits if edit.may_have_replaced(found)]:
@@ -99,7 +113,7 @@ def intended(
         if before is None:
             if now_ms <= max(edit.until_ms for edit in suspects):
                 raise Busy("what the configuration was before is not to be read now; try again in a moment")
-            # Whatever it was, it does not come back by waiting.
+            # Waiting does not bring it back.
             logger.error("a version of the configuration is lost", extra={"version": found.version - 1})
             break
         found = before

@@ -1,9 +1,8 @@
-"""Changes the configuration document, one change at a time, so that none is lost to another.
+"""Changes the configuration document, one change at a time, so that none is lost.
 
-Parameter Store writes without conditions. So whoever changes the document through the API holds a lease in the table
-meanwhile, which ends after the invocation can no longer live; and compares the version that the document was made from
-with the newest one. People who edit the parameter itself hold no lease: what they store between the two is found by
-the version of the write, and is stored again.
+Parameter Store has no conditional writes. So a change through the API holds a lease in the table, which outlives the
+invocation, and compares the version that the document was made from with the newest one. Users who edit the parameter
+itself hold no lease: the version of the write shows what they stored in between, and that is stored again.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from headway_service.pools.apply_config import InForce, applied, apply_text
 from headway_service.pools.config_writes import Edit, intended, read_edits
 from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
 from headway_service.ports.table import Absent, Delete, Equals, Key, Put, Table
-from headway_service.store.repository import no_pool
+from headway_service.store.repository import pool_not_found
 from headway_service.store.schema_version import stamped, upgraded
 
 MAX_TRIES = 3
-"""How often a size is changed again in a document that somebody edits in the parameter at the same time."""
+"""How often a size is changed in a document that is edited in the parameter at the same time."""
 
 MAX_TOLD_CHANGES = 20
 """Differences between two versions that a conflict names."""
@@ -34,7 +33,7 @@ _LEASE = Key("config", "lease")
 
 
 class _Overtaken(Exception):
-    """Somebody edited the parameter itself at the same time."""
+    """The parameter itself was edited at the same time."""
 
 
 class Editor:
@@ -44,8 +43,8 @@ class Editor:
         table: the table.
         store: where the document is.
         clock: now, ms.
-        holder: names this invocation, and no other.
-        lease_until_ms: when this invocation can no longer live, ms.
+        holder: the unique name of this invocation.
+        lease_until_ms: when this invocation has ended at the latest, ms.
     """
 
     def __init__(
@@ -58,9 +57,9 @@ class Editor:
         self._lease_until_ms = lease_until_ms
 
     def replace(self, document: Any, made_from: int | None) -> InForce:
-        """Check a document, keep it and apply it.
+        """Check a document, store it and apply it.
 
-        To set what is stored already succeeds, whatever it was made from, so that a call may be repeated.
+        To store the document that is stored already succeeds, whatever it was made from, so that calls can be repeated.
 
         Args:
             document: the document.
@@ -98,7 +97,7 @@ class Editor:
                 known = self._read()
                 pools = configuration.parse(known.text).pools
                 if pool not in pools:
-                    raise no_pool(pool, pools)
+                    raise pool_not_found(pool, pools)
                 document = json.loads(known.text)
                 document["pools"][pool]["size"] = size
                 with suppress(_Overtaken):
@@ -106,7 +105,7 @@ class Editor:
             raise _somebody_else()
 
     def _read(self) -> ConfigurationText:
-        """The newest document that is known of: what is read of the store may be older."""
+        """The newest known document: a read of the store may return an older one."""
         stored = self._store.read()
         known = applied(self._table)
         if known is None or known.is_older_than(stored):
@@ -124,7 +123,7 @@ class Editor:
         edit = Edit.of(text, base=base, holder=self._holder, ends_ms=self._lease_until_ms)
         edit.note(self._table)
         version = self._store.write(text)
-        # What it replaced may itself have replaced something newer than it was made from, and its writer have died.
+        # The replaced document may itself have replaced a newer one, and its writer may have died.
         written = ConfigurationText(text=text, version=version)
         newest = intended(written, read_edits(self._table), self._store, self._clock())
         if newest.text != text:
@@ -148,7 +147,7 @@ class Editor:
         return apply_text(self._table, written, self._clock)
 
     def _apply(self, text: str, version: int) -> InForce:
-        """Apply a document that was stored just now. It is not read again, as what is read may be older."""
+        """Apply a document that was just stored. It is not read again, as a read may return an older one."""
         written = ConfigurationText(text=text, version=version, modified_ms=self._clock())
         return apply_text(self._table, written, self._clock)
 
@@ -167,7 +166,7 @@ class Editor:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Hold the lease."""
+        """Holds the lease."""
         item = self._table.get(_LEASE)
         if item is not None and int(upgraded(item)["untilMs"]) >= self._clock():
             raise _somebody_else()
@@ -180,7 +179,7 @@ class Editor:
         try:
             yield
         finally:
-            # If it is not given back, it passes.
+            # If it is not returned, it ends by itself.
             with suppress(Conflict, Busy):
                 self._table.write([Delete(key=_LEASE, requires=Equals("holder", self._holder))])
 

@@ -1,24 +1,24 @@
-"""Pauses, resumes and drains pools, and everything, for people; the scheduler does what that asks for."""
+"""Pauses, resumes and drains pools, or all of them, at the request of users. The scheduler carries it out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from headway_service.config.document import Configuration
-from headway_service.errors import Busy, Conflict, RestoreUnfinished
+from headway_service.errors import Busy, RestoreUnfinished
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.store import transitions
-from headway_service.store.records.ledger import PauseRecord, PoolRecord
-from headway_service.store.repository import MAX_TRIES, no_pool
+from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.repository import find_pause, find_pool, pool_not_found, retry_on_conflict
 
 MAX_REASON_CHARS = 200
-"""Why somebody pauses a pool: it is told to everybody who waits for it."""
+"""Length of the reason for a pause, which every job that waits for the pool shows."""
 
 
 class Pauses:
-    """Pauses and resumes. Doing what has been done already is no error.
+    """Pauses, resumes and drains pools. Each operation is idempotent.
 
     A pool is named by its instance type; :attr:`PauseRecord.EVERYTHING` stands for all of them.
 
@@ -26,7 +26,7 @@ class Pauses:
         table: the table.
         wake: asks for a tick.
         clock: now, ms.
-        configuration: the configuration in force.
+        configuration: the configuration in effect.
     """
 
     def __init__(
@@ -38,53 +38,52 @@ class Pauses:
         self._configuration = configuration
 
     def pause(self, pool: str, by: str, reason: str, *, stops: bool = False) -> None:
-        """From when this returns on nothing is started in a pool, and nobody preempted for it.
+        """Pause a pool: once this returns, no job starts in it, and none is preempted for it.
 
         Args:
             pool: the pool.
-            by: who asks for it, in words.
+            by: the name of who requests it.
             reason: why.
-            stops: whether what runs there is stopped and put back into the line. Of a pool that is paused already, only
-                who asks for that for the first time is noted, with the reason; the pause goes on.
+            stops: whether its running jobs are stopped and requeued. For a pool that is paused already, only the first
+                such request is recorded, with its reason; the pause continues.
 
         Raises:
             PoolNotFound: there is no such pool.
             Busy: others keep changing it.
         """
         self._require(pool)
-        for _ in range(MAX_TRIES):
-            known = self._pause_of(pool)
-            try:
-                if known is None:
-                    record = PauseRecord(pool=pool, by=by, reason=reason, since_ms=self._clock(), stops=stops)
-                    self._table.write(transitions.pause(record))
-                elif known.restored_ms is not None and not known.stays:
-                    self._table.write(transitions.change_pause(known, self._staying(known, by, reason)))
-                elif stops and not known.stops:
-                    changed = known.model_copy(update={"by": by, "reason": reason, "stops": True})
-                    self._table.write(transitions.change_pause(known, changed))
-            except Conflict:
-                continue
-            logger.info("paused", extra={"pool": pool, "by": by, "stops": stops})
-            # Also if it was so before: the first call may have died before it woke anybody.
-            self._wake("paused")
-            return
-        raise Busy(f"others keep pausing and resuming {pool}; try again in a moment")
+
+        def pause() -> None:
+            known = find_pause(self._table, pool)
+            if known is None:
+                record = PauseRecord(pool=pool, by=by, reason=reason, since_ms=self._clock(), stops=stops)
+                self._table.write(transitions.pause(record))
+            elif known.restored_ms is not None and not known.stays:
+                self._table.write(transitions.change_pause(known, self._staying(known, by, reason)))
+            elif stops and not known.stops:
+                changed = known.model_copy(update={"by": by, "reason": reason, "stops": True})
+                self._table.write(transitions.change_pause(known, changed))
+
+        retry_on_conflict(pause, otherwise=_busy(pool))
+        logger.info("paused", extra={"pool": pool, "by": by, "stops": stops})
+        # Also if it was paused before: the first call may have died before it sent the wake-up.
+        self._wake("paused")
 
     def resume(self, pool: str, by: str) -> None:
-        """Let jobs start again in a pool, unless everything is paused.
+        """Let jobs start again in a pool, unless all pools are paused.
 
         Args:
-            pool: the pool. One that is paused and was taken out of the configuration can be resumed too.
-            by: who asks for it, in words.
+            pool: the pool. A paused pool that was removed from the configuration can be resumed too.
+            by: the name of who requests it.
 
         Raises:
             PoolNotFound: there is no such pool.
-            RestoreUnfinished: everything is paused as the table was restored.
+            RestoreUnfinished: all pools are paused as the table was restored.
             Busy: others keep changing it.
         """
-        for _ in range(MAX_TRIES):
-            known = self._pause_of(pool)
+
+        def resume() -> None:
+            known = find_pause(self._table, pool)
             if known is None:
                 self._require(pool)
             elif known.restored_ms is not None:
@@ -94,28 +93,25 @@ class Pauses:
                     + ("; the one by " + known.by + " goes on, so resume again after that" if known.stays else "")
                 )
             else:
-                try:
-                    self._table.write(transitions.resume(known))
-                except Conflict:
-                    continue
-            logger.info("resumed", extra={"pool": pool, "by": by})
-            self._wake("resumed")
-            return
-        raise Busy(f"others keep pausing and resuming {pool}; try again in a moment")
+                self._table.write(transitions.resume(known))
+
+        retry_on_conflict(resume, otherwise=_busy(pool))
+        logger.info("resumed", extra={"pool": pool, "by": by})
+        self._wake("resumed")
 
     def _staying(self, known: PauseRecord, by: str, reason: str) -> PauseRecord:
-        """The pause since a restore, so that it goes on after that."""
-        # The time tells it from what it was, also for the patrol, which may be about to end it.
+        """The pause since a restore, changed so that it continues after the restore is complete."""
+        # The new time tells it apart from the old pause, which the patrol may be about to end.
         since_ms = max(self._clock(), known.since_ms + 1)
         return known.model_copy(update={"by": by, "reason": reason, "since_ms": since_ms, "stays": True})
 
-    def _pause_of(self, pool: str) -> PauseRecord | None:
-        item = self._table.get(PauseRecord.key(pool))
-        return PauseRecord.parse(item) if item else None
-
     def _require(self, pool: str) -> None:
-        # The ledger may know a pool that was taken out, and whose jobs still run.
-        if pool != PauseRecord.EVERYTHING and self._table.get(PoolRecord.key(pool)) is None:
+        # The ledger still has a pool that was removed from the configuration while its jobs run.
+        if pool != PauseRecord.EVERYTHING and find_pool(self._table, pool) is None:
             known = self._configuration().pools
             if pool not in known:
-                raise no_pool(pool, known)
+                raise pool_not_found(pool, known)
+
+
+def _busy(pool: str) -> Busy:
+    return Busy(f"others keep pausing and resuming {pool}; try again in a moment")

@@ -10,6 +10,7 @@ from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.store import transitions
 from headway_service.store.records.ledger import PoolRecord
+from headway_service.store.repository import find_pool
 
 FIRST_BACK_OFF_S = 10
 """The longest that the first back-off may be. Each that follows soon after one may be twice as long."""
@@ -60,10 +61,9 @@ class BackOffs:
     def begin(self, demand: Demand, cause: str, now_ms: int) -> None:
         """Let these pools back off, but those that do so already."""
         for name in sorted(demand):
-            item = self._table.get(PoolRecord.key(name))
-            if item is None:
+            pool = find_pool(self._table, name)
+            if pool is None:
                 continue
-            pool = PoolRecord.parse(item)
             if pool.backs_off_until_ms <= now_ms:
                 until_ms, back_offs = next_back_off(pool, now_ms, self._jitter())
                 pool = pool.model_copy(

@@ -8,7 +8,8 @@ from headway.policy import Policy
 from headway.scheduling.scheduler import schedule
 from headway.vectors import plus, total
 from headway_service.ports.table import Table
-from headway_service.store.ledger import Ledger, read_snapshot
+from headway_service.store.ledger import Ledger
+from headway_service.store.snapshot import read_snapshot
 
 
 def decide(table: Table, ledger: Ledger, now_ms: int, *, policy: Policy) -> tuple[Snapshot, Plan]:

@@ -13,7 +13,6 @@ not found, proves nothing until SageMaker has had time to show it (:mod:`headway
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from headway.lifecycle import AttemptState, JobState, JobTrigger
@@ -39,8 +38,7 @@ from headway_service.scheduling.backoff import BackOffs
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import AttemptRecord, StopCause
-from headway_service.store.records.job import JobRecord, request_in, request_key
-from headway_service.store.repository import MAX_TRIES
+from headway_service.store.repository import find_attempt, find_job, find_request, retry_on_conflict
 from headway_service.tracking.observer import Observer
 
 POSTPONED_FOR_S = 60
@@ -234,19 +232,20 @@ class Launcher:
 
         What SageMaker has accepted is written down all the same, as nobody else knows it.
         """
-        for _ in range(MAX_TRIES):
-            item = self._table.get(AttemptRecord.key(attempt.attempt_name))
-            if item is None:
-                break
-            found = AttemptRecord.parse(item)
-            if found.attempt_state is not AttemptState.LAUNCHING:
-                # The answer to the write was lost, and its retry met its own effect.
+
+        def confirm() -> AttemptRecord | None:
+            found = find_attempt(self._table, attempt.attempt_name)
+            # If it is not launching, the answer to the write was lost, and its retry met its own effect.
+            if found is None or found.attempt_state is not AttemptState.LAUNCHING:
                 return found
             confirmed, writes = transitions.confirm(found, now_ms)
-            with suppress(Conflict):
-                self._table.write(writes)
-                return confirmed
-        raise Conflict([0])
+            self._table.write(writes)
+            return confirmed
+
+        confirmed = retry_on_conflict(confirm, otherwise=Conflict([0]))
+        if confirmed is None:
+            raise Conflict([0])
+        return confirmed
 
     def _give_up(self, attempt: AttemptRecord, now_ms: int) -> None:
         """A launch that has to stop: perhaps an earlier invocation called CreateTrainingJob before it died."""
@@ -277,10 +276,10 @@ class Launcher:
             # Ended, stopping already on somebody else's request, or not shown yet: what Describe says decides.
             if self._look(attempt, now_ms):
                 return False
-            item = self._table.get(AttemptRecord.key(attempt.attempt_name))
-            if item is None:
+            found = find_attempt(self._table, attempt.attempt_name)
+            if found is None:
                 return False
-            attempt = AttemptRecord.parse(item)
+            attempt = found
             if attempt.training_job_status != "Stopping":
                 raise Unclear(f"StopTrainingJob of `{attempt.attempt_name}` was refused: {error}") from error
         logger.info("asked to stop", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
@@ -341,8 +340,8 @@ class Launcher:
         Raises:
             Conflict: somebody else changed the job or the attempt meanwhile.
         """
-        item = self._table.get(JobRecord.key(attempt.job_name))
-        if item is None or (job := JobRecord.parse(item)).job_state is not JobState.RUNNING:
+        job = find_job(self._table, attempt.job_name)
+        if job is None or job.job_state is not JobState.RUNNING:
             raise Conflict([0])
         reason = Reason(code=code, message=text)
         not_before_ms = now_ms + wait_s * 1000 if wait_s else 0
@@ -352,10 +351,10 @@ class Launcher:
 
     def _request(self, attempt: AttemptRecord) -> Mapping[str, Any]:
         """The stored request under the attempt's name, with the queue's marks."""
-        item = self._table.get(request_key(attempt.job_name))
-        if item is None:
+        stored = find_request(self._table, attempt.job_name)
+        if stored is None:
             raise Unclear(f"the request of `{attempt.job_name}` is missing from the table")
-        request = without_warm_pool(request_in(item))
+        request = without_warm_pool(stored)
         marks = [{"Key": JOB_TAG, "Value": attempt.job_name}, {"Key": ATTEMPT_TAG, "Value": attempt.mark}]
         if attempt.on_demand:
             request = on_demand(request)

@@ -31,6 +31,7 @@ from headway_service.store.marks import Marks
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.repository import find_job
 
 MAX_ROUNDS = 20
 """Rounds of a tick. Each applies a whole plan, so more than a few mean that others change the queue as fast."""
@@ -262,10 +263,10 @@ class Ticker:
         return transitions.preempt(job, attempt, preemptor, action.freed, action.reason, now_ms)
 
     def _job(self, name: str) -> JobRecord:
-        item = self._table.get(JobRecord.key(name))
-        if item is None:
+        job = find_job(self._table, name)
+        if job is None:
             raise Conflict([0])
-        return JobRecord.parse(item)
+        return job
 
 
 def _for_launch(action: Start | Preempt) -> Demand:

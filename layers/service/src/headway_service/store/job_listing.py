@@ -18,26 +18,26 @@ MAX_LISTED = 100
 """Jobs in one page."""
 
 _MAX_READS = 10
-"""Queries that one page may take, when a filter passes over most jobs."""
+"""Most queries for one page, where a filter rejects most jobs."""
 
 _FILTERED_READ = 500
-"""Jobs that one query looks at where few may be wanted: about as many as one answer of DynamoDB holds (1 MB)."""
+"""Jobs that one query reads where a filter rejects some: about as many as one answer of DynamoDB holds (1 MB)."""
 
 _LISTINGS: Mapping[str, frozenset[JobState]] = {"holding": HOLDING, "waiting": WAITING, "ended": TERMINAL}
 
 _Position = tuple[str, Mapping[str, str] | None]
-"""A listing, and after which job of it."""
+"""A listing, and the key of the job after which it continues."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wanted:
-    """Which jobs are listed: those of which all of this holds.
+    """Which jobs are listed: those that match every attribute.
 
     Attributes:
-        states: at least one; the job is in one of them.
-        owners: the job belongs to each of them, so with two nothing is found.
-        team: who is charged.
-        name_contains: a part of the name, in the same case.
+        states: the job is in one of these states; at least one.
+        owners: the job belongs to each of these owners, so with two there is none.
+        team: the team that is charged.
+        name_contains: a part of the name; case matters.
     """
 
     states: frozenset[JobState]
@@ -46,7 +46,7 @@ class Wanted:
     name_contains: str | None = None
 
     def conditions(self) -> list[Condition]:
-        """It as conditions on the job's item."""
+        """The filter as conditions on the job's item."""
         found: list[Condition] = [OneOf("jobState", tuple(sorted(self.states)))]
         found += [Equals("owner", owner) for owner in sorted(self.owners)]
         if self.team is not None:
@@ -56,27 +56,27 @@ class Wanted:
         return found
 
     def digest(self) -> str:
-        """What tells it from others in a token."""
-        told = json.dumps(asdict(self), default=sorted, sort_keys=True)
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        """Identifies the filter in a token."""
+        text = json.dumps(asdict(self), default=sorted, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def list_jobs(table: Table, wanted: Wanted, limit: int, token: str | None) -> tuple[list[JobRecord], str | None]:
-    """A page of the jobs that are wanted, eventually consistent.
+    """A page of jobs, eventually consistent.
 
-    Those that hold instances come first, then the waiting ones in rank order, then the ended, newest first.
+    Jobs that hold instances come first, then waiting jobs in rank order, then ended jobs, newest first.
 
     Args:
         table: the table.
         wanted: which jobs.
-        limit: at most so many jobs. A page may hold fewer, even none, and still have a successor.
-        token: where to go on, from the page before.
+        limit: most jobs in the page. A page may hold fewer, even none, and have a next page.
+        token: where to continue, from the page before.
 
     Returns:
         The jobs, and the token of the next page, or None at the end.
 
     Raises:
-        InvalidRequest: the token is none of ours, or of a listing of other jobs.
+        InvalidRequest: the token is not valid, or belongs to a listing with another filter.
     """
     order = [name for name, members in _LISTINGS.items() if members & wanted.states]
     position: _Position | None = (order[0], None)

@@ -1,8 +1,8 @@
-"""The marks by which this deployment recognises its own training jobs, also those that its records have lost.
+"""The marks by which this deployment recognizes its own training jobs, including those that its records have lost.
 
-A mark is the value of the tag ``headway:attempt``: ``<table>/<code>``. Anybody can set and copy tags, so the code is a
-message authentication code, made with a key in the table, over the names of job and attempt and the time at which the
-job was accepted. It fits no other training job: their names are unique per account and region.
+A mark is the value of the tag ``headway:attempt``: ``<table>/<code>``. Any user can set and copy tags, so the code is a
+message authentication code over the names of job and attempt and the entry time of the job. Its key is in the table. It
+fits no other training job, as names are unique per account and region.
 """
 
 from __future__ import annotations

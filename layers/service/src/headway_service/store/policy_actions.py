@@ -1,4 +1,4 @@
-"""What the policy does about an attempt that runs: it tells, or it has the attempt stopped, and why."""
+"""What the policy does about a running attempt: add a note to its job, or stop the attempt. Pure."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import PauseRecord
 
 MAX_REQUEUES = 1
-"""How often a job that uses too little is put back into the line; the next time it is stopped."""
+"""How often a job with low utilization is requeued; the next time it is stopped."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measure:
-    """What is done.
+    """One action of the policy.
 
     Attributes:
-        reason: why, for the history of the job.
-        cause: why the attempt is stopped; None if the job is only told.
-        ends: the sentence that the job ends with, or goes back into the line.
-        priority: that the job goes on with, if it is requeued.
-        watch: which watch has told it, so that it tells it once.
+        reason: for the history of the job.
+        cause: why the attempt is stopped; None if the job only gets a note.
+        ends: the sentence with which the job ends or returns to the queue.
+        priority: the priority of a requeued job.
+        watch: the name of the watch that added a note, so that it adds one only.
     """
 
     reason: Reason
@@ -36,7 +36,7 @@ class Measure:
 
 
 def on_start(violations: Sequence[Violation]) -> Measure | None:
-    """A job has started that breaks rules, as they have changed since it was submitted."""
+    """The action for a started job that breaks rules, which have changed since it was submitted."""
     if not violations:
         return None
     found = "; ".join(f"{each.field} {each.message}" for each in violations)
@@ -48,12 +48,12 @@ def on_start(violations: Sequence[Violation]) -> Measure | None:
 
 
 def on_interruption(job: JobRecord, interruptions: int, most: int | None) -> Measure | None:
-    """Spot instances were taken from an attempt.
+    """The action for an interruption of spot instances.
 
     Args:
-        job: its job.
-        interruptions: of this attempt so far.
-        most: so many are borne over the life of the job; None for any number.
+        job: the job.
+        interruptions: how often its current attempt was interrupted so far.
+        most: how many interruptions of the job are allowed; None for any number.
     """
     count = job.interruptions + interruptions
     if most is None or job.on_demand or count <= most:
@@ -64,7 +64,7 @@ def on_interruption(job: JobRecord, interruptions: int, most: int | None) -> Mea
 
 
 def on_drain(pause: PauseRecord) -> Measure:
-    """A pool of an attempt is drained."""
+    """The action for an attempt in a pool that is drained."""
     text = f"{pause.by} drains {pause.pool}: {pause.reason}"
     reason = Reason(code=ReasonCode.STOP_REQUESTED, message=f"asked to stop, as {text}; it keeps its place in line")
     ends = f"waits again, in its old place in line, as {text}"
@@ -72,7 +72,13 @@ def on_drain(pause: PauseRecord) -> Measure:
 
 
 def on_underuse(job: JobRecord, attempt: AttemptRecord, watch: Watch) -> Measure | None:
-    """The alarms of a watch say that an attempt uses too little; None if nothing is left to do."""
+    """The action for an attempt whose alarms report low utilization; None if there is nothing left to do.
+
+    Args:
+        job: the job.
+        attempt: its running attempt.
+        watch: the watch whose alarms fire.
+    """
     found = (
         f"watch `{watch.name}`: {watch.metric} was below {watch.below_percent:g} % of what its "
         f"{'hosts' if watch.all_hosts else 'host'} could show, {watch.periods} times {watch.period_s} s in a row"

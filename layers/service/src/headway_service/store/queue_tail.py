@@ -1,4 +1,4 @@
-"""What one call has read of a line: how many wait there, and how many stand ahead of whom."""
+"""Reads the end of a queue: how many jobs wait in it, and how many are ahead of a given rank."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from collections.abc import Sequence
 
 from headway_service.ports.table import Equals, Table
 
+MAX_PLACE = 1000
+"""Largest queue position reported; jobs further back get None."""
+
 MAX_TAIL = 16
-"""Entries at the end of a line that are read one by one. To decode so many takes no longer than another call."""
+"""Entries at the end of a queue that are read one by one. Decoding them takes no longer than another call."""
 
 
 class Line:
-    """A line as it was read, with those who joined it since.
+    """A queue as it was read, with the jobs that entered it since.
 
     Args:
-        items: who waits in it.
-        matching: those of them whose owner it was read for.
+        items: how many jobs wait in it.
+        matching: how many of them belong to the given owner.
         tail: the ranks at its end, ascending.
         whole: whether these are all.
-        counted: whether ``items`` are all who wait, and not a limit to which they were counted.
+        counted: whether ``items`` is the number of all jobs, rather than the limit of the count.
     """
 
     def __init__(self, *, items: int, matching: int, tail: Sequence[str], whole: bool, counted: bool) -> None:
@@ -30,31 +33,31 @@ class Line:
         self._counted = counted
 
     def join(self, rank: str) -> None:
-        """A job of the owner has joined the line."""
+        """Count a job of the owner that has entered the queue."""
         self.items += 1
         self.matching += 1
         if self.tells(rank):
             insort(self._tail, rank)
 
     def tells(self, rank: str) -> bool:
-        """Whether what was read tells who stands ahead of a rank: it is all of the line, or the rank is at its end."""
+        """Whether the position of a rank is known: the whole queue was read, or the rank is within its end."""
         return self._whole or (self._counted and rank >= self._tail[0])
 
     def ahead(self, rank: str) -> int:
-        """How many stand ahead of a rank of which it :meth:`tells`."""
+        """How many jobs are ahead of a rank that it :meth:`tells`."""
         return self.items - len(self._tail) + bisect_left(self._tail, rank)
 
 
 def read_line(table: Table, partition: str, mark: str, *, limit: int) -> Line:
-    """Read a line, eventually consistent: a short one by one query, a longer one by two, each entry once.
+    """Read a queue, eventually consistent: a short one with one query, a longer one with two, each entry once.
 
-    The end is read one by one, as that is where most jobs join; what is before it is counted only.
+    The entries at the end are read, as most jobs enter there; those before it are only counted.
 
     Args:
         table: the table.
-        partition: the line.
-        mark: of the owner whose jobs are counted apart.
-        limit: counts no further.
+        partition: the queue.
+        mark: the hash of the owner whose jobs are counted separately.
+        limit: the largest count.
     """
     tail = table.tail(partition, "ownedBy", limit=MAX_TAIL)
     ranks = [rank for rank, _ in tail]

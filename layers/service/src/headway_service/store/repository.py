@@ -1,39 +1,122 @@
-"""Finds a job by its name, and the attempt that holds its instances; and a pool by its name."""
+"""Reads one record by its name, strongly consistent, and repeats a change that conflicts with others.
+
+``find_*`` answer None if there is no such record; ``get_*`` raise an error.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
-from headway_service.errors import JobNotFound, PoolNotFound
-from headway_service.ports.table import Table
-from headway_service.store.records.attempt import AttemptRecord
-from headway_service.store.records.job import JobRecord
+from headway.errors import HeadwayError
+from headway_service.errors import Conflict, JobNotFound, PoolNotFound
+from headway_service.ports.table import Key, Table
+from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord
+from headway_service.store.records.base import Record
+from headway_service.store.records.job import JobRecord, request_in, request_key
+from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
+from headway_service.store.records.scan import SweepRecord
+from headway_service.store.records.unmanaged_job import RogueRecord
 
 MAX_TRIES = 5
-"""How often a change is tried again after somebody else was faster."""
+"""How often a change is tried while it conflicts with others."""
+
+_T = TypeVar("_T")
+_R = TypeVar("_R", bound=Record)
 
 
-def job_named(table: Table, name: str) -> JobRecord:
-    """The job of that name, strongly consistent.
+def retry_on_conflict(change: Callable[[], _T], *, otherwise: HeadwayError) -> _T:
+    """Make a change, again from its reads as long as it conflicts with others, up to :data:`MAX_TRIES` times.
+
+    Args:
+        change: reads, decides, and writes; raises ``Conflict`` if what it read has changed.
+        otherwise: the error if every try conflicts.
+
+    Returns:
+        What the change returns.
+    """
+    for _ in range(MAX_TRIES):
+        try:
+            return change()
+        except Conflict:
+            continue
+    raise otherwise
+
+
+def get_job(table: Table, name: str) -> JobRecord:
+    """The job of that name.
 
     Raises:
         JobNotFound: there is none.
     """
-    item = table.get(JobRecord.key(name))
-    if item is None:
+    job = find_job(table, name)
+    if job is None:
         raise JobNotFound(f"there is no job `{name}` in the queue: check the name, or list the queue")
-    return JobRecord.parse(item)
+    return job
 
 
-def live_attempt_of(table: Table, job: JobRecord) -> AttemptRecord | None:
-    """The attempt that holds a job's instances; None if it holds none."""
-    if job.live_attempt is None:
-        return None
-    item = table.get(AttemptRecord.key(job.live_attempt))
-    return AttemptRecord.parse(item) if item else None
+def find_job(table: Table, name: str) -> JobRecord | None:
+    """The job of that name."""
+    return _find(table, JobRecord, JobRecord.key(name))
 
 
-def no_pool(pool: str, known: Iterable[str]) -> PoolNotFound:
+def find_request(table: Table, job: str) -> dict[str, Any] | None:
+    """The CreateTrainingJob request of a job."""
+    item = table.get(request_key(job))
+    return request_in(item) if item is not None else None
+
+
+def find_attempt(table: Table, name: str) -> AttemptRecord | None:
+    """The attempt of that name."""
+    return _find(table, AttemptRecord, AttemptRecord.key(name))
+
+
+def find_live_attempt(table: Table, job: JobRecord) -> AttemptRecord | None:
+    """The attempt that holds a job's instances; None if the job holds none."""
+    return find_attempt(table, job.live_attempt) if job.live_attempt is not None else None
+
+
+def find_given_up(table: Table, attempt: str) -> GivenUpRecord | None:
+    """The note that the launch of an attempt was given up."""
+    return _find(table, GivenUpRecord, GivenUpRecord.key(attempt))
+
+
+def find_reservation(table: Table, job: str) -> ReservationRecord | None:
+    """The reservation of a job."""
+    return _find(table, ReservationRecord, ReservationRecord.key(job))
+
+
+def find_pool(table: Table, name: str) -> PoolRecord | None:
+    """The pool of that name in the ledger."""
+    return _find(table, PoolRecord, PoolRecord.key(name))
+
+
+def find_pause(table: Table, pool: str) -> PauseRecord | None:
+    """The pause of a pool, or of all pools (:attr:`PauseRecord.EVERYTHING`)."""
+    return _find(table, PauseRecord, PauseRecord.key(pool))
+
+
+def find_team(table: Table, name: str) -> TeamRecord | None:
+    """The team of that name in the ledger."""
+    return _find(table, TeamRecord, TeamRecord.key(name))
+
+
+def find_unmanaged_job(table: Table, name: str) -> RogueRecord | None:
+    """The training job of that name, if it is known not to have come through the queue."""
+    return _find(table, RogueRecord, RogueRecord.key(name))
+
+
+def find_scan(table: Table) -> SweepRecord | None:
+    """The progress of the scan of all training jobs."""
+    return _find(table, SweepRecord, SweepRecord.KEY)
+
+
+def pool_not_found(pool: str, known: Iterable[str]) -> PoolNotFound:
     """The error that there is no pool of that name; ``known`` are those that there are."""
     there_are = ", ".join(sorted(known)) or "none"
     return PoolNotFound(f"there is no pool {pool}; there are: {there_are} (`headway config set` adds one)")
+
+
+def _find(table: Table, kind: type[_R], key: Key) -> _R | None:
+    item = table.get(key)
+    return kind.parse(item) if item is not None else None

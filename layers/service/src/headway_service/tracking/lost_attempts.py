@@ -14,8 +14,8 @@ from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.store.marks import Marks
-from headway_service.store.records.attempt import GivenUpRecord
 from headway_service.store.records.job import JobRecord
+from headway_service.store.repository import find_given_up, find_job
 
 
 class Origin(StrEnum):
@@ -61,11 +61,10 @@ def origin_of(table: Table, marks: Marks, name: str, tags: Mapping[str, str]) ->
     mark, job_name = tags.get(ATTEMPT_TAG, ""), tags.get(JOB_TAG, "")
     if not marks.names_this_queue(mark):
         return Lost(origin=Origin.OUTSIDE, job_name=job_name)
-    item = table.get(GivenUpRecord.key(name))
-    if item is not None and GivenUpRecord.parse(item).mark == mark:
+    given_up = find_given_up(table, name)
+    if given_up is not None and given_up.mark == mark:
         return Lost(origin=Origin.GIVEN_UP, job_name=job_name)
-    item = table.get(JobRecord.key(job_name)) if job_name else None
-    job = JobRecord.parse(item) if item else None
+    job = find_job(table, job_name) if job_name else None
     if job is not None and marks.of(job.job_name, name, job.entry_time) == mark and _is_awaited(job, name):
         return Lost(origin=Origin.AWAITED, job_name=job_name, job=job)
     return Lost(origin=Origin.STRAY, job_name=job_name, job=job)

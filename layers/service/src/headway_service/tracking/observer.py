@@ -22,9 +22,8 @@ from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import policy_actions, transitions
 from headway_service.store.policy_actions import Measure
 from headway_service.store.records.attempt import AttemptRecord, StopCause
-from headway_service.store.records.job import JobRecord, request_in, request_key
-from headway_service.store.records.ledger import ReservationRecord
-from headway_service.store.repository import MAX_TRIES
+from headway_service.store.records.job import JobRecord
+from headway_service.store.repository import find_attempt, find_job, find_request, find_reservation, retry_on_conflict
 
 _BY_POLICY = {
     StopCause.POLICY: (JobTrigger.END_STOPPED, ReasonCode.STOPPED_BY_POLICY),
@@ -63,27 +62,27 @@ class Observer:
         Raises:
             Busy: the table is; the same sighting may be taken again.
         """
-        for _ in range(MAX_TRIES):
+
+        def apply() -> bool | None:
             attempt = self._attempt(sighting.attempt)
             if attempt is None:
                 # Ended already, or no training job of ours.
                 return None
             if attempt.attempt_state is AttemptState.LAUNCHING:
                 if sighting.ended and not self._heard(attempt, now_ms):
-                    continue
+                    raise Conflict([0])
                 # As long as the launch is not settled, this may be somebody else's training job of that name.
                 return None
             if not sighting.ended and not asked and not _is_news(attempt, sighting):
                 return False
-            try:
-                if sighting.ended:
-                    trigger, reason, retry = self._outcome(attempt, sighting, now_ms)
-                    self.end(attempt, trigger, reason, sighting, now_ms, retry=retry)
-                    return True
-                return self._goes_on(attempt, sighting, now_ms)
-            except Conflict:
-                continue
-        raise Busy(f"`{sighting.attempt}` keeps changing; take the event again")
+            if sighting.ended:
+                trigger, reason, retry = self._outcome(attempt, sighting, now_ms)
+                self.end(attempt, trigger, reason, sighting, now_ms, retry=retry)
+                return True
+            return self._goes_on(attempt, sighting, now_ms)
+
+        busy = Busy(f"`{sighting.attempt}` keeps changing; take the event again")
+        return retry_on_conflict(apply, otherwise=busy)
 
     def look(self, attempt: str, training_jobs: TrainingJobs, now_ms: int) -> bool:
         """Ask SageMaker about an attempt of ours and apply the answer.
@@ -134,10 +133,7 @@ class Observer:
         preemptor = self._job(attempt.freed_for) if attempt.freed_for else None
         if preemptor is not None and not preemptor.in_line:
             preemptor = None
-        reservation = None
-        if preemptor is not None:
-            item = self._table.get(ReservationRecord.key(preemptor.job_name))
-            reservation = ReservationRecord.parse(item) if item else None
+        reservation = find_reservation(self._table, preemptor.job_name) if preemptor is not None else None
         writes = transitions.end(
             job,
             attempt,
@@ -193,10 +189,9 @@ class Observer:
         measure = policy_actions.on_interruption(job, sighting.interruptions, configuration.spot.max_interruptions)
         if measure is not None or attempt.ruled or not configuration.rules:
             return measure
-        item = self._table.get(request_key(attempt.job_name))
-        if item is None:
+        request = find_request(self._table, attempt.job_name)
+        if request is None:
             return None
-        request = request_in(item)
         ruled = as_ruled(request, tags_in(request.get("Tags")), configuration, job.team or DEFAULT_TEAM)
         return policy_actions.on_start(violations(configuration.job_rules(), ruled))
 
@@ -239,12 +234,10 @@ class Observer:
         return job
 
     def _attempt(self, name: str) -> AttemptRecord | None:
-        item = self._table.get(AttemptRecord.key(name))
-        return AttemptRecord.parse(item) if item else None
+        return find_attempt(self._table, name)
 
     def _job(self, name: str) -> JobRecord | None:
-        item = self._table.get(JobRecord.key(name))
-        return JobRecord.parse(item) if item else None
+        return find_job(self._table, name)
 
 
 def _is_news(attempt: AttemptRecord, sighting: Sighting) -> bool:

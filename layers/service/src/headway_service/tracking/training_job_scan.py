@@ -11,6 +11,7 @@ from headway_service.errors import ListingExpired
 from headway_service.ports.table import Delete, Table
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.store.records.scan import SweepRecord
+from headway_service.store.repository import find_scan
 
 MAX_PAGES = 10
 """Calls of ListTrainingJobs in one run; each gives up to a hundred training jobs, ended ones too."""
@@ -52,8 +53,7 @@ def sweep(
     Raises:
         Unclear: SageMaker gave no answer; the next run goes on.
     """
-    item = table.get(SweepRecord.KEY)
-    place = SweepRecord.parse(item) if item else None
+    place = find_scan(table)
     if place is not None:
         recent = training_jobs.live(clock() - RECENT_S * 1000, None)
         yield tuple(each.name for each in recent.jobs)

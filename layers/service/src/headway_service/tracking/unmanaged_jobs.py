@@ -32,7 +32,7 @@ from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.unmanaged_job import RogueRecord
-from headway_service.store.repository import MAX_TRIES
+from headway_service.store.repository import find_attempt, find_unmanaged_job, retry_on_conflict
 from headway_service.tracking.adoption import adoption
 from headway_service.tracking.lost_attempts import Lost, Origin, origin_of
 
@@ -125,12 +125,8 @@ class Rogues:
         if force is None:
             # There are no pools before the first tick.
             return False
-        for _ in range(MAX_TRIES):
-            try:
-                return self._look(name, force, now_ms)
-            except Conflict:
-                continue
-        raise Busy(f"`{name}` keeps changing; look at it again")
+        busy = Busy(f"`{name}` keeps changing; look at it again")
+        return retry_on_conflict(lambda: self._look(name, force, now_ms), otherwise=busy)
 
     def _look(self, name: str, force: InForce, now_ms: int) -> bool:
         known, attempt = self._known(name), self._attempt(name)
@@ -226,12 +222,10 @@ class Rogues:
         self._table.write(transitions.change_rogue(rogue, **changes)[1])
 
     def _known(self, name: str) -> RogueRecord | None:
-        item = self._table.get(RogueRecord.key(name))
-        return RogueRecord.parse(item) if item else None
+        return find_unmanaged_job(self._table, name)
 
     def _attempt(self, name: str) -> AttemptRecord | None:
-        item = self._table.get(AttemptRecord.key(name))
-        return AttemptRecord.parse(item) if item else None
+        return find_attempt(self._table, name)
 
 
 def is_stop_due(rogue: RogueRecord, now_ms: int) -> bool:

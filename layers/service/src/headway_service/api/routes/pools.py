@@ -10,7 +10,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from headway.api_documents.pools import Capacity, PoolUse
-from headway_service.api.request_context import caller, desk, remaining_ms, services
+from headway_service.api.request_context import caller, remaining_ms, services
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.serializers import pool_document
 from headway_service.config.document import MAX_POOL_SIZE, POOL_PATTERN
@@ -24,7 +24,7 @@ from headway_service.errors import (
 )
 from headway_service.pools.operations import MAX_REASON_CHARS
 from headway_service.store.records.ledger import PauseRecord
-from headway_service.store.repository import no_pool
+from headway_service.store.repository import pool_not_found
 
 router = DocumentedRouter("Pools")
 
@@ -124,11 +124,11 @@ def _show(request: Request, pool: str) -> PoolUse:
     Raises:
         PoolNotFound: it was taken out meanwhile.
     """
-    uses = {use.pool: use for use in desk(request).capacity()}
+    uses = {use.pool: use for use in services(request).capacity()}
     if pool not in uses:
-        raise no_pool(pool, uses)
+        raise pool_not_found(pool, uses)
     return pool_document(uses[pool])
 
 
 def _show_all(request: Request) -> Capacity:
-    return Capacity(pools=tuple(pool_document(use) for use in desk(request).capacity()))
+    return Capacity(pools=tuple(pool_document(use) for use in services(request).capacity()))

@@ -1,0 +1,95 @@
+"""What forecasts answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headway.lifecycle import JobState
+from headway.model import Demand
+from headway_service.jobs.position import Seen
+from headway_service.pools.capacity import PoolUse
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Move:
+    """A job that would start at another time, ms; None for not known, or not waiting."""
+
+    job: str
+    before_ms: int | None
+    after_ms: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DryRun:
+    """The effect of a request."""
+
+    #: The job as it would be.
+    seen: Seen
+    expected_start_ms: int | None
+    #: The jobs that it would preempt at once.
+    preempts: Sequence[str]
+    #: Jobs that would start at another time, in the order of the queue, up to a maximum.
+    delays: Sequence[Move]
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ahead:
+    """A job that another one waits for."""
+
+    job: str
+    job_state: JobState
+    priority: int
+    demand: Demand
+    started_ms: int | None
+    expected_end_ms: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Explanation:
+    """Why a job is in its state, and what happens next."""
+
+    seen: Seen
+    expected_start_ms: int | None
+    expected_end_ms: int | None
+    note: str
+    #: Jobs that hold instances of its pools, by expected end; then those ahead of it in the queue, up to a maximum.
+    ahead: Sequence[Ahead] = ()
+    #: How many more there are, counted up to :data:`headway_service.store.queue_tail.MAX_PLACE`.
+    more: int = 0
+    #: The pools that it demands.
+    pools: Sequence[PoolUse] = ()
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Expected:
+    """A waiting job, and when it is expected to start, ms."""
+
+    seen: Seen
+    start_ms: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outlook:
+    """When waiting jobs are expected to start."""
+
+    as_of_ms: int
+    #: How far the forecast reaches, ms; None if to the end.
+    until_ms: int | None
+    note: str
+    jobs: Sequence[Expected]
+    more: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Consequences:
+    """The effect of changes."""
+
+    #: Jobs that would start at once, and jobs that would be preempted at once.
+    starts: Sequence[str]
+    preempts: Sequence[str]
+    #: Jobs that would start at another time, up to a maximum.
+    moved: Sequence[Move]
+    note: str

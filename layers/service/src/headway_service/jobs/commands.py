@@ -1,0 +1,259 @@
+"""Changes jobs at the request of users: stop, hold, release, set the priority."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headway import reasons
+from headway.errors import InvalidTransition
+from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
+from headway.reasons import Reason, ReasonCode
+from headway_service.admission.queue_limits import Room
+from headway_service.config.authorization import Action, Caller
+from headway_service.config.document import Configuration
+from headway_service.errors import Busy, Conflict, FieldError, InvalidRequest, JobEnded, NotWaiting
+from headway_service.jobs.position import Explainer, Seen
+from headway_service.ports.messaging import Wake
+from headway_service.ports.table import Table, Write
+from headway_service.store import transitions
+from headway_service.store.records.attempt import StopCause
+from headway_service.store.records.job import JobRecord
+from headway_service.store.repository import (
+    find_live_attempt,
+    find_reservation,
+    find_team,
+    get_job,
+    retry_on_conflict,
+)
+
+JobUpdate = tuple[JobRecord, list[Write]]
+"""A job as it is after a change, and the writes that make it."""
+
+
+class JobCommands:
+    """Changes jobs. Each command is idempotent.
+
+    Args:
+        table: the table.
+        wake: asks for a tick.
+        clock: now, ms.
+        configuration: the configuration in effect.
+        retention_s: how long an ended job is kept, s.
+    """
+
+    def __init__(
+        self,
+        *,
+        table: Table,
+        wake: Wake,
+        clock: Callable[[], int],
+        configuration: Callable[[], Configuration],
+        retention_s: int,
+    ) -> None:
+        self._table = table
+        self._wake = wake
+        self._clock = clock
+        self._configuration = configuration
+        self._retention_s = retention_s
+        self._explainer = Explainer(table, clock, lambda: configuration().policy())
+
+    def stop(self, name: str, caller: Caller) -> tuple[Seen, bool]:
+        """Stop a job: a waiting job leaves the queue, a running one is asked to stop.
+
+        Args:
+            name: of the job.
+            caller: who asks.
+
+        Returns:
+            The job, and whether it is still stopping.
+
+        Raises:
+            JobNotFound: there is none of that name.
+            NotAllowed: the caller may not stop it.
+            JobEnded: it has completed or failed. To stop a stopped job is no error.
+            Busy: others keep changing it.
+        """
+
+        def change(job: JobRecord) -> JobUpdate | None:
+            if job.job_state is JobState.STOPPED:
+                return None
+            if job.job_state in TERMINAL:
+                raise JobEnded(f"`{name}` has {job.job_state} already: there is nothing to stop")
+            try:
+                return job, self._stop(job, caller)
+            except InvalidTransition:
+                raise Conflict([0]) from None
+
+        job, changed = self._change(name, caller, Action.STOP, change, "stop requested")
+        if changed:
+            job = get_job(self._table, name)
+        return self._seen(job), job.job_state not in TERMINAL
+
+    def set_priority(self, name: str, priority: int, caller: Caller) -> Seen:
+        """Give a job that has not ended another priority.
+
+        Args:
+            name: of the job.
+            priority: the priority.
+            caller: who asks.
+
+        Raises:
+            JobNotFound: there is none of that name.
+            NotAllowed: the caller may not change it.
+            JobEnded: it has ended.
+            InvalidRequest: the priority is above the configured maximum, or above that of the job's team.
+            Busy: others keep changing it.
+        """
+        configuration = self._configuration()
+        require_priority(priority, configuration.priority.maximum)
+
+        def change(job: JobRecord) -> JobUpdate | None:
+            _require_unended(job, "its priority does not matter any more")
+            require_priority(priority, configuration.max_priority(job.team), job.team)
+            if job.priority == priority:
+                return None
+            attempt = find_live_attempt(self._table, job)
+            if attempt is None and job.job_state in HOLDING:
+                raise Conflict([0])
+            reason = Reason(
+                code=ReasonCode.PRIORITY_CHANGED,
+                message=f"priority changed from {job.priority} to {priority} by {caller.name}",
+            )
+            return transitions.change_priority(job, attempt, priority, reason, self._clock())
+
+        return self._seen(self._change(name, caller, Action.REPRIORITISE, change, "priority changed")[0])
+
+    def hold(self, name: str, caller: Caller) -> Seen:
+        """Take a waiting job out of the queue until it is released. To hold a held job is no error.
+
+        Args:
+            name: of the job.
+            caller: who asks.
+
+        Raises:
+            JobNotFound: there is none of that name.
+            NotAllowed: the caller may not change it.
+            JobEnded: it has ended.
+            NotWaiting: it holds instances.
+            Busy: others keep changing it.
+        """
+
+        def change(job: JobRecord) -> JobUpdate | None:
+            _require_unended(job, "there is nothing to hold")
+            if job.job_state in HOLDING:
+                raise NotWaiting(
+                    f"`{name}` is {job.job_state}, and only a job that waits can be held: stop it, or wait until it "
+                    "waits again"
+                )
+            if job.held:
+                return None
+            reservation = find_reservation(self._table, name)
+            return transitions.hold(job, reservation, reasons.held(name, caller.name), self._clock())
+
+        # The wake-up is for the jobs behind it, which may now start.
+        return self._seen(self._change(name, caller, Action.HOLD, change, "held")[0])
+
+    def release(self, name: str, caller: Caller) -> Seen:
+        """Put a held job back into the queue. To release a job that is not held is no error.
+
+        Args:
+            name: of the job.
+            caller: who asks.
+
+        Raises:
+            JobNotFound: there is none of that name.
+            NotAllowed: the caller may not change it.
+            JobEnded: it has ended.
+            QueueFull: see :meth:`headway_service.admission.queue_limits.Room.require`.
+            Busy: others keep changing it.
+        """
+
+        def change(job: JobRecord) -> JobUpdate | None:
+            _require_unended(job, "there is nothing to release")
+            if not job.held:
+                return None
+            Room(self._table, self._configuration().limits, job.owner).require(job)
+            team = find_team(self._table, job.team) if job.team else None
+            return transitions.release(job, team, reasons.released(caller.name), self._clock())
+
+        return self._seen(self._change(name, caller, Action.RELEASE, change, "released")[0])
+
+    def _change(
+        self,
+        name: str,
+        caller: Caller,
+        action: Action,
+        change: Callable[[JobRecord], JobUpdate | None],
+        why: str,
+    ) -> tuple[JobRecord, bool]:
+        """Change a job as it is now, and wake the scheduler.
+
+        Args:
+            name: of the job.
+            caller: who asks.
+            action: what the caller needs permission for.
+            change: gives the change, or None if the job is already as wanted.
+            why: the reason of the wake-up.
+
+        Returns:
+            The job, and whether it was to be changed.
+        """
+
+        def once() -> tuple[JobRecord, bool]:
+            job = get_job(self._table, name)
+            self._configuration().access_rules().require_change(caller, action, name, job.owner, job.team)
+            changed = change(job)
+            if changed is None:
+                return job, False
+            after, writes = changed
+            if writes:
+                self._table.write(writes)
+            return after, True
+
+        job, changed = retry_on_conflict(once, otherwise=Busy(f"`{name}` keeps changing; try again in a moment"))
+        if changed:
+            self._wake(why)
+        return job, changed
+
+    def _stop(self, job: JobRecord, caller: Caller) -> list[Write]:
+        """The writes that stop a job; none if its attempt has been asked to stop for good already."""
+        now_ms = self._clock()
+        if job.job_state in WAITING:
+            reason = Reason(code=ReasonCode.STOPPED, message=f"stopped by {caller.name} while it waited")
+            reservation = find_reservation(self._table, job.job_name)
+            return transitions.stop_waiting(job, reservation, reason, now_ms, now_ms // 1000 + self._retention_s)
+        attempt = find_live_attempt(self._table, job)
+        if attempt is None:
+            raise Conflict([0])
+        if attempt.stop_cause is StopCause.REQUEST:
+            return []
+        reason = Reason(
+            code=ReasonCode.STOP_REQUESTED,
+            message=f"asked to stop by {caller.name}; its instances are free when it has",
+        )
+        return transitions.stop_holding(job, attempt, reason, now_ms)
+
+    def _seen(self, job: JobRecord) -> Seen:
+        return self._explainer.explain([job])[0]
+
+
+def require_priority(priority: int, most: int, team: str = "") -> None:
+    """Check a priority that a user sets.
+
+    Args:
+        priority: the priority.
+        most: the highest that is allowed.
+        team: the team that this maximum applies to; empty for all.
+
+    Raises:
+        InvalidRequest: it is negative, or above the maximum.
+    """
+    if not 0 <= priority <= most:
+        of_team = f" for the team {team}" if team else ""
+        message = f"is {priority}; a priority is a whole number from 0 to {most}{of_team}, higher goes first"
+        raise InvalidRequest(f"priority {message}", [FieldError(field="priority", message=message)])
+
+
+def _require_unended(job: JobRecord, so: str) -> None:
+    if job.job_state in TERMINAL:
+        raise JobEnded(f"`{job.job_name}` has {job.job_state} already: {so}")

@@ -1,0 +1,215 @@
+"""Reads the snapshot that a decision is made from: the ledger, and of each queue the jobs that could start."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+
+from headway.model import Allocation, Snapshot, WaitingJob
+from headway.policy import DEFAULT_POLICY, Policy
+from headway.scheduling.ordering import (
+    given_priority,
+    held_priority,
+    rank,
+)
+from headway_service.ports.table import Table
+from headway_service.store.ledger import Ledger
+from headway_service.store.queue_scan import PAGE, WIDE_PAGE, QueueScan
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.ledger import PoolRecord
+from headway_service.store.repository import find_job
+
+
+def read_snapshot(
+    table: Table,
+    ledger: Ledger,
+    now_ms: int,
+    *,
+    policy: Policy = DEFAULT_POLICY,
+    also: Iterable[JobRecord] = (),
+    heads: int = 0,
+    passing: Collection[str] | None = None,
+) -> Snapshot:
+    """Read the snapshot that a decision is made from.
+
+    There is one queue per team and pool. Of each queue, jobs are read from the front until together they demand more
+    than jobs of their priority could get. They cannot all start or preempt, so a decision without backfill looks no
+    further. For backfill, each queue of a pool that is not full adds its share of the window, which all queues share;
+    in a full pool no job can pass those ahead of it.
+
+    A team that holds less of a pool than its guarantee gets the rest for jobs that the guarantee covers, and these pass
+    larger jobs of their own team. So in such a queue the scan also searches for covered jobs further back.
+
+    What is read depends on pools, teams and the window, not on how many jobs wait.
+
+    Args:
+        table: the table.
+        ledger: from :func:`read_ledger`, or from :func:`look_at_ledger` if the decision is not executed.
+        now_ms: the time of the decision.
+        policy: the rules to decide by.
+        also: jobs to include if they are queued, however far back.
+        heads: the fewest jobs to read from the front of each queue.
+        passing: pools in which jobs may pass those ahead of them, so that the window is read; None for all pools that
+            are not full.
+    """
+    sizes = {pool.pool: pool.size for pool in ledger.pools}
+    waiting: dict[str, WaitingJob] = {}
+    share = -(-policy.backfill_window // (len(sizes) * len(ledger.lines))) if policy.backfill and sizes else 0
+    allocations = (
+        *(attempt.allocation() for attempt in ledger.attempts),
+        *(rogue.allocation() for rogue in ledger.rogues if rogue.charged),
+    )
+    unused = {team: _unused_guarantee(team, allocations, policy) for team in ledger.lines}
+    pauses = {pool: pause.pause() for pool in sizes if (pause := ledger.pause_of(pool)) is not None}
+    # A job that demands a paused pool cannot start, in whichever other queues it is.
+    startable = {pool: 0 if pool in pauses else size for pool, size in sizes.items()}
+    for pool, size in sizes.items():
+        reachable = _Reachable(pool, size, allocations, policy)
+        held = sum(each.demand.get(pool, 0) for each in allocations)
+        passed = held < size and (passing is None or pool in passing)
+        behind = share if passed else policy.reserved_heads - 1
+        for team in ledger.lines:
+            queue = QueueScan(table, pool, team, now_ms, policy)
+            for job in _candidates(queue, startable, reachable, unused[team], share=behind, heads=heads):
+                waiting[job.name] = job
+    for record in also:
+        if record.in_line and record.job_name not in waiting:
+            waiting[record.job_name] = record.waiting()
+    # A reservation stays with its job wherever that is in the queue, so the snapshot needs the job.
+    owed = {each.job_name for each in ledger.reservations} | {
+        each.freed_for for each in ledger.attempts if each.freed_for
+    }
+    for name in sorted(owed - waiting.keys()):
+        owner = find_job(table, name)
+        if owner is not None and owner.in_line:
+            waiting[name] = owner.waiting()
+    # The ledger is read before the queues: a job that moves from one to the other in between is in both. It counts as
+    # running; if it waits again, the next decision includes it.
+    for attempt in ledger.attempts:
+        waiting.pop(attempt.job_name, None)
+    return Snapshot(
+        now_ms=now_ms,
+        pools=sizes,
+        allocations=allocations,
+        reservations=tuple(reservation.reservation() for reservation in ledger.reservations),
+        waiting=tuple(sorted(_held_back(waiting.values(), ledger.pools, now_ms), key=rank)),
+        pauses=pauses,
+        policy=policy,
+    )
+
+
+def _held_back(waiting: Iterable[WaitingJob], pools: Iterable[PoolRecord], now_ms: int) -> Iterator[WaitingJob]:
+    """The jobs; those that demand a pool that backs off may not start before the back-off is over."""
+    backing_off = {pool.pool: pool for pool in pools if pool.backs_off_until_ms > now_ms}
+    if not backing_off:
+        yield from waiting
+        return
+    for job in waiting:
+        last = max(
+            (backing_off[pool] for pool in job.demand if pool in backing_off),
+            key=lambda pool: pool.backs_off_until_ms,
+            default=None,
+        )
+        if last is None or last.backs_off_until_ms <= job.not_before_ms:
+            yield job
+        else:
+            yield replace(job, not_before_ms=last.backs_off_until_ms, held_by=last.back_off_cause)
+
+
+class _Reachable:
+    """Most instances of a pool that waiting jobs could get: all but those of attempts that they cannot preempt."""
+
+    def __init__(self, pool: str, size: int, allocations: Iterable[Allocation], policy: Policy) -> None:
+        self._pool = pool
+        self._size = size
+        self._policy = policy
+        #: Allocated instances by the priority that protects them.
+        self._held: Counter[int] = Counter()
+        self._known: dict[tuple[int, str], int] = {}
+        for each in allocations:
+            if not each.stopping and pool in each.demand:
+                self._held[held_priority(each, policy)] += each.demand[pool]
+
+    def of(self, priority: int, team: str) -> int:
+        """How many instances jobs of this given priority, or of lower ones, could get together.
+
+        This includes reserved instances and those being freed, as a job may leave the queue or be overtaken. It also
+        includes everything that the team is guaranteed.
+        """
+        known = self._known.get((priority, team))
+        if known is None:
+            known = self._known[priority, team] = self._count(priority, team)
+        return known
+
+    def _count(self, priority: int, team: str) -> int:
+        if not self._policy.preemption:
+            return self._size - self._held.total()
+        mine = given_priority(priority, team, self._policy)
+        kept = sum(count for held, count in self._held.items() if held >= mine)
+        return min(self._size, self._size - kept + self._policy.team(team).guaranteed.get(self._pool, 0))
+
+
+def _unused_guarantee(team: str, allocations: Iterable[Allocation], policy: Policy) -> dict[str, int]:
+    """What a team is guaranteed and does not hold, per pool; attempts that are stopping do not count as held."""
+    held = Counter[str]()
+    for each in allocations:
+        if each.team == team and not each.stopping:
+            held.update(each.demand)
+    return {pool: count - held[pool] for pool, count in policy.team(team).guaranteed.items()}
+
+
+def _candidates(
+    queue: QueueScan,
+    sizes: Mapping[str, int],
+    reachable: _Reachable,
+    unused: Mapping[str, int],
+    *,
+    share: int,
+    heads: int,
+) -> list[WaitingJob]:
+    """The first jobs of a queue: all that could get instances, the next one, and ``share`` more; at least ``heads``.
+
+    Some jobs cannot start: those that demand more than the size of a pool or than the limit of their team (since that
+    was reduced), or a paused pool. They must not hide the jobs behind them. Jobs that would borrow must not hide those
+    that fit into ``unused``, the part of the guarantee that the team does not hold: of these the queue gives as many as
+    could get all of it, and one more.
+    """
+    pool, team = queue.pool, queue.team
+    limit = queue.policy.team(team).limit
+    most = {each: min(size, limit.get(each, size)) for each, size in sizes.items()}
+    found: list[WaitingJob] = []
+    fitting = filled = beyond = covered = 0
+    reach = sizes[pool]
+    left = dict(unused)
+    # One query is usually enough, and a queue of large jobs is not read to its end.
+    page = max(heads, share + min(reach + 1, PAGE), (reachable.of(0, team) + 1 + share) // 4)
+    queue.set_page_size(page)
+    if not reach:
+        # No job can start, so no more is read than the caller asks for.
+        return list(islice(queue.jobs(), heads))
+    enough = False
+    for job in queue.jobs():
+        fits = all(count <= most.get(each, 0) for each, count in job.demand.items())
+        is_covered = fits and all(count <= unused.get(each, 0) for each, count in job.demand.items())
+        if is_covered:
+            covered += job.demand[pool]
+            if all(count <= left[each] for each, count in job.demand.items()):
+                left = {each: count - job.demand.get(each, 0) for each, count in left.items()}
+        if is_covered or not enough:
+            found.append(job)
+        if fits:
+            # With ageing, a job that could get fewer instances may come first: after it, others pass only within the
+            # share.
+            reach = min(reach, reachable.of(job.priority, team))
+            beyond += filled > reach
+            fitting += 1
+            filled += job.demand[pool]
+            if filled > reach and beyond >= share and fitting >= heads:
+                if unused.get(pool, 0) <= 0 or (left[pool] <= 0 and covered > unused[pool]):
+                    break
+                if not enough:
+                    enough = True
+                    queue.set_page_size(WIDE_PAGE)
+    return found

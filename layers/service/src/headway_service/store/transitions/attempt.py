@@ -1,0 +1,199 @@
+"""Transitions of an attempt while it holds instances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headway.lifecycle import (
+    AttemptTrigger,
+    JobTrigger,
+    next_attempt_state,
+)
+from headway.model import Demand, WaitingJob
+from headway.reasons import Reason
+from headway_service.ports.table import Check, Equals, Write
+from headway_service.ports.training_jobs import Sighting
+from headway_service.store.policy_actions import Measure, on_drain
+from headway_service.store.records.attempt import NOBODY, AttemptRecord, StopCause
+from headway_service.store.records.job import (
+    JobRecord,
+)
+from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.transitions.shared import change_attempt, move_job, note_step, require_not_paused
+
+
+def take_lease(attempt: AttemptRecord, holder: str, lease_until_ms: int) -> tuple[AttemptRecord, list[Write]]:
+    """Take the lease of a launch, the right to settle it.
+
+    A holder that did not return its lease may have called CreateTrainingJob until that ended, and the answer is lost.
+
+    Args:
+        attempt: the attempt, launching.
+        holder: who takes the lease.
+        lease_until_ms: when it ends.
+    """
+    unanswered_ms = attempt.unanswered_ms if attempt.lease_holder == NOBODY else attempt.lease_until_ms
+    moved = change_attempt(attempt, lease_holder=holder, lease_until_ms=lease_until_ms, unanswered_ms=unanswered_ms)
+    return moved, [moved.put(was=attempt.version)]
+
+
+def return_lease(attempt: AttemptRecord, not_before_ms: int) -> list[Write]:
+    """Return the lease of a launch: the holder knows the outcome of each call that it made.
+
+    Args:
+        attempt: the attempt, launching.
+        not_before_ms: when the lease may be taken again.
+    """
+    return [change_attempt(attempt, lease_holder=NOBODY, lease_until_ms=not_before_ms).put(was=attempt.version)]
+
+
+def confirm(attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> tuple[AttemptRecord, list[Write]]:
+    """SageMaker has accepted the attempt. If it was asked to stop meanwhile, it is stopping.
+
+    Args:
+        attempt: the attempt.
+        now_ms: now.
+        created: whether that was a moment ago. A new training job is in progress and starting (API reference,
+            DescribeTrainingJob), so the event that says so need not be written.
+    """
+    state = next_attempt_state(attempt.attempt_state, AttemptTrigger.CONFIRM)
+    if attempt.stop_cause is not None:
+        state = next_attempt_state(state, AttemptTrigger.STOP)
+    begun = {"training_job_status": "InProgress", "secondary_status": "Starting"} if created else {}
+    moved = change_attempt(attempt, attempt_state=state, seen_ms=now_ms, unanswered_ms=None, **begun)
+    return moved, [moved.put(was=attempt.version)]
+
+
+def preempt(
+    job: JobRecord, attempt: AttemptRecord, preemptor: WaitingJob, freed: Demand, reason: Reason, now_ms: int
+) -> tuple[AttemptRecord, list[Write]]:
+    """Ask an attempt to stop for a waiting job.
+
+    Fails if the preemptor has left its position in the queue, or waits for a paused pool.
+
+    Args:
+        job: the job of the attempt.
+        attempt: the attempt.
+        preemptor: the waiting job.
+        freed: the part of the attempt's instances that is reserved for the preemptor.
+        reason: why.
+        now_ms: now.
+
+    Returns:
+        The attempt as it is then, and the writes.
+    """
+    moved = move_job(job, JobTrigger.PREEMPT, reason, now_ms, attempt=attempt.attempt_name)
+    stopping = _stopping(attempt, StopCause.PREEMPTION, now_ms, freed_for=preemptor.name, freed=dict(freed))
+    return stopping, [
+        moved.put(was=job.version),
+        stopping.put(was=attempt.version),
+        Check(key=LineEntry.key_of(preemptor), requires=Equals("jobName", preemptor.name)),
+        *require_not_paused(preemptor.demand),
+    ]
+
+
+def stop_holding(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int) -> list[Write]:
+    """Ask the attempt of a job to stop for good.
+
+    If it is being preempted, the preemptor still gets its instances.
+
+    Args:
+        job: the job.
+        attempt: its live attempt.
+        reason: why.
+        now_ms: now.
+    """
+    moved = move_job(job, JobTrigger.STOP, reason, now_ms, attempt=attempt.attempt_name)
+    stopping = _stopping(attempt, StopCause.REQUEST, now_ms)
+    return [moved.put(was=job.version), stopping.put(was=attempt.version)]
+
+
+def stop_sent(attempt: AttemptRecord, now_ms: int) -> list[Write]:
+    """SageMaker has accepted StopTrainingJob."""
+    return [change_attempt(attempt, stop_sent_ms=now_ms).put(was=attempt.version)]
+
+
+def sighted(
+    attempt: AttemptRecord,
+    sighting: Sighting,
+    now_ms: int,
+    *,
+    ruled: bool,
+    measure: Measure | None,
+    job: JobRecord | None,
+) -> list[Write]:
+    """A newer status that does not end the attempt, and the policy action that follows from it.
+
+    Args:
+        attempt: the attempt.
+        sighting: the status.
+        now_ms: now.
+        ruled: whether the rules have been checked.
+        measure: the policy action, if there is one; needs the job.
+        job: the job of the attempt.
+    """
+    seen = attempt.model_copy(
+        update={
+            "training_job_status": sighting.status,
+            "secondary_status": sighting.secondary_status,
+            "training_since_ms": sighting.training_since_ms,
+            "interruptions": max(attempt.interruptions, sighting.interruptions),
+            "modified_ms": sighting.modified_ms,
+            "seen_ms": now_ms,
+            "missing_since_ms": None,
+            "ruled": ruled,
+        }
+    )
+    if measure is None or job is None:
+        return [change_attempt(seen).put(was=attempt.version)]
+    return take_measure(job, seen, measure, now_ms)
+
+
+def still(attempt: AttemptRecord, now_ms: int) -> list[Write]:
+    """SageMaker has reported the known status of the attempt again."""
+    return [change_attempt(attempt, seen_ms=now_ms, missing_since_ms=None).put(was=attempt.version)]
+
+
+def miss(attempt: AttemptRecord, now_ms: int) -> list[Write]:
+    """SageMaker has no training job of the attempt, for the first time."""
+    return [change_attempt(attempt, missing_since_ms=now_ms).put(was=attempt.version)]
+
+
+def take_measure(job: JobRecord, attempt: AttemptRecord, measure: Measure, now_ms: int) -> list[Write]:
+    """A policy action: stops a running attempt, or only adds a step to the history of its job.
+
+    Args:
+        job: the job.
+        attempt: its running attempt.
+        measure: the policy action.
+        now_ms: now.
+    """
+    if measure.cause is None:
+        told = (*attempt.told, *([measure.watch] if measure.watch else []))
+        moved = note_step(job, job.job_state, measure.reason, now_ms, attempt=attempt.attempt_name)
+        return [moved.put(was=job.version), change_attempt(attempt, told=told).put(was=attempt.version)]
+    moved = move_job(job, JobTrigger.STOP, measure.reason, now_ms, attempt=attempt.attempt_name)
+    stopping = _stopping(attempt, measure.cause, now_ms, stop_reason=measure.ends, requeue_priority=measure.priority)
+    return [moved.put(was=job.version), stopping.put(was=attempt.version)]
+
+
+def drain(job: JobRecord, attempt: AttemptRecord, pause: PauseRecord, now_ms: int) -> list[Write]:
+    """Ask an attempt to stop, as its pool is drained; its job returns to the queue. Fails if the pool was resumed.
+
+    Args:
+        job: the job.
+        attempt: its running attempt.
+        pause: the draining pause.
+        now_ms: now.
+    """
+    return [
+        *take_measure(job, attempt, on_drain(pause), now_ms),
+        Check(key=PauseRecord.key(pause.pool), requires=Equals("sinceMs", pause.since_ms)),
+    ]
+
+
+def _stopping(attempt: AttemptRecord, cause: StopCause, now_ms: int, **changes: Any) -> AttemptRecord:
+    state = next_attempt_state(attempt.attempt_state, AttemptTrigger.STOP)
+    since_ms = attempt.stopping_since_ms or now_ms
+    return change_attempt(attempt, attempt_state=state, stop_cause=cause, stopping_since_ms=since_ms, **changes)

@@ -1,0 +1,399 @@
+"""Transitions of a job: it enters the queue, gets an attempt, loses it, and leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from headway.errors import InvalidTransition
+from headway.lifecycle import (
+    TERMINAL,
+    JobTrigger,
+    next_job_state,
+)
+from headway.reasons import Reason
+from headway.vectors import minus, plus
+from headway_service.ports.table import Absent, Change, Delete, Equals, Put, Write
+from headway_service.ports.training_jobs import Sighting
+from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.job import (
+    MAX_ENDED_ATTEMPTS,
+    EndedAttempt,
+    JobRecord,
+    Usage,
+    request_item,
+    request_key,
+)
+from headway_service.store.records.ledger import ReservationRecord, TeamRecord
+from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.transitions.ledger import free
+from headway_service.store.transitions.retry_plan import Retrial
+from headway_service.store.transitions.shared import (
+    change_attempt,
+    move_job,
+    note_step,
+    require_not_paused,
+    return_instances,
+    take_instances,
+)
+
+GIVEN_UP_KEPT_S = 5_184_000
+"""How long the record of a given-up launch is kept: longer than a training job may wait and run (API reference,
+StoppingCondition)."""
+
+
+def accept(job: JobRecord, request: str) -> list[Write]:
+    """A new job enters the queue. Fails if there is a job of that name.
+
+    Args:
+        job: the job.
+        request: its CreateTrainingJob request, as JSON.
+    """
+    stored = job.put()
+    return [
+        Put(item=stored.item, requires=Absent()),
+        Put(item=request_item(job.job_name, request)),
+        *(entry.put() for entry in job.line_entries()),
+    ]
+
+
+def start(
+    job: JobRecord,
+    attempt: AttemptRecord,
+    reservation: ReservationRecord | None,
+    reason: Reason,
+    now_ms: int,
+    *,
+    limited: TeamRecord | None = None,
+) -> list[Write]:
+    """The intent to launch: the job leaves the queue and its attempt holds the instances.
+
+    Fails if the instances are no longer free, if one of the pools is paused, if the job has changed since it was read,
+    or if another job of a limited team was started since that team was read.
+
+    Args:
+        job: the job.
+        attempt: its next attempt, launching.
+        reservation: the reservation of the job, which ends.
+        reason: why it starts.
+        now_ms: now.
+        limited: the team of the job, if it has a limit.
+
+    Raises:
+        InvalidTransition: the job does not wait, or is held.
+    """
+    moved = _started(job, attempt, reason, now_ms)
+    own = reservation.demand if reservation else {}
+    return [
+        moved.put(was=job.version),
+        Put(item=attempt.put().item, requires=Absent()),
+        *take_instances(minus(attempt.demand, own)),
+        *([reservation.delete()] if reservation else []),
+        *_leave_queue(job),
+        *([_count_start(limited)] if limited else []),
+        *require_not_paused(attempt.demand),
+    ]
+
+
+def postpone(
+    job: JobRecord,
+    attempt: AttemptRecord,
+    reason: Reason,
+    not_before_ms: int,
+    now_ms: int,
+    *,
+    name_is_free: bool,
+) -> list[Write]:
+    """The attempt was not launched; the job returns to its position in the queue.
+
+    Args:
+        job: the job.
+        attempt: its attempt, launching.
+        reason: what SageMaker said.
+        not_before_ms: when to try again.
+        now_ms: now.
+        name_is_free: whether the next launch may use the same name.
+    """
+    moved = move_job(
+        job,
+        JobTrigger.POSTPONE,
+        reason,
+        now_ms,
+        attempt=attempt.attempt_name,
+        attempt_count=attempt.number - 1 if name_is_free else attempt.number,
+        live_attempt=None,
+        not_before_ms=not_before_ms,
+        held_by="",
+        usage=_usage_after(job, attempt, None),
+    )
+    return [
+        moved.put(was=job.version),
+        attempt.delete(),
+        *return_instances(attempt.demand),
+        *(entry.put() for entry in moved.line_entries()),
+        *_give_up(attempt, now_ms),
+    ]
+
+
+def hold(
+    job: JobRecord, reservation: ReservationRecord | None, reason: Reason, now_ms: int
+) -> tuple[JobRecord, list[Write]]:
+    """A waiting job leaves the queue until it is released; its reservation becomes free.
+
+    Args:
+        job: the job.
+        reservation: its reservation.
+        reason: why.
+        now_ms: now.
+    """
+    moved = note_step(job, job.job_state, reason, now_ms, held=True)
+    return moved, [moved.put(was=job.version), *_leave_queue(job), *(free(reservation) if reservation else [])]
+
+
+def release(job: JobRecord, team: TeamRecord | None, reason: Reason, now_ms: int) -> tuple[JobRecord, list[Write]]:
+    """A held job returns to its position in the queue.
+
+    Args:
+        job: the job.
+        team: the team of the job; None if the job has none, or the ledger no longer has it.
+        reason: why.
+        now_ms: now.
+    """
+    moved = note_step(job, job.job_state, reason, now_ms, held=False)
+    return moved, [
+        moved.put(was=job.version),
+        *(entry.put() for entry in moved.line_entries()),
+        *(_keep_team(job.team, team, now_ms) if job.team else []),
+    ]
+
+
+def stop_waiting(
+    job: JobRecord, reservation: ReservationRecord | None, reason: Reason, now_ms: int, expires_at: int
+) -> list[Write]:
+    """A waiting job leaves the queue for good.
+
+    Args:
+        job: the job.
+        reservation: its reservation, which becomes free.
+        reason: why.
+        now_ms: now.
+        expires_at: when the table may delete the job, s since the epoch.
+    """
+    moved = move_job(job, JobTrigger.STOP, reason, now_ms, held=False, ended_ms=now_ms, expires_at=expires_at)
+    return [
+        moved.put(was=job.version),
+        *_leave_queue(job),
+        *(free(reservation) if reservation else []),
+        _expire_request(job, expires_at),
+    ]
+
+
+def end(
+    job: JobRecord,
+    attempt: AttemptRecord,
+    trigger: JobTrigger,
+    reason: Reason,
+    *,
+    sighting: Sighting | None,
+    preemptor: JobRecord | None,
+    reservation: ReservationRecord | None,
+    now_ms: int,
+    expires_at: int,
+    retry: Retrial | None,
+    vanished: bool,
+) -> list[Write]:
+    """The attempt has ended (or was never launched); its instances become free, or are reserved for the preemptor.
+
+    Args:
+        job: the job of the attempt.
+        attempt: the attempt.
+        trigger: what this means for the job.
+        reason: why.
+        sighting: the final status; None if the attempt was never launched.
+        preemptor: the job that the attempt was stopped for, if it is still queued.
+        reservation: the reservation that the preemptor already has.
+        now_ms: now.
+        expires_at: when the table may delete the job if it has ended, s since the epoch.
+        retry: how the job continues, if it is retried.
+        vanished: whether SageMaker no longer has the training job, so that its end is unknown.
+    """
+    ended = EndedAttempt(
+        attempt_name=attempt.attempt_name,
+        number=attempt.number,
+        since_ms=attempt.since_ms,
+        ended_ms=now_ms,
+        training_job_status=sighting.status if sighting else None,
+        secondary_status=sighting.secondary_status if sighting else None,
+        failure_reason=sighting.failure_reason if sighting else None,
+        reason=ReasonRecord.of(reason),
+    )
+    over = next_job_state(job.job_state, trigger) in TERMINAL
+    moved = move_job(
+        job,
+        trigger,
+        reason,
+        now_ms,
+        attempt=attempt.attempt_name,
+        live_attempt=None,
+        attempts=(*job.attempts, ended)[-MAX_ENDED_ATTEMPTS:],
+        preemption_count=job.preemption_count + (trigger is JobTrigger.YIELD),
+        interruptions=job.interruptions + max(attempt.interruptions, sighting.interruptions if sighting else 0),
+        usage=_usage_after(job, attempt, now_ms if sighting else None),
+        **(retry.changes(job) if retry else {}),
+        ended_ms=now_ms if over else None,
+        expires_at=expires_at if over else None,
+    )
+    kept = attempt.freed if preemptor else {}
+    writes: list[Write] = [
+        moved.put(was=job.version),
+        attempt.delete(),
+        *return_instances(minus(attempt.demand, kept)),
+        *(entry.put() for entry in moved.line_entries()),
+    ]
+    if preemptor and kept:
+        # If the preemptor leaves the queue meanwhile, the next decision frees the reservation.
+        writes.append(_reserve(preemptor.job_name, kept, reservation))
+    if over:
+        writes.append(_expire_request(job, expires_at))
+    if vanished or sighting is None:
+        writes += _give_up(attempt, now_ms, vanished=vanished)
+    return writes
+
+
+def change_priority(
+    job: JobRecord, attempt: AttemptRecord | None, priority: int, reason: Reason, now_ms: int
+) -> tuple[JobRecord, list[Write]]:
+    """A job that has not ended gets another priority; a waiting job moves in the queue.
+
+    Args:
+        job: the job.
+        attempt: its live attempt, if it has one.
+        priority: the new priority.
+        reason: why.
+        now_ms: now.
+    """
+    moved = note_step(job, job.job_state, reason, now_ms, priority=priority)
+    if job.held:
+        # It still waits for the same reason.
+        moved = moved.model_copy(update={"reason": job.reason})
+    writes: list[Write] = [moved.put(was=job.version)]
+    if attempt:
+        writes.append(change_attempt(attempt, priority=priority).put(was=attempt.version))
+    else:
+        writes += [*_leave_queue(job), *(entry.put() for entry in moved.line_entries())]
+    return moved, writes
+
+
+def adopt(
+    job: JobRecord,
+    attempt: AttemptRecord,
+    rogue: RogueRecord,
+    reservation: ReservationRecord | None,
+    reason: Reason,
+    now_ms: int,
+    *,
+    limited: TeamRecord | None,
+) -> list[Write]:
+    """An unmanaged training job becomes the live attempt of the job that waits for it.
+
+    Fails if a pool would then hold more than its size, if the job or the training job has changed since it was read, or
+    if another job of a limited team was started. Pauses do not matter, as nothing is started.
+
+    Args:
+        job: the job.
+        attempt: its next attempt, live.
+        rogue: the unmanaged training job as it is charged.
+        reservation: the reservation of the job, which ends.
+        reason: why.
+        now_ms: now.
+        limited: the team of the job, if it has a limit.
+
+    Raises:
+        InvalidTransition: the job does not wait, or is held.
+    """
+    moved = _started(job, attempt, reason, now_ms)
+    given = plus(rogue.charged, reservation.demand if reservation else {})
+    return [
+        moved.put(was=job.version),
+        Put(item=attempt.put().item, requires=Absent()),
+        rogue.delete(),
+        *take_instances(minus(attempt.demand, given)),
+        *([reservation.delete()] if reservation else []),
+        *_leave_queue(job),
+        *([_count_start(limited)] if limited else []),
+    ]
+
+
+def _require_released(job: JobRecord) -> None:
+    if job.held:
+        raise InvalidTransition("held", JobTrigger.START)
+
+
+def _started(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int) -> JobRecord:
+    """The job with this attempt."""
+    _require_released(job)
+    usage = job.usage
+    return move_job(
+        job,
+        JobTrigger.START,
+        reason,
+        now_ms,
+        attempt=attempt.attempt_name,
+        attempt_count=attempt.number,
+        live_attempt=attempt.attempt_name,
+        not_before_ms=0,
+        held_by="",
+        usage=usage if usage.started_ms is not None else usage.model_copy(update={"started_ms": attempt.since_ms}),
+    )
+
+
+def _usage_after(job: JobRecord, attempt: AttemptRecord, ended_ms: int | None) -> Usage:
+    """The instance time of a job after the end of an attempt; ``ended_ms`` is None if it was never launched."""
+    if ended_ms is None:
+        # If no earlier attempt was launched either, the job has not started yet.
+        return job.usage if job.usage.instance_ms else Usage()
+    ran_ms = max(0, ended_ms - attempt.since_ms)
+    held = {pool: count * ran_ms for pool, count in attempt.demand.items()}
+    return job.usage.model_copy(update={"instance_ms": plus(job.usage.instance_ms, held)})
+
+
+def _keep_team(name: str, known: TeamRecord | None, now_ms: int) -> list[Write]:
+    """Keep the queues of a team that has left as if it left now. Fails if the team is removed or returns meanwhile."""
+    if known is None:
+        return [TeamRecord(team=name, left_ms=now_ms).put(requires=Absent())]
+    if known.left_ms is None:
+        return []
+    return [known.model_copy(update={"left_ms": now_ms}).put(requires=Equals("leftMs", known.left_ms))]
+
+
+def _give_up(attempt: AttemptRecord, now_ms: int, *, vanished: bool = False) -> list[Write]:
+    """Record that a launch was given up, if its training job may still appear in SageMaker."""
+    if attempt.unanswered_ms is None and not vanished:
+        return []
+    given_up = GivenUpRecord(
+        attempt_name=attempt.attempt_name,
+        job_name=attempt.job_name,
+        mark=attempt.mark,
+        given_up_ms=now_ms,
+        expires_at=now_ms // 1000 + GIVEN_UP_KEPT_S,
+    )
+    return [given_up.put()]
+
+
+def _leave_queue(job: JobRecord) -> Sequence[Write]:
+    return [Delete(key=key) for key in job.line_keys()]
+
+
+def _count_start(team: TeamRecord) -> Write:
+    return Change(key=TeamRecord.key(team.team), adds={"starts": 1}, requires=Equals("starts", team.starts))
+
+
+def _reserve(job: str, demand: Mapping[str, int], known: ReservationRecord | None) -> Write:
+    if known is None:
+        return ReservationRecord(job_name=job, demand=dict(demand)).put(was=None)
+    grown = ReservationRecord(job_name=job, demand=plus(known.demand, demand), version=known.version + 1)
+    return grown.put(was=known.version)
+
+
+def _expire_request(job: JobRecord, expires_at: int) -> Write:
+    return Change(key=request_key(job.job_name), sets={"expiresAt": expires_at})

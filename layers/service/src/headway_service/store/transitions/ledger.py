@@ -1,0 +1,89 @@
+"""Transitions of what the ledger keeps beside attempts: pools, pauses, teams and reservations."""
+
+from __future__ import annotations
+
+from headway_service.ports.table import Absent, AllEqual, Change, Delete, Equals, Put, Write
+from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
+from headway_service.store.transitions.shared import return_instances
+
+
+def free(reservation: ReservationRecord) -> list[Write]:
+    """A reservation ends; its instances become free."""
+    return [reservation.delete(), *return_instances(reservation.demand)]
+
+
+def add_pool(pool: str, size: int) -> list[Write]:
+    """A pool was added to the configuration. Fails if the ledger has it."""
+    return [Put(item=PoolRecord(pool=pool, size=size, free=size).put().item, requires=Absent())]
+
+
+def resize_pool(pool: PoolRecord, size: int) -> list[Write]:
+    """A pool gets another size. Instances in use stay in use, so ``free`` may become negative."""
+    key = PoolRecord.key(pool.pool)
+    return [Change(key=key, sets={"size": size}, adds={"free": size - pool.size}, requires=Equals("size", pool.size))]
+
+
+def back_off(pool: PoolRecord) -> list[Write]:
+    """Nothing is launched in a pool for a while. Fails if the pool was removed."""
+    sets = {"pausedUntilMs": pool.backs_off_until_ms, "pauses": pool.back_offs, "pauseCause": pool.back_off_cause}
+    return [Change(key=PoolRecord.key(pool.pool), sets=sets, requires=Equals("pool", pool.pool))]
+
+
+def pause(record: PauseRecord) -> list[Write]:
+    """A pool, or all pools, are paused. Fails if they are already."""
+    return [record.put(requires=Absent())]
+
+
+def change_pause(record: PauseRecord, changed: PauseRecord) -> list[Write]:
+    """A pause gets other contents. Fails if it has ended, or another one has begun."""
+    return [changed.put(requires=Equals("sinceMs", record.since_ms))]
+
+
+def resume(record: PauseRecord) -> list[Write]:
+    """The pause of a pool, or of all pools, ends. Fails if another one has begun."""
+    return [Delete(key=PauseRecord.key(record.pool), requires=Equals("sinceMs", record.since_ms))]
+
+
+def end_restore(record: PauseRecord) -> list[Write]:
+    """The pause since a restore of the table ends, but for one that a user had set. Fails if it has ended already."""
+    # A user may have paused all pools meanwhile, so that the pause stays.
+    restored = AllEqual((("restoredMs", record.restored_ms or 0), ("sinceMs", record.since_ms)))
+    if not record.stays:
+        return [Delete(key=PauseRecord.key(record.pool), requires=restored)]
+    return [record.model_copy(update={"restored_ms": None, "stays": False}).put(requires=restored)]
+
+
+def remove_pool(pool: PoolRecord) -> list[Write]:
+    """An empty pool of size 0 leaves the ledger. Fails if it is in use.
+
+    The condition compares both numbers: if the pool was added again with as many instances as are still held, it has no
+    free instances either.
+    """
+    return [Delete(key=PoolRecord.key(pool.pool), requires=AllEqual((("size", 0), ("free", 0))))]
+
+
+def add_team(team: str, known: TeamRecord | None) -> list[Write]:
+    """A team was added to the configuration, or returns to it.
+
+    Fails if a start of one of its jobs is counted meanwhile: if the count went back, a decision from before could pass.
+
+    Args:
+        team: its name.
+        known: the team in the ledger, if it had left; None for a new team.
+    """
+    if known is None:
+        return [TeamRecord(team=team).put(requires=Absent())]
+    return [known.model_copy(update={"left_ms": None}).put(requires=Equals("starts", known.starts))]
+
+
+def take_out_team(team: TeamRecord, now_ms: int) -> list[Write]:
+    """A team was removed from the configuration; the queues of its waiting jobs are still read.
+
+    Fails if a start of one of its jobs is counted meanwhile, as :func:`add_team`.
+    """
+    return [team.model_copy(update={"left_ms": now_ms}).put(requires=Equals("starts", team.starts))]
+
+
+def remove_team(team: TeamRecord) -> list[Write]:
+    """A team that has left, and has empty queues, leaves the ledger. Fails if it has returned."""
+    return [Delete(key=TeamRecord.key(team.team), requires=Equals("leftMs", team.left_ms or 0))]

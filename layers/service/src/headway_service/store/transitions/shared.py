@@ -1,0 +1,112 @@
+"""What transitions of several records have in common.
+
+The soak counts each function here as a part of the transition that calls it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headway.lifecycle import (
+    JobState,
+    JobTrigger,
+    next_job_state,
+)
+from headway.model import Demand
+from headway.reasons import Reason
+from headway_service.ports.table import Absent, AtLeast, Change, Check, Equals, Write
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.job import (
+    MAX_HISTORY,
+    JobRecord,
+    Step,
+)
+from headway_service.store.records.ledger import PauseRecord, PoolRecord
+
+
+def move_job(
+    job: JobRecord,
+    trigger: JobTrigger,
+    reason: Reason,
+    now_ms: int,
+    *,
+    attempt: str | None = None,
+    **changes: Any,
+) -> JobRecord:
+    """The job in its next version and state.
+
+    Args:
+        job: the job as it was read.
+        trigger: what happens to it.
+        reason: why.
+        now_ms: now.
+        attempt: name of the attempt that this is about.
+        changes: other fields that change.
+
+    Raises:
+        InvalidTransition: the trigger is not allowed in the state of the job.
+    """
+    return note_step(job, next_job_state(job.job_state, trigger), reason, now_ms, attempt=attempt, **changes)
+
+
+def note_step(
+    job: JobRecord,
+    state: JobState,
+    reason: Reason,
+    now_ms: int,
+    *,
+    attempt: str | None = None,
+    **changes: Any,
+) -> JobRecord:
+    """The job in its next version, with a step in its history.
+
+    Args:
+        job: the job as it was read.
+        state: its state from now on.
+        reason: why.
+        now_ms: now.
+        attempt: name of the attempt that this is about.
+        changes: other fields that change.
+    """
+    noted = ReasonRecord.of(reason)
+    step = Step(time_ms=now_ms, job_state=state, reason=noted, attempt_name=attempt)
+    history = (*job.history, step)
+    if len(history) > MAX_HISTORY:
+        history = (history[0], *history[-(MAX_HISTORY - 1) :])
+    update = {"job_state": state, "reason": noted, "history": history, "version": job.version + 1, **changes}
+    return job.model_copy(update=update)
+
+
+def change_attempt(attempt: AttemptRecord, **changes: Any) -> AttemptRecord:
+    """The attempt in its next version."""
+    return attempt.model_copy(update={"version": attempt.version + 1, **changes})
+
+
+def take_instances(demand: Demand) -> list[Write]:
+    """Take free instances of each pool. Fails if there are too few.
+
+    A count is negative where a reservation held more than the demand: the rest becomes free.
+    """
+    return [
+        Change(key=PoolRecord.key(pool), adds={"free": -count}, requires=AtLeast("free", count))
+        for pool, count in sorted(demand.items())
+    ]
+
+
+def return_instances(demand: Demand) -> list[Write]:
+    """Make instances of each pool free. A negative count takes them, even if too few are free."""
+    return [
+        # A pool's record outlives everything that holds its instances. Should it be missing, the write fails.
+        Change(key=PoolRecord.key(pool), adds={"free": count}, requires=Equals("pool", pool))
+        for pool, count in sorted(demand.items())
+        if count
+    ]
+
+
+def require_not_paused(demand: Demand) -> list[Write]:
+    """Check that no pool of the demand is paused, nor all pools.
+
+    A decision that was made before a pause takes effect before the pause is confirmed to the user, or not at all.
+    """
+    return [Check(key=PauseRecord.key(pool), requires=Absent()) for pool in (*sorted(demand), PauseRecord.EVERYTHING)]
