@@ -165,5 +165,4 @@ class CapacityState:
 
 def paused_pool(job: WaitingJob, snapshot: Snapshot) -> str | None:
     """The first paused pool that a job demands, by name; None if no pool that it demands is paused."""
-    pauses = snapshot.pauses
-    return min((pool for pool in job.demand if pool in pauses), default=None) if pauses else None
+    return min((pool for pool in job.demand if pool in snapshot.pauses), default=None)

@@ -10,7 +10,7 @@ from headway.plan import Hold
 from headway.reasons import Reason
 from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.backfill import ReservedStart
-from headway.scheduling.reserved_starts import Combination
+from headway.scheduling.reserved_starts import Combination, ReservedStarts
 from headway.vectors import minus, overlap, positive
 
 Why = Callable[[], Reason]
@@ -24,18 +24,22 @@ class Explainer:
         holds: the waits, in rank order.
     """
 
-    def __init__(self, snapshot: Snapshot, allocations: AllocationIndex, *, enabled: bool) -> None:
+    def __init__(
+        self, snapshot: Snapshot, allocations: AllocationIndex, reserved_starts: ReservedStarts, *, enabled: bool
+    ) -> None:
         """Start without waits.
 
         Args:
             snapshot: the state that is decided on.
             allocations: the attempts that hold instances.
+            reserved_starts: the reserved starts of the pass.
             enabled: whether to collect anything.
         """
         self.holds: list[Hold] = []
         self._policy = snapshot.policy
         self._now_ms = snapshot.now_ms
         self._allocations = allocations
+        self._reserved_starts = reserved_starts
         self._enabled = enabled
         #: Reasons that all jobs share that wait for the same thing behind the same job.
         self._shared: dict[tuple[str, ...], Reason] = {}
@@ -62,15 +66,12 @@ class Explainer:
             for pool in job.demand:
                 self._ahead[pool] = self._ahead.get(pool, 0) + 1
 
-    def behind(self, pools: Combination, head: ReservedStart) -> Reason:
-        """The job waits behind the first blocked job of its combination of pools.
-
-        Args:
-            pools: the combination.
-            head: the reserved start of its first blocked job.
-        """
+    def behind(self, pools: Combination) -> Reason:
+        """The job waits behind the first blocked job of its combination of pools. There must be one."""
         reason = self._shared.get(pools)
         if reason is None:
+            head = self._reserved_starts.first(pools)
+            assert head is not None  # noqa: S101 - asked only behind a blocked job
             reason = self._shared[pools] = reasons.waits_behind(head.job, pools, head.start_ms, self._now_ms)
         return reason
 
@@ -92,17 +93,16 @@ class Explainer:
         holders = tuple(a for a in self._allocations.of(lacking) if a.team == job.team)
         return reasons.waits_for_limit(job, lacking, holders, self._now_ms, self._policy)
 
-    def lacks_capacity(self, job: WaitingJob, lacking: Demand, start: ReservedStart | None) -> Reason:
+    def lacks_capacity(self, job: WaitingJob, lacking: Demand, start_ms: int | None) -> Reason:
         """The pools have too little for the job.
 
         Args:
             job: the job.
             lacking: what they lack, per pool.
-            start: the start that is reserved for the job, if there is one.
+            start_ms: its reserved start, ms; None if that is not known.
         """
         lacking = {pool: min(count, job.demand[pool]) for pool, count in lacking.items()}
         holders = self._allocations.of(lacking)
-        start_ms = start.start_ms if start else None
         return reasons.waits_for_capacity(job, lacking, holders, start_ms, self._now_ms, self._policy)
 
     def awaits_freed(self, job: WaitingJob, meant: Sequence[Allocation], from_unclaimed: Demand) -> Reason:

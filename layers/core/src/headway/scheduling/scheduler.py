@@ -47,9 +47,9 @@ class _Pass:
         self.now_ms = snapshot.now_ms
         self.looks = Looks()
         self.state = state = CapacityState(snapshot, self.looks)
-        self.explainer = Explainer(snapshot, state.allocations, enabled=explain)
         self.preemption = Preemption(snapshot, state.allocations, state.use, state.guarantees, self.looks)
         self.reserved_starts = ReservedStarts(state.allocations, policy, snapshot.now_ms, self.looks)
+        self.explainer = Explainer(snapshot, state.allocations, self.reserved_starts, enabled=explain)
         #: Kinds of jobs that preemption does not help; see :func:`_kind`.
         self.stuck: set[_Kind] = set()
         self.releases: list[Release] = []
@@ -63,7 +63,7 @@ class _Pass:
         owed = {*state.owners, *state.earmarked}
         past_head, considered = 0, 0
         for job in in_rank_order(snapshot, state.use, state.guarantees, self.looks):
-            paused = paused_pool(job, snapshot)
+            paused = paused_pool(job, snapshot) if snapshot.pauses else None
             if paused is not None:
                 self.explainer.add(job, partial(reasons.paused, paused, snapshot.pauses[paused], self.now_ms))
                 considered += 1
@@ -168,7 +168,7 @@ class _Pass:
         if any(count > state.sizes[pool] for pool, count in takes.items()):
             return None
         if any(count > state.spare[pool] + state.unclaimed.get(pool, 0) for pool, count in job.demand.items()):
-            return self._behind(pools)
+            return partial(self.explainer.behind, pools)
         if job.not_before_ms > self.now_ms or any(state.unclaimed.values()):
             return None
         if takes is not job.demand and shortfall(takes, state.spare):
@@ -176,11 +176,6 @@ class _Pass:
             return None
         delayed = self.reserved_starts.delayed_by(takes, self._until_ms(job))
         return partial(self.explainer.would_delay, delayed) if delayed is not None else None
-
-    def _behind(self, pools: Combination) -> Why | None:
-        """Makes the reason of a job behind the first blocked job of its combination of pools; None if there is none."""
-        head = self.reserved_starts.first(pools)
-        return partial(self.explainer.behind, pools, head) if head is not None else None
 
     def _take_over(self, job: WaitingJob, takes: Demand) -> None:
         """Release reservations of lower rank, as far as this job lacks them and gets all it needs with them.
@@ -274,12 +269,11 @@ class _Pass:
             self.explainer.add(job, partial(self.explainer.at_team_limit, job, limits))
             return
         pools = _combination(job.demand)
-        behind = self._behind(pools)
         start = self._reserve(job, need, pools)
-        if start is None and behind is not None:
-            self.explainer.add(job, behind)
+        if start is None:
+            self.explainer.add(job, partial(self.explainer.behind, pools))
             return
-        self.explainer.add(job, partial(self.explainer.lacks_capacity, job, lacking, start), start)
+        self.explainer.add(job, partial(self.explainer.lacks_capacity, job, lacking, start.start_ms), start)
 
     def _reserve(
         self, job: WaitingJob, need: Demand, combination: Combination, otherwise: Demand | None = None
