@@ -15,7 +15,7 @@ from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
 from headway_service.bootstrap import Services
 from headway_service.config.authorization import Caller, known_caller
-from headway_service.forecast.service import Foresight
+from headway_service.forecast.service import ForecastService
 
 MAX_KEY_CHARS = 128
 """The longest idempotency key."""
@@ -37,9 +37,9 @@ def remaining_ms(asked: Request) -> Callable[[], int]:
     return given
 
 
-def foresight(asked: Request) -> Foresight:
+def forecast_service(asked: Request) -> ForecastService:
     """Who looks ahead."""
-    return services(asked).foresight
+    return services(asked).forecast_service
 
 
 def caller(asked: Request) -> Caller:

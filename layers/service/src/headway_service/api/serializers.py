@@ -14,18 +14,18 @@ from headway_service.dead_letters.parser import Illegible, Lost
 from headway_service.dead_letters.redrive import ReadLetter, Redrive
 from headway_service.errors import RequestError
 from headway_service.forecast.results import Consequences, DryRun, Explanation, Move, Outlook
-from headway_service.jobs.position import Seen
-from headway_service.jobs.submit_batch import Taken
+from headway_service.jobs.position import JobView
+from headway_service.jobs.submit_batch import Accepted
 from headway_service.pools.capacity import PoolUse
 from headway_service.sagemaker_api.redaction import Shown
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import EndedAttempt
 from headway_service.store.records.ledger import PauseRecord
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 
 
-def job_document(seen: Seen) -> schemas.Job:
+def job_document(seen: JobView) -> schemas.Job:
     """A job."""
     job = seen.job
     return {
@@ -49,7 +49,7 @@ def job_document(seen: Seen) -> schemas.Job:
 
 
 def whole_job_document(
-    seen: Seen, attempt: AttemptRecord | None, shown: Shown, covered: Iterable[Coverage]
+    seen: JobView, attempt: AttemptRecord | None, shown: Shown, covered: Iterable[Coverage]
 ) -> schemas.WholeJob:
     """A job with its attempts, its history and its request, and how its live attempt is watched."""
     attempts = [_ended_attempt(ended) for ended in seen.job.attempts]
@@ -92,7 +92,7 @@ def pool_document(use: PoolUse) -> schemas.Pool:
     }
 
 
-def rogue_document(rogue: RogueRecord) -> schemas.RogueJob:
+def rogue_document(rogue: UnmanagedJobRecord) -> schemas.RogueJob:
     """A training job that did not come through the queue."""
     return {
         "trainingJobName": rogue.training_job_name,
@@ -153,7 +153,7 @@ def dry_run_document(found: DryRun) -> schemas.DryRun:
     }
 
 
-def batch_document(results: Iterable[Taken | RequestError]) -> schemas.BatchResults:
+def batch_document(results: Iterable[Accepted | RequestError]) -> schemas.BatchResults:
     """What became of each request of a batch."""
     return {"results": [_batch_result(each) for each in results]}
 
@@ -229,7 +229,7 @@ def _error(error: RequestError) -> schemas.Error:
     return {"code": error.code, "message": str(error), "fields": fields}
 
 
-def _batch_result(result: Taken | RequestError) -> schemas.Taken | schemas.Refused:
+def _batch_result(result: Accepted | RequestError) -> schemas.Taken | schemas.Refused:
     if isinstance(result, RequestError):
         return {"status": result.status, "error": _error(result)}
     return {"status": HTTPStatus.CREATED if result.new else HTTPStatus.OK, "job": job_document(result.seen)}

@@ -54,4 +54,4 @@ def stop_rogue_job(name: RogueName, asked: Request) -> tuple[schemas.RogueJob, i
 
     Or one that the queue has lost its record of. Asking again is no error.
     """
-    return rogue_document(services(asked).rogue_stops.ask(name, caller(asked).name)), HTTPStatus.ACCEPTED
+    return rogue_document(services(asked).unmanaged_job_stops.ask(name, caller(asked).name)), HTTPStatus.ACCEPTED

@@ -17,7 +17,7 @@ from headway_service.api.request_context import (
     IdempotencyKey,
     call,
     caller,
-    foresight,
+    forecast_service,
     remaining_ms,
     services,
 )
@@ -39,7 +39,7 @@ from headway_service.errors import (
 from headway_service.jobs.submit_batch import MAX_BATCH, submit_all
 from headway_service.observability.request_log import job_named_in
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS
-from headway_service.store.job_listing import MAX_LISTED, Wanted
+from headway_service.store.job_listing import MAX_LISTED, JobFilter
 
 router = Calls("Jobs")
 
@@ -93,7 +93,7 @@ def submit_job(
     """Submit a job."""
     asked.context[SUBMITTED] = job_named_in(request)
     if dry_run:
-        return dry_run_document(foresight(asked).dry_run(request, caller(asked))), HTTPStatus.OK
+        return dry_run_document(forecast_service(asked).dry_run(request, caller(asked))), HTTPStatus.OK
     seen, new = services(asked).submitter.submit(request, caller(asked), key)
     return job_document(seen), HTTPStatus.CREATED if new else HTTPStatus.OK
 
@@ -158,7 +158,7 @@ def list_jobs(
     owners = [owner] if owner is not None else []
     if mine:
         owners.append(caller(asked).arn)
-    wanted = Wanted(
+    wanted = JobFilter(
         states=frozenset(state or _NOT_ENDED), owners=frozenset(owners), team=team, name_contains=name_contains
     )
     page, following = services(asked).job_queries.jobs(wanted, limit, next_token)

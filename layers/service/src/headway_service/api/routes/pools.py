@@ -71,7 +71,7 @@ def pause_pool(pool: PoolName, why: Annotated[Why, Body()], asked: Request) -> s
 
     Nothing is started there, and nobody preempted for it, until it is resumed. What runs goes on.
     """
-    services(asked).pauses.pause(pool, caller(asked).name, why.reason)
+    services(asked).pool_operations.pause(pool, caller(asked).name, why.reason)
     return _show(asked, pool)
 
 
@@ -81,14 +81,14 @@ def drain_pool(pool: PoolName, drain: Annotated[Drain, Body()], asked: Request) 
 
     What runs goes on to its end, or is stopped and put back into the line.
     """
-    services(asked).pauses.pause(pool, caller(asked).name, drain.reason, stops=drain.stop)
+    services(asked).pool_operations.pause(pool, caller(asked).name, drain.reason, stops=drain.stop)
     return _show(asked, pool)
 
 
 @router.call("POST /pools/<pool>/resume", {HTTPStatus.OK: "The pool."}, InvalidRequest, NotAllowed, PoolNotFound)
 def resume_pool(pool: PoolName, asked: Request) -> schemas.Pool:
     """Let jobs start again in a pool that was paused."""
-    services(asked).pauses.resume(pool, caller(asked).name)
+    services(asked).pool_operations.resume(pool, caller(asked).name)
     return _show(asked, pool)
 
 
@@ -99,7 +99,7 @@ def resize_pool(pool: PoolName, change: Annotated[Resize, Body()], asked: Reques
     Nothing else of the configuration document changes. What runs goes on, also where that is more than the size.
     """
     given = services(asked)
-    given.editor(remaining_ms(asked)()).resize(pool, change.size)
+    given.config_editor(remaining_ms(asked)()).resize(pool, change.size)
     given.wake("a pool was resized")
     return _show(asked, pool)
 
@@ -107,14 +107,14 @@ def resize_pool(pool: PoolName, change: Annotated[Resize, Body()], asked: Reques
 @router.call("POST /pause", {HTTPStatus.OK: "Each pool."}, *_PAUSING)
 def pause_everything(why: Annotated[Why, Body()], asked: Request) -> schemas.Capacity:
     """Pause all pools, those too that are added later."""
-    services(asked).pauses.pause(PauseRecord.EVERYTHING, caller(asked).name, why.reason)
+    services(asked).pool_operations.pause(PauseRecord.EVERYTHING, caller(asked).name, why.reason)
     return _show_all(asked)
 
 
 @router.call("POST /resume", {HTTPStatus.OK: "Each pool."}, NotAllowed, RestoreUnfinished)
 def resume_everything(asked: Request) -> schemas.Capacity:
     """End the pause of all pools. One that was paused by itself stays so."""
-    services(asked).pauses.resume(PauseRecord.EVERYTHING, caller(asked).name)
+    services(asked).pool_operations.resume(PauseRecord.EVERYTHING, caller(asked).name)
     return _show_all(asked)
 
 
