@@ -22,7 +22,7 @@ NOT_TOLD = (
 
 
 class LetterQueue(StrEnum):
-    """The dead-letter queues: of events that no function could process, and of wake-ups that no tick followed."""
+    """The dead-letter queues: of events that no function could take, and of wake-ups that no tick followed."""
 
     EVENT = "event"
     WAKE = "wake"
