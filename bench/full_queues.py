@@ -120,7 +120,7 @@ class HeadwayQueue(CostWorld):
             changes = {"job_name": _waiting(number), "priority": rng.choice(WAITING_PRIORITIES)}
             changes |= {"team": TEAMS[number % len(TEAMS)], "entry_time": pattern.entry_time - number}
             job = pattern.model_copy(update=changes)
-            self.table.write(transitions.accept(job, request.replace(_waiting(0), job.job_name)))
+            self.table.write(transitions.enqueue(job, request.replace(_waiting(0), job.job_name)))
         # They were accepted long ago, and all that was told.
         self._told = len(self.table.written)
 

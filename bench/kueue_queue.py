@@ -1,6 +1,6 @@
 """A queue in one process: Headway's real tick, launcher and observer on the table in memory, watched for its promises.
 
-Jobs enter through ``transitions.accept`` without the checks of admission, which are not what is measured.
+Jobs enter through ``transitions.enqueue`` without the checks of admission, which are not what is measured.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bench.timed_training_jobs import BrokenPromiseError, TimedTrainingJobs
 from headway.lifecycle import JobState
 from headway.reasons import Reason, ReasonCode
 from headway_service.config.document import Configuration
-from headway_service.pools.apply_config import in_force
+from headway_service.pools.apply_config import get_effective
 from headway_service.ports.training_jobs import Sighting
 from headway_service.scheduling.launcher import Launcher
 from headway_service.scheduling.tick import Ticker
@@ -91,7 +91,7 @@ class Queue:
                 "limitMs": self._limit_s * 1000,
             }
         )
-        self._table.write(transitions.accept(record, request))
+        self._table.write(transitions.enqueue(record, request))
 
     def take(self, sighting: Sighting) -> None:
         """Take in the end of a training job.
@@ -175,7 +175,7 @@ class Queue:
         return found
 
     def _in_force(self) -> Configuration:
-        return in_force(self._table, self._store, self._clock_ms).configuration
+        return get_effective(self._table, self._store, self._clock_ms).configuration
 
     def _token(self) -> str:
         self._tokens += 1

@@ -148,7 +148,7 @@ class LongLines(CostWorld):
 def waiting_jobs(first: Mapping[str, JobRecord], number: int, *, already: int = 0) -> Iterator[list[dict[str, Any]]]:
     """The items of so many jobs that wait, spread over the lines, a job at a time.
 
-    Items are made by `transitions.accept` once for each line and priority, and from these by putting in the names: to
+    Items are made by `transitions.enqueue` once for each line and priority, and from these by putting in the names: to
     make each by itself would take longer than all that is measured. They come in the order of rank, as that is how the
     table in memory takes a million quickly.
 
@@ -173,7 +173,7 @@ def waiting_jobs(first: Mapping[str, JobRecord], number: int, *, already: int = 
 
 def _pattern(first: JobRecord, pool: str, team: str, priority: int) -> list[Item]:
     job = first.model_copy(update={"job_name": _NAME, "team": team, "priority": priority})
-    writes = transitions.accept(job, json.dumps(request_of(_NAME, pool, team, priority)))
+    writes = transitions.enqueue(job, json.dumps(request_of(_NAME, pool, team, priority)))
     return [write.item for write in writes if isinstance(write, Put)]
 
 

@@ -46,7 +46,7 @@ class RawTable:
         made = MemoryTable()
         for name in names:
             text = json.dumps({**request, "TrainingJobName": name})
-            made.write(transitions.accept(first.model_copy(update={"job_name": name}), text))
+            made.write(transitions.enqueue(first.model_copy(update={"job_name": name}), text))
         self.put(made.items())
 
     def put(self, items: Iterable[Item]) -> None:

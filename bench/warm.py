@@ -131,7 +131,7 @@ class WarmWorld(CostWorld):
         for _ in range(number - 1):
             self._submitted += 1
             job = first.model_copy(update={"job_name": f"job-{self._submitted:06}"})
-            self.table.write(transitions.accept(job, json.dumps(usual_request(job.job_name, run_s=LASTS_S))))
+            self.table.write(transitions.enqueue(job, json.dumps(usual_request(job.job_name, run_s=LASTS_S))))
 
     # -------------------------------------------------------------------------------------------- what stands for AWS
 

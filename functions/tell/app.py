@@ -25,7 +25,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     Lambda goes on after the last record before the one that is answered here, and sends that and all after it again
     (source: its developer guide, "Configuring partial batch response with DynamoDB and Lambda").
     """
-    told = services.teller.tell(event["Records"])
-    record([metrics.UNTOLD.of(told.untold)])
-    failures = [] if told.failed_from is None else [{"itemIdentifier": told.failed_from}]
+    result = services.event_publisher.publish(event["Records"])
+    record([metrics.UNTOLD.of(result.dropped)])
+    failures = [] if result.failed_from is None else [{"itemIdentifier": result.failed_from}]
     return {"batchItemFailures": failures}

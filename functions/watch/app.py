@@ -25,7 +25,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """Look at one alarm, or at all. An error is raised: Lambda tries the alarm again, the next minute looks at all."""
     if "Records" in event:
         alarms = [json.loads(each.sns.message)["AlarmName"] for each in SNSEvent(event).records]
-        record([metrics.MEASURES.of(sum([services.watcher.heed(alarm) for alarm in alarms]))])
+        record([metrics.MEASURES.of(sum([services.utilization_monitor.on_alarm(alarm) for alarm in alarms]))])
     else:
-        report = services.watcher.run()
+        report = services.utilization_monitor.run()
         record([metrics.UNWATCHED.of(report.missing), metrics.MEASURES.of(report.measures)])

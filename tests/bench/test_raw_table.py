@@ -16,7 +16,7 @@ from headway.lifecycle import JobState
 from headway.reasons import ReasonCode
 from headway_sandbox.sagemaker.request_builder import P5
 from headway_service.store.records.job import JobRecord
-from headway_service.store.transitions import accept
+from headway_service.store.transitions import enqueue
 from headway_service.testing.memory_table import MemoryTable
 
 Item = dict[str, Any]
@@ -75,7 +75,7 @@ def test_jobs_are_added_as_if_each_had_been_submitted_and_forgotten_without_a_tr
     request = job_request("first", priority=HIGH, run_s=1, grace_s=0)
     client, made = Client(), MemoryTable()
     table = RawTable(client)
-    made.write(accept(waiting_job("first"), json.dumps(request)))
+    made.write(enqueue(waiting_job("first"), json.dumps(request)))
     client.items["ledger", "pool#p5"] = ledger = {"pk": {"S": "ledger"}, "sk": {"S": "pool#p5"}}
     table.put(made.items())
     assert table.count_waiting() == 1

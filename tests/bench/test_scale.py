@@ -49,7 +49,7 @@ def test_jobs_that_fill_the_lines_are_as_submissions_would_have_written_them(que
     assert submitted["jobState"] == filled["jobState"] == "pending"
     job = JobRecord.parse(filled)
     made = MemoryTable()
-    made.write(transitions.accept(job, "{}"))
+    made.write(transitions.enqueue(job, "{}"))
     entries = job.line_entries()
     assert [queue.table.get(entry.key()) for entry in entries] == [made.get(entry.key()) for entry in entries]
     assert made.get(JobRecord.key(job.job_name)) == filled

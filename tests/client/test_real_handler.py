@@ -26,7 +26,7 @@ from headway_client.http.api import HeadwayApi
 from headway_client.sagemaker_sdk.training_queue import TrainingQueue
 from headway_service.store import transitions
 from headway_service.store.records.base import ReasonRecord
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from tests.client.conftest import FAST
@@ -85,8 +85,8 @@ def test_what_bypassed_the_queue_is_told(real_api: HeadwayApi, handler: ModuleTy
     for name in names:
         charged = {"ml.p5.48xlarge": 1} if name == "past000" else {}
         handler.services.table.write(
-            transitions.see_rogue(
-                RogueRecord(
+            transitions.charge_unmanaged(
+                UnmanagedJobRecord(
                     training_job_name=name, arn="arn", created_ms=1, training_job_status="InProgress", demand=charged,
                     charged=charged, limit_ms=1, since_ms=1, seen_ms=1, config_version=1,
                     reason=ReasonRecord.of(outside(charged, ())),

@@ -36,7 +36,7 @@ from headway_service.dead_letters.redrive import ReadLetter, Redrive
 from headway_service.pools.capacity import PoolUse
 from headway_service.ports.messaging import DeadLetter
 from headway_service.store.records.base import ReasonRecord
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from tests.service.world import ROOT as CALLER
 from tests.service.world import World, on, request
 
@@ -117,7 +117,7 @@ def test_the_documents_of_the_api_page_have_the_fields_that_are_answered() -> No
     seen = World().submit("a")
     assert keys(job) == keys(job_document(seen))
     assert keys(job["reason"]) == keys(job_document(seen).reason)
-    bypassing = RogueRecord(
+    bypassing = UnmanagedJobRecord(
         training_job_name="a", arn="arn", created_ms=1, training_job_status="InProgress", demand={}, limit_ms=1,
         since_ms=1, seen_ms=1, reason=ReasonRecord.of(outside({}, ())), config_version=1,
     )  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 
 from headway.reasons.remedies import REMEDIES
 from headway_service.config.document import validate
-from headway_service.events.job_events import CHANGES, Change, JobChange, schema
+from headway_service.events.job_events import EVENTS, JobChange, JobEvent, schema
 from headway_service.events.notifications import message_of
 from tests.docs.test_docs import blocks
 
@@ -23,9 +23,9 @@ import json, pathlib
 pathlib.Path("docs/events.schema.json").write_text(json.dumps(schema(), indent=2) + "\\n")"""
 
 
-def examples() -> list[tuple[type[Change], dict[str, Any]]]:
+def examples() -> list[tuple[type[JobEvent], dict[str, Any]]]:
     documents = [json.loads(text) for text in blocks("docs/events.md", "json")]
-    return list(zip(CHANGES, documents[: len(CHANGES)], strict=True))
+    return list(zip(EVENTS, documents[: len(EVENTS)], strict=True))
 
 
 def test_the_schema_is_that_of_the_code() -> None:
@@ -34,12 +34,12 @@ def test_the_schema_is_that_of_the_code() -> None:
 
 
 @pytest.mark.parametrize(("kind", "document"), examples())
-def test_an_example_of_an_event_is_whole_and_valid(kind: type[Change], document: dict[str, Any]) -> None:
+def test_an_example_of_an_event_is_whole_and_valid(kind: type[JobEvent], document: dict[str, Any]) -> None:
     assert kind.model_validate(document).document() == document
 
 
-@pytest.mark.parametrize("kind", CHANGES)
-def test_the_page_names_every_kind_of_event_and_every_field(kind: type[Change]) -> None:
+@pytest.mark.parametrize("kind", EVENTS)
+def test_the_page_names_every_kind_of_event_and_every_field(kind: type[JobEvent]) -> None:
     assert f"`{kind.DETAIL_TYPE}`" in PAGE
     for field in schema()["$defs"][kind.__name__]["required"]:
         assert f"`{field}`" in PAGE or f'"{field}"' in PAGE

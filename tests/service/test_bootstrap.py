@@ -36,7 +36,7 @@ def made(monkeypatch: pytest.MonkeyPatch, services: Services) -> dict[str, Any]:
         return clients.setdefault(service, offline_session().client(service, **options))
 
     monkeypatch.setattr(boto3, "client", client)
-    for edge in ("table", "training_jobs", "store", "alarms", "teller", "dead_letters"):
+    for edge in ("table", "training_jobs", "store", "alarms", "event_publisher", "dead_letters"):
         getattr(services, edge)
     return clients
 

@@ -14,12 +14,12 @@ from headway_sandbox.sagemaker.service import Fleet
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
-from headway_service.forecast.service import Foresight
+from headway_service.forecast.service import ForecastService
 from headway_service.jobs.commands import JobCommands
-from headway_service.jobs.position import Seen
+from headway_service.jobs.position import JobView
 from headway_service.jobs.queries import JobQueries
 from headway_service.jobs.submit import Submitter
-from headway_service.pools.apply_config import InForce, in_force
+from headway_service.pools.apply_config import EffectiveConfig, get_effective
 from headway_service.pools.capacity import PoolUse, read_capacity
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.status import sighting_of
@@ -72,7 +72,7 @@ class World:
             retention_s=30 * DAY_S,
         )
         self.queries = JobQueries(table=self.table, clock=self.clock, configuration=self.configured)
-        self.foresight = Foresight(table=self.table, clock=self.clock, configuration=self.configured)
+        self.forecast_service = ForecastService(table=self.table, clock=self.clock, configuration=self.configured)
 
     def _call_sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         self.calls.append((operation, dict(request)))
@@ -82,8 +82,8 @@ class World:
         """Now, ms."""
         return int(self.now_s * 1000)
 
-    def in_force(self) -> InForce:
-        return in_force(self.table, self.configuration, self.clock)
+    def in_force(self) -> EffectiveConfig:
+        return get_effective(self.table, self.configuration, self.clock)
 
     def configured(self) -> Configuration:
         return self.in_force().configuration
@@ -91,7 +91,7 @@ class World:
     def capacity(self) -> list[PoolUse]:
         return read_capacity(self.table, self.configured)
 
-    def submit(self, name: str, priority: int | None = None, **changes: Any) -> Seen:
+    def submit(self, name: str, priority: int | None = None, **changes: Any) -> JobView:
         """Submit a job that trains for ten minutes."""
         return self.submitter.submit(request(name, priority, **changes), ROOT)[0]
 
@@ -172,7 +172,7 @@ class World:
             deadline_ms=self.clock() + 50_000,
         )
 
-    def seen(self, name: str) -> Seen:
+    def seen(self, name: str) -> JobView:
         """A job as a caller sees it."""
         return self.queries.show(name, ROOT)[0]
 

@@ -10,12 +10,12 @@ import pytest
 
 from headway_service.config.authorization import Caller
 from headway_service.errors import QueueFull
-from headway_service.jobs.position import Seen
+from headway_service.jobs.position import JobView
 from headway_service.pools.apply_config import apply_configuration
 from headway_service.ports.table import Delete, Key, Put
 from headway_service.store.queue_tail import MAX_TAIL
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.repository import get_job
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ADA, BOB, P5, ROOT, World, on, request
@@ -122,7 +122,7 @@ def test_a_dry_run_tells_that_there_is_no_room(world: World) -> None:
     for name in ("a1", "a2"):
         submit(world, name, ADA)
     with pytest.raises(QueueFull):
-        world.foresight.dry_run(request("a3"), ADA)
+        world.forecast_service.dry_run(request("a3"), ADA)
 
 
 def test_a_preempted_job_returns_to_its_place_though_the_line_is_full(world: World) -> None:
@@ -141,14 +141,14 @@ def test_a_preempted_job_returns_to_its_place_though_the_line_is_full(world: Wor
 def test_entries_of_a_time_before_owners_were_kept_count_for_the_line_alone(world: World) -> None:
     for i, owner in enumerate((ADA, ADA, BOB)):
         submit(world, f"old{i}", owner)
-        entry = LineEntry.parse(world.table.query(LineEntry.partition(P5), limit=10)[i])
+        entry = QueueEntry.parse(world.table.query(QueueEntry.partition(P5), limit=10)[i])
         item = {name: value for name, value in entry.put().item.items() if name != "ownedBy"}
         world.table.write([type(entry.put())(item=item)])
     submit(world, "new", ADA)
     assert "4 jobs wait" in refused(world, "late", ADA)
 
 
-def waits(world: World, name: str, team: str, priority: int) -> Seen:
+def waits(world: World, name: str, team: str, priority: int) -> JobView:
     """Submit, a while after all others."""
     world.now_s += 1
     tags = [{"Key": "team", "Value": team}, {"Key": "priority", "Value": str(priority)}]
@@ -158,7 +158,7 @@ def waits(world: World, name: str, team: str, priority: int) -> Seen:
 def place_of(world: World, name: str) -> int:
     """The place of a job among all entries of all lines of a pool."""
     assert isinstance(world.table, MemoryTable)
-    ranks = [item["sk"] for item in world.table.items() if item["pk"].startswith(LineEntry.partition(P5))]
+    ranks = [item["sk"] for item in world.table.items() if item["pk"].startswith(QueueEntry.partition(P5))]
     return 1 + sorted(ranks).index(get_job(world.table, name).rank())
 
 
@@ -189,7 +189,7 @@ def test_a_dry_run_tells_the_place_that_a_submission_would_have(world: World, le
         waits(world, f"old{i:02}", "", 2 if i % 4 else 7)
     for priority in (0, 2, 9):
         asked = request("asked", priority)
-        told = world.foresight.dry_run(asked, ADA).seen.place
+        told = world.forecast_service.dry_run(asked, ADA).seen.place
         assert told == world.submitter.submit(asked, ADA)[0].place
         world.commands.stop("asked", ROOT)
         world.table.write([Delete(key=JobRecord.key("asked"))])

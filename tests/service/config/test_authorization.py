@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from headway_service.config.authorization import Action, Caller, Details, known_caller, matches, name_of
 from headway_service.config.document import Configuration, validate
 from headway_service.errors import InvalidRequest, NameInUse, NotAllowed
-from headway_service.forecast.service import Foresight, SubmitRequest
+from headway_service.forecast.service import ForecastService, SubmitRequest
 from headway_service.jobs.commands import JobCommands
 from headway_service.jobs.queries import JobQueries
 from headway_service.jobs.submit import Submitter
-from headway_service.pools.apply_config import InForce, apply_configuration, in_force
+from headway_service.pools.apply_config import EffectiveConfig, apply_configuration, get_effective
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import get_job
 from headway_service.testing.memory_config import MemoryConfiguration
@@ -83,13 +83,13 @@ class Queue:
             retention_s=DAY_S,
         )
         self.queries = JobQueries(table=self._table, clock=self._clock, configuration=self._configured)
-        self.foresight = Foresight(table=self._table, clock=self._clock, configuration=self._configured)
+        self.forecast_service = ForecastService(table=self._table, clock=self._clock, configuration=self._configured)
 
     def _clock(self) -> int:
         return 1_800_000_000_000
 
-    def _in_force(self) -> InForce:
-        return in_force(self._table, self._store, self._clock)
+    def _in_force(self) -> EffectiveConfig:
+        return get_effective(self._table, self._store, self._clock)
 
     def _configured(self) -> Configuration:
         return self._in_force().configuration
@@ -270,9 +270,9 @@ def test_a_team_that_is_not_the_callers_is_refused_with_what_to_do(
     with pytest.raises(error, match=sentence):
         queue.submitter.submit(request("a", **tagged(named)), who)
     with pytest.raises(error, match=sentence):
-        queue.foresight.dry_run(request("a", **tagged(named)), who)
+        queue.forecast_service.dry_run(request("a", **tagged(named)), who)
     with pytest.raises(error, match=sentence):
-        queue.foresight.what_if([SubmitRequest(request=request("a", **tagged(named)))], who)
+        queue.forecast_service.what_if([SubmitRequest(request=request("a", **tagged(named)))], who)
 
 
 def test_where_no_team_takes_somebodys_jobs_they_are_told_whom_to_ask() -> None:
@@ -344,8 +344,8 @@ def test_a_job_runs_only_with_a_role_that_is_granted_to_its_owner_or_its_team(
     queue = configured(access={"admins": ["user/adam"], "trainingRoles": GRANTS})
     asked = request("a", RoleArn=role, **tagged(team))
     tries: list[Callable[[], object]] = [
-        lambda: queue.foresight.dry_run(asked, who),
-        lambda: queue.foresight.what_if([SubmitRequest(request=asked)], who),
+        lambda: queue.forecast_service.dry_run(asked, who),
+        lambda: queue.forecast_service.what_if([SubmitRequest(request=asked)], who),
         lambda: queue.submitter.submit(asked, who),
     ]
     for attempt in tries:

@@ -10,12 +10,12 @@ import pytest
 from headway.lifecycle import JobState
 from headway.reasons import MAX_MESSAGE_CHARS, ReasonCode
 from headway_sandbox.inprocess.streamed_table import StreamedTable
-from headway_service.events.job_events import Change, JobChange, RogueJobChange, job_change, rogue_change
-from headway_service.events.publisher import MAX_SENT, change_of
+from headway_service.events.job_events import JobChange, JobEvent, RogueJobChange, job_event, unmanaged_job_event
+from headway_service.events.publisher import MAX_SENT, event_of
 from headway_service.ports.table import Absent, Equals
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import JobRecord, Step
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from tests.service.world import P5, ROOT, START_S, World
 
 SECRET = "hunter2"
@@ -23,9 +23,9 @@ MAX_PUT_EVENTS_BYTES = 256 * 1024
 """EventBridge's limit of all entries of one PutEvents call (service quota)."""
 
 
-def changes_of(table: StreamedTable) -> list[Change]:
+def changes_of(table: StreamedTable) -> list[JobEvent]:
     """What the stream of a table tells."""
-    told = [change_of(table.record(number, START_S)) for number in range(len(table.written))]
+    told = [event_of(table.record(number, START_S)) for number in range(len(table.written))]
     return [change for change in told if change is not None]
 
 
@@ -114,14 +114,14 @@ def job(*reasons: str, **changes: Any) -> JobRecord:
 
 def test_a_write_without_a_step_tells_nothing() -> None:
     before = job("one", "two")
-    assert job_change(before.model_copy(update={"version": 3, "expires_at": 5}), before) is None
+    assert job_event(before.model_copy(update={"version": 3, "expires_at": 5}), before) is None
 
 
 def test_a_step_in_a_history_that_is_full_is_told() -> None:
     first, *rest = (f"step {i}" for i in range(50))
     before = job(first, *rest)
     after = job(first, *rest[1:], "one more", version=51)
-    change = job_change(after, before)
+    change = job_event(after, before)
     assert change is not None
     assert (change.id, change.message) == ("a/51", "one more")
 
@@ -130,7 +130,7 @@ def test_as_many_events_as_are_sent_at_once_fit_into_one_call_however_long_they_
     # Three bytes in UTF-8, as a text of SageMaker's may have.
     reason = ReasonRecord(code=ReasonCode.FAILED, message="…" * MAX_MESSAGE_CHARS, jobs=("j" * 63,) * 3)
     step = Step(time_ms=0, job_state=JobState.FAILED, reason=reason, attempt_name="a" * 63)
-    longest = job_change(
+    longest = job_event(
         job("x", job_name="a" * 63, history=(step,), team="t" * 63, owner="o" * 2048, version=10**9), None
     )
     assert longest is not None
@@ -139,9 +139,9 @@ def test_as_many_events_as_are_sent_at_once_fit_into_one_call_however_long_they_
     assert MAX_SENT * (len(longest.detail().encode()) + 100) < MAX_PUT_EVENTS_BYTES
 
 
-def rogue(code: ReasonCode = ReasonCode.OUTSIDE, **changes: Any) -> RogueRecord:
+def rogue(code: ReasonCode = ReasonCode.OUTSIDE, **changes: Any) -> UnmanagedJobRecord:
     """A training job beside the queue."""
-    return RogueRecord.model_validate(
+    return UnmanagedJobRecord.model_validate(
         {
             "training_job_name": "beside",
             "arn": "arn:aws:sagemaker:eu-west-1:123456789012:training-job/beside",
@@ -200,9 +200,9 @@ def test_a_rogue_job_is_told_when_it_is_seen_treated_otherwise_and_gone() -> Non
 
 
 def test_a_rogue_job_that_is_only_seen_again_tells_nothing() -> None:
-    assert rogue_change(rogue(seen_ms=9_000, version=2), rogue(), 0) is None
+    assert unmanaged_job_event(rogue(seen_ms=9_000, version=2), rogue(), 0) is None
 
 
-@pytest.mark.parametrize("change", [job_change(job("x"), None), rogue_change(rogue(), None, 0)])
-def test_a_detail_is_json_that_reads_back_as_what_it_was(change: Change) -> None:
+@pytest.mark.parametrize("change", [job_event(job("x"), None), unmanaged_job_event(rogue(), None, 0)])
+def test_a_detail_is_json_that_reads_back_as_what_it_was(change: JobEvent) -> None:
     assert type(change).model_validate(json.loads(change.detail())) == change

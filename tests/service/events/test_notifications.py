@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway_service.events.job_events import CHANGES, Change, JobChange, RogueJobChange
+from headway_service.events.job_events import EVENTS, JobChange, JobEvent, RogueJobChange
 from headway_service.events.notifications import MAX_SUBJECT_CHARS, message_of
 
 FAILED = JobChange.model_validate(
@@ -46,7 +46,7 @@ STOPPED = RogueJobChange.model_validate(
 
 
 def test_these_are_messages_of_each_kind_of_change() -> None:
-    assert {type(FAILED), type(STOPPED)} == set(CHANGES)
+    assert {type(FAILED), type(STOPPED)} == set(EVENTS)
 
 
 def test_a_message_says_what_happened_why_what_to_do_and_to_what() -> None:
@@ -98,7 +98,7 @@ def test_subscribers_choose_by_attributes_of_which_none_is_empty() -> None:
         STOPPED.model_copy(update={"training_job_name": "j" * 63, "code": "c" * 40}),
     ],
 )
-def test_a_subject_is_as_short_as_sns_takes_it(change: Change) -> None:
+def test_a_subject_is_as_short_as_sns_takes_it(change: JobEvent) -> None:
     subject = message_of(change).subject
     assert len(subject) == MAX_SUBJECT_CHARS
     assert subject.isascii()

@@ -10,9 +10,9 @@ import pytest
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_service.config.notifications import Notifications
 from headway_service.errors import Busy
-from headway_service.events.job_events import Change
+from headway_service.events.job_events import JobEvent
 from headway_service.events.notifications import Message
-from headway_service.events.publisher import MAX_SENT, MAX_TRIES, Teller, Told
+from headway_service.events.publisher import MAX_SENT, MAX_TRIES, EventPublisher, PublishResult
 from headway_service.ports.messaging import Sent
 from tests.service.world import START_S, World
 
@@ -43,13 +43,13 @@ class Ears:
     """A teller, and both of its outlets."""
 
     def __init__(self, **notifications: Any) -> None:
-        self.bus: Heard[Change] = Heard()
+        self.bus: Heard[JobEvent] = Heard()
         self.topic: Heard[Message] = Heard()
         self.policy = Notifications.model_validate(notifications)
-        self.teller = Teller(self.bus, self.topic, lambda: self.policy)
+        self.event_publisher = EventPublisher(self.bus, self.topic, lambda: self.policy)
 
-    def tell(self, records: Sequence[dict[str, Any]]) -> Told:
-        return self.teller.tell(records)
+    def tell(self, records: Sequence[dict[str, Any]]) -> PublishResult:
+        return self.event_publisher.publish(records)
 
     @property
     def events(self) -> list[str]:
@@ -98,7 +98,7 @@ def busy(_: object) -> Sent:
 
 def test_all_changes_are_told_in_their_order() -> None:
     ears = Ears()
-    assert ears.tell(lived()) == Told(failed_from=None, untold=0)
+    assert ears.tell(lived()) == PublishResult(failed_from=None, dropped=0)
     assert ears.events == ["a/1", "b/1", "a/2", "b/2", "a/3", "b/3"]
 
 
@@ -133,7 +133,7 @@ def test_what_is_not_taken_in_several_tries_comes_again_and_nothing_after_it_is_
     ears = Ears()
     ears.bus.plan = [again(1), *[again(0)] * (MAX_TRIES - 1)]
     stream = lived()
-    assert ears.tell(stream) == Told(failed_from=stream[1]["dynamodb"]["SequenceNumber"], untold=0)
+    assert ears.tell(stream) == PublishResult(failed_from=stream[1]["dynamodb"]["SequenceNumber"], dropped=0)
     assert ears.events == ["a/1"]
 
     assert ears.tell(stream[1:]).failed_from is None
@@ -163,8 +163,8 @@ def test_a_policy_that_cannot_be_read_now_has_all_of_it_come_again() -> None:
     def unread() -> Notifications:
         raise Busy("not now")
 
-    told = Teller(ears.bus, ears.topic, unread).tell(stream)
-    assert told == Told(failed_from=stream[0]["dynamodb"]["SequenceNumber"], untold=0)
+    told = EventPublisher(ears.bus, ears.topic, unread).publish(stream)
+    assert told == PublishResult(failed_from=stream[0]["dynamodb"]["SequenceNumber"], dropped=0)
     assert ears.events == []
 
 
@@ -182,13 +182,13 @@ def test_a_record_that_nobody_understands_is_counted_and_holds_up_no_other(image
     stream = submitted("a", "b", "c")
     whole = stream[1]["dynamodb"]["NewImage"]
     stream[1]["dynamodb"]["NewImage"] = image if "jobName" in image else {**whole, **image}
-    assert ears.tell(stream) == Told(failed_from=None, untold=1)
+    assert ears.tell(stream) == PublishResult(failed_from=None, dropped=1)
     assert ears.events == ["a/1", "c/1"]
 
 
 def test_a_record_that_is_nothing_at_all_is_counted_too() -> None:
     ears = Ears()
-    assert ears.tell([{}, {"dynamodb": {}}]) == Told(failed_from=None, untold=2)
+    assert ears.tell([{}, {"dynamodb": {}}]) == PublishResult(failed_from=None, dropped=2)
 
 
 def test_the_policy_says_of_what_there_is_a_message() -> None:
@@ -239,6 +239,6 @@ def test_a_message_that_was_not_taken_comes_again_with_its_event() -> None:
 def test_a_message_that_will_never_be_taken_is_counted_and_holds_up_nothing() -> None:
     ears = Ears(codes=["Entered"])
     ears.topic.plan = [refused(0, 2)]
-    assert ears.tell(submitted("a", "b", "c")) == Told(failed_from=None, untold=2)
+    assert ears.tell(submitted("a", "b", "c")) == PublishResult(failed_from=None, dropped=2)
     assert ears.subjects == ["Entered: b"]
     assert ears.events == ["a/1", "b/1", "c/1"]

@@ -22,7 +22,7 @@ from headway_service.errors import (
     RuleViolation,
 )
 from headway_service.forecast import service, snapshot
-from headway_service.forecast.service import Change, SubmitRequest
+from headway_service.forecast.service import Edit, SubmitRequest
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, START_S, World, on, request
 
@@ -68,7 +68,7 @@ def contents(world: World) -> Any:
 
 def test_a_dry_run_tells_place_reason_and_start_and_changes_nothing(full: World) -> None:
     before = contents(full)
-    told = full.foresight.dry_run(request("mine", 5, StoppingCondition=limited(1)), ROOT)
+    told = full.forecast_service.dry_run(request("mine", 5, StoppingCondition=limited(1)), ROOT)
     assert (told.seen.job.job_name, told.seen.job.job_state, told.seen.job.owner) == ("mine", "pending", ROOT.arn)
     assert told.seen.place == 2
     assert told.seen.reason.code is ReasonCode.WAITS_BEHIND
@@ -80,12 +80,12 @@ def test_a_dry_run_tells_place_reason_and_start_and_changes_nothing(full: World)
 
 
 def test_a_dry_run_of_a_job_that_fits_starts_now(world: World) -> None:
-    told = world.foresight.dry_run(request("mine"), ROOT)
+    told = world.forecast_service.dry_run(request("mine"), ROOT)
     assert (told.expected_start_ms, told.seen.reason.code) == (START_MS, ReasonCode.STARTS_NOW)
 
 
 def test_a_dry_run_names_whom_it_would_preempt_and_whom_it_would_delay(full: World) -> None:
-    told = full.foresight.dry_run(request("urgent", 9, ResourceConfig=on(2), StoppingCondition=limited(4)), ROOT)
+    told = full.forecast_service.dry_run(request("urgent", 9, ResourceConfig=on(2), StoppingCondition=limited(4)), ROOT)
     assert sorted(told.preempts) == ["three", "two"]
     assert told.seen.reason.code is ReasonCode.WAITS_FOR_FREED
     assert told.expected_start_ms == START_MS + STOP_MS
@@ -96,7 +96,7 @@ def test_a_dry_run_names_whom_it_would_preempt_and_whom_it_would_delay(full: Wor
 
 def test_a_dry_run_says_only_whom_the_job_itself_would_preempt(full: World) -> None:
     full.submit("boss", 8, ResourceConfig=on(1))
-    assert full.foresight.dry_run(request("mine", 1), ROOT).preempts == []
+    assert full.forecast_service.dry_run(request("mine", 1), ROOT).preempts == []
 
 
 REFUSED: list[tuple[str, dict[str, Any], type[RequestError]]] = [
@@ -114,7 +114,7 @@ def test_a_dry_run_refuses_what_a_submission_refuses(changes: dict[str, Any], er
         f'{{"pools": {{"{P5}": {{"size": 2}}}}, "rules": {str(rules).replace(chr(39), chr(34))}}}'
     )
     with pytest.raises(error) as told:
-        world.foresight.dry_run(request("mine", **changes), ROOT)
+        world.forecast_service.dry_run(request("mine", **changes), ROOT)
     with pytest.raises(error) as real:
         world.submitter.submit(request("mine", **changes), ROOT)
     assert (str(told.value), told.value.fields) == (str(real.value), real.value.fields)
@@ -122,7 +122,7 @@ def test_a_dry_run_refuses_what_a_submission_refuses(changes: dict[str, Any], er
 
 def test_a_dry_run_refuses_a_name_that_is_taken_be_it_by_the_same_request(full: World) -> None:
     with pytest.raises(NameInUse, match="`early`"):
-        full.foresight.dry_run(request("early", 5, StoppingCondition=limited(1)), ROOT)
+        full.forecast_service.dry_run(request("early", 5, StoppingCondition=limited(1)), ROOT)
 
 
 def test_delays_are_so_many_at_most(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ def test_delays_are_so_many_at_most(full: World, monkeypatch: pytest.MonkeyPatch
         full.submit(f"w{i}", 5, StoppingCondition=limited(1))
     monkeypatch.setattr(service, "MAX_DELAYS", 2)
     urgent = request("urgent", 6, ResourceConfig=on(2), StoppingCondition=limited(1))
-    assert [move.job for move in full.foresight.dry_run(urgent, ROOT).delays] == ["early", "w0"]
+    assert [move.job for move in full.forecast_service.dry_run(urgent, ROOT).delays] == ["early", "w0"]
 
 
 # -------------------------------------------------------------------------------------------------------- explanations
@@ -138,7 +138,7 @@ def test_delays_are_so_many_at_most(full: World, monkeypatch: pytest.MonkeyPatch
 
 def test_a_waiting_job_is_told_who_holds_its_pools_and_who_is_before_it(full: World) -> None:
     full.submit("mine", 5, StoppingCondition=limited(1))
-    told = full.foresight.explain("mine")
+    told = full.forecast_service.explain("mine")
     assert [(each.job, each.job_state, hours(each.started_ms), hours(each.expected_end_ms)) for each in told.ahead] == [
         ("two", "running", 0, 2),
         ("three", "running", 0, 3),
@@ -155,7 +155,7 @@ def test_a_preempted_job_before_another_is_told_as_such(full: World) -> None:
     full.tick()
     full.pass_time(200)
     full.submit("last", 1)
-    ahead = {each.job: str(each.job_state) for each in full.foresight.explain("last").ahead}
+    ahead = {each.job: str(each.job_state) for each in full.forecast_service.explain("last").ahead}
     assert ahead == {"two": "running", "urgent": "running", "early": "pending", "three": "preempted"}
 
 
@@ -163,14 +163,14 @@ def test_only_so_many_are_named_and_the_rest_is_counted(full: World, monkeypatch
     for i in range(6):
         full.submit(f"w{i}", 6)
     monkeypatch.setattr(service, "MAX_AHEAD", 3)
-    told = full.foresight.explain("early")
+    told = full.forecast_service.explain("early")
     assert ([each.job for each in told.ahead], told.more) == (["two", "three", "w0"], 5)
 
 
 def test_more_holders_than_are_named_leave_no_room_for_the_line(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
     full.submit("mine", 5)
     monkeypatch.setattr(service, "MAX_AHEAD", 1)
-    told = full.foresight.explain("mine")
+    told = full.forecast_service.explain("mine")
     assert ([each.job for each in told.ahead], told.more) == (["two"], 2)
 
 
@@ -181,30 +181,30 @@ def test_jobs_in_other_pools_are_none_of_its_business() -> None:
     world.tick()
     for name, pool in (("a", P5), ("b", G5)):
         world.submit(name, ResourceConfig=on(1, pool))
-    told = world.foresight.explain("b")
+    told = world.forecast_service.explain("b")
     assert [each.job for each in told.ahead] == ["b-runs"]
     assert [pool.pool for pool in told.pools] == [G5]
 
 
 def test_a_running_job_is_told_when_it_has_ended_at_the_latest(full: World) -> None:
-    told = full.foresight.explain("two")
+    told = full.forecast_service.explain("two")
     assert (told.expected_start_ms, hours(told.expected_end_ms), told.ahead, told.more) == (None, 2, (), 0)
     assert "at the latest" in told.note
 
 
 def test_a_held_job_has_no_expected_start_and_the_note_says_how_it_gets_one(full: World) -> None:
     full.commands.hold("early", ROOT)
-    told = full.foresight.explain("early")
+    told = full.forecast_service.explain("early")
     assert (told.seen.job.held, told.seen.place, told.expected_start_ms, told.ahead) == (True, None, None, ())
     assert told.seen.reason.code is ReasonCode.HELD
     assert "`headway release early`" in told.note
-    (expected,) = full.foresight.forecast(None, 100).jobs
+    (expected,) = full.forecast_service.forecast(None, 100).jobs
     assert (expected.seen.job.job_name, expected.seen.job.held, expected.start_ms) == ("early", True, None)
 
 
 def test_an_ended_job_has_nothing_to_come(full: World) -> None:
     full.commands.stop("early", ROOT)
-    told = full.foresight.explain("early")
+    told = full.forecast_service.explain("early")
     assert (told.expected_start_ms, told.expected_end_ms, told.ahead, told.pools) == (None, None, (), ())
     assert told.note == "The job has ended."
 
@@ -214,16 +214,16 @@ def test_what_one_can_do_is_told_where_the_reason_does_not_say_it(full: World) -
     full.submit("wrong", 9, Environment={"SANDBOX_OUTCOME": "what SageMaker refuses"})
     full.tick()
     full.pass_time(300)
-    told = full.foresight.explain("wrong")
+    told = full.forecast_service.explain("wrong")
     assert (told.seen.reason.code, told.seen.job.job_state) == (ReasonCode.LAUNCH_REFUSED, "failed")
     assert told.remedy == remedy_for(ReasonCode.LAUNCH_REFUSED) is not None
 
 
 def test_a_job_that_nobody_knows_cannot_be_explained(world: World) -> None:
     with pytest.raises(JobNotFound, match="nobody"):
-        world.foresight.explain("nobody")
+        world.forecast_service.explain("nobody")
     with pytest.raises(JobNotFound, match="nobody"):
-        world.foresight.forecast("nobody", 100)
+        world.forecast_service.forecast("nobody", 100)
 
 
 # ----------------------------------------------------------------------------------------------------------- forecasts
@@ -234,7 +234,7 @@ def test_a_forecast_tells_waiting_jobs_by_their_start_and_then_by_place(full: Wo
     full.submit("small", 5, StoppingCondition=limited(0.6))
     full.submit("held", 9)
     full.commands.hold("held", ROOT)
-    told = full.foresight.forecast(None, 100)
+    told = full.forecast_service.forecast(None, 100)
     assert [(each.seen.job.job_name, each.seen.place, hours(each.start_ms)) for each in told.jobs] == [
         ("early", 1, 2),
         ("large", 2, 3),
@@ -246,21 +246,21 @@ def test_a_forecast_tells_waiting_jobs_by_their_start_and_then_by_place(full: Wo
 
 def test_a_forecast_gives_the_first_and_says_that_there_are_more(full: World) -> None:
     full.submit("mine", 5, StoppingCondition=limited(1))
-    told = full.foresight.forecast(None, 1)
+    told = full.forecast_service.forecast(None, 1)
     assert ([each.seen.job.job_name for each in told.jobs], told.more) == (["early"], True)
 
 
 def test_a_forecast_may_be_of_one_job(full: World) -> None:
     full.submit("mine", 5, StoppingCondition=limited(1))
-    told = full.foresight.forecast("mine", 100)
+    told = full.forecast_service.forecast("mine", 100)
     assert [(each.seen.job.job_name, hours(each.start_ms)) for each in told.jobs] == [("mine", 3)]
-    assert full.foresight.forecast("two", 100).jobs == [], "it waits no more"
+    assert full.forecast_service.forecast("two", 100).jobs == [], "it waits no more"
 
 
 def test_a_look_ahead_that_ends_early_says_so(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
     full.submit("mine", 5, StoppingCondition=limited(1))
     monkeypatch.setattr(snapshot, "MAX_FORESEEN_TURNS", 2)
-    told = full.foresight.forecast(None, 100)
+    told = full.forecast_service.forecast(None, 100)
     assert [hours(each.start_ms) for each in told.jobs] == [2, None]
     assert hours(told.until_ms) == 2
     assert "Looked ahead until" in told.note
@@ -272,14 +272,14 @@ def test_jobs_behind_those_that_were_looked_at_have_no_start_whatever_runs_free(
     for i in range(6):
         full.submit(f"w{i}", 5, StoppingCondition=limited(1))
     monkeypatch.setattr(snapshot, "MAX_FORESEEN", 3)
-    told = full.foresight.forecast(None, 100)
+    told = full.forecast_service.forecast(None, 100)
     assert [each.seen.job.job_name for each in told.jobs if each.start_ms is not None] == ["early", "w0", "w1"]
     assert "Only the first 3 jobs in line were looked at" in told.note
-    alone = full.foresight.explain("w5")
+    alone = full.forecast_service.explain("w5")
     assert (alone.expected_start_ms, alone.seen.place, alone.more + len(alone.ahead)) == (None, 7, 8)
     assert [each.job for each in alone.ahead][:3] == ["two", "three", "early"]
-    assert full.foresight.dry_run(request("z-late", 5), ROOT).expected_start_ms is None
-    assert full.foresight.dry_run(request("soon", 6), ROOT).expected_start_ms is not None
+    assert full.forecast_service.dry_run(request("z-late", 5), ROOT).expected_start_ms is None
+    assert full.forecast_service.dry_run(request("soon", 6), ROOT).expected_start_ms is not None
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_long_lines_share_what_short_ones_leave(lengths: list[int], share: int) 
 
 def test_what_if_a_pool_grew(full: World) -> None:
     before = contents(full)
-    told = full.foresight.what_if([Resize(pool=P5, size=3)], ROOT)
+    told = full.forecast_service.what_if([Resize(pool=P5, size=3)], ROOT)
     assert (told.starts, told.preempts) == (("early",), ())
     assert [(move.job, hours(move.before_ms), hours(move.after_ms)) for move in told.moved] == [("early", 2, 0)]
     assert contents(full) == before
@@ -304,9 +304,9 @@ def test_what_if_a_pool_grew(full: World) -> None:
 
 def test_what_if_a_job_had_another_priority_or_left(full: World) -> None:
     full.submit("mine", 1, StoppingCondition=limited(1))
-    told = full.foresight.what_if([Reprioritise(job="mine", priority=9)], ROOT)
+    told = full.forecast_service.what_if([Reprioritise(job="mine", priority=9)], ROOT)
     assert len(told.preempts) == 1
-    told = full.foresight.what_if([Withdraw(job="early")], ROOT)
+    told = full.forecast_service.what_if([Withdraw(job="early")], ROOT)
     assert [(move.job, hours(move.before_ms), hours(move.after_ms)) for move in told.moved] == [
         ("early", 2, None),
         ("mine", 3, 2),
@@ -314,22 +314,22 @@ def test_what_if_a_job_had_another_priority_or_left(full: World) -> None:
 
 
 def test_what_if_a_job_came_into_a_pool_that_was_enlarged_for_it(full: World) -> None:
-    changes: list[Change] = [Resize(pool=P5, size=6), SubmitRequest(request=request("large", 9, ResourceConfig=on(4)))]
-    assert full.foresight.what_if(changes, ROOT).starts == ("large",)
+    changes: list[Edit] = [Resize(pool=P5, size=6), SubmitRequest(request=request("large", 9, ResourceConfig=on(4)))]
+    assert full.forecast_service.what_if(changes, ROOT).starts == ("large",)
     with pytest.raises(ImpossibleDemand, match=r"changes\.0"):
-        full.foresight.what_if(changes[1:], ROOT)
+        full.forecast_service.what_if(changes[1:], ROOT)
 
 
 def test_a_change_may_be_about_a_job_that_an_earlier_one_submits(full: World) -> None:
-    changes: list[Change] = [SubmitRequest(request=request("mine", 1)), Reprioritise(job="mine", priority=9)]
-    assert len(full.foresight.what_if(changes, ROOT).preempts) == 1
+    changes: list[Edit] = [SubmitRequest(request=request("mine", 1)), Reprioritise(job="mine", priority=9)]
+    assert len(full.forecast_service.what_if(changes, ROOT).preempts) == 1
 
 
 def test_a_job_far_back_is_moved_to_the_front(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for i in range(6):
         full.submit(f"w{i}", 4, StoppingCondition=limited(1))
     monkeypatch.setattr(snapshot, "MAX_FORESEEN", 2)
-    told = full.foresight.what_if([Reprioritise(job="w5", priority=5)], ROOT)
+    told = full.forecast_service.what_if([Reprioritise(job="w5", priority=5)], ROOT)
     assert ("w5", None, 3) in [(move.job, hours(move.before_ms), hours(move.after_ms)) for move in told.moved]
 
 
@@ -358,7 +358,7 @@ def test_a_wrong_change_is_named(full: World, changes: list[Any], field: str, wo
     full.commands.stop("ended", ROOT)
     full.commands.hold("held", ROOT)
     with pytest.raises(InvalidRequest, match=word) as told:
-        full.foresight.what_if(changes, ROOT)
+        full.forecast_service.what_if(changes, ROOT)
     assert told.value.fields[0].field == field
 
 
@@ -366,7 +366,7 @@ def test_what_moves_is_told_to_a_limit(full: World, monkeypatch: pytest.MonkeyPa
     for i in range(4):
         full.submit(f"w{i}", 5, StoppingCondition=limited(1))
     monkeypatch.setattr(service, "MAX_MOVED", 2)
-    assert len(full.foresight.what_if([Resize(pool=P5, size=1)], ROOT).moved) == 2
+    assert len(full.forecast_service.what_if([Resize(pool=P5, size=1)], ROOT).moved) == 2
 
 
 # ---------------------------------------------------------------------------------------------------------- properties
@@ -401,14 +401,14 @@ def test_a_dry_run_changes_nothing_and_a_submission_right_after_it_gets_what_it_
     priority, count = last
     asked = request("last", priority, ResourceConfig=on(count), StoppingCondition=limited(1))
     before = contents(world)
-    told = world.foresight.dry_run(asked, ROOT)
+    told = world.forecast_service.dry_run(asked, ROOT)
     assert contents(world) == before
 
     seen, new = world.submitter.submit(asked, ROOT)
     assert new
     assert told.seen.place == seen.place
     assert told.seen.job == seen.job
-    explained = world.foresight.explain("last")
+    explained = world.forecast_service.explain("last")
     assert told.seen.reason == explained.seen.reason
     assert told.expected_start_ms == explained.expected_start_ms
     running = {name for name, state in world.states(*(f"j{i}" for i in range(len(jobs)))).items() if state == "running"}
@@ -424,7 +424,7 @@ def test_who_is_expected_first_has_started_by_then_when_time_runs_on(
     jobs: list[tuple[int, int, float]], ticked: int
 ) -> None:
     world = queue(jobs, ticked)
-    expected = [each for each in world.foresight.forecast(None, 100).jobs if each.start_ms is not None]
+    expected = [each for each in world.forecast_service.forecast(None, 100).jobs if each.start_ms is not None]
     world.tick()
     for first in expected[:1]:
         assert first.start_ms is not None

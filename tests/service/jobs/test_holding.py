@@ -16,7 +16,7 @@ from headway_service.pools.apply_config import TEAM_KEPT_MS
 from headway_service.ports.table import Change, Item, Put
 from headway_service.scheduling.tick import Ticker, TickReport
 from headway_service.store import transitions
-from headway_service.store.job_listing import Wanted
+from headway_service.store.job_listing import JobFilter
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import PoolRecord, ReservationRecord, TeamRecord
@@ -294,7 +294,7 @@ def test_held_jobs_are_listed_among_the_waiting_ones_and_counted_in_no_line(worl
     world.submit("a", 2)
     world.submit("b", 1)
     world.commands.hold("a", ROOT)
-    page, _ = world.queries.jobs(Wanted(states=WAITING), 100, None)
+    page, _ = world.queries.jobs(JobFilter(states=WAITING), 100, None)
     assert [(seen.job.job_name, seen.job.held, seen.place) for seen in page] == [("a", True, None), ("b", False, 1)]
     (pool,) = world.capacity()
     assert pool.waiting == 1

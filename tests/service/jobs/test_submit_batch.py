@@ -10,10 +10,10 @@ import pytest
 
 from headway_service.errors import RequestError
 from headway_service.jobs.submit import Submitter
-from headway_service.jobs.submit_batch import BATCH_RESERVE_MS, Taken, submit_all
+from headway_service.jobs.submit_batch import BATCH_RESERVE_MS, Accepted, submit_all
 from headway_service.ports.messaging import Wake
 from headway_service.store.queue_tail import MAX_TAIL
-from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.records.queue_entry import QueueEntry
 from tests.service.world import ADA, P5, World, request
 
 
@@ -21,7 +21,7 @@ def submitter_of(world: World, wake: Wake) -> Submitter:
     return Submitter(table=world.table, wake=wake, clock=world.clock, in_force=world.in_force)
 
 
-def submit(world: World, *requests: object, remaining_ms: int = 20_000) -> list[Taken | RequestError]:
+def submit(world: World, *requests: object, remaining_ms: int = 20_000) -> list[Accepted | RequestError]:
     """Each look at the time that remains takes a second of it."""
     left = count(remaining_ms, -1000)
     return submit_all(
@@ -70,8 +70,8 @@ def test_a_batch_tells_the_places_that_its_jobs_have_when_all_have_joined(length
     world.now_s += 1
     priorities = (2, 9, 0, 5, 2, 7)
     results = submit(world, *(request(f"new{i}", priority) for i, priority in enumerate(priorities)))
-    ranks = [item["sk"] for item in world.table.query(LineEntry.partition(P5), limit=99)]
-    told = [each.seen for each in results if isinstance(each, Taken)]
+    ranks = [item["sk"] for item in world.table.query(QueueEntry.partition(P5), limit=99)]
+    told = [each.seen for each in results if isinstance(each, Accepted)]
     assert [seen.place for seen in told] == [1 + ranks.index(seen.job.rank()) for seen in told]
     assert len(told) == len(priorities)
 
@@ -79,13 +79,13 @@ def test_a_batch_tells_the_places_that_its_jobs_have_when_all_have_joined(length
 def test_the_same_request_again_is_the_same_job() -> None:
     world = World()
     results = submit(world, request("a"), request("a"))
-    assert [isinstance(each, Taken) and each.new for each in results] == [True, False]
+    assert [isinstance(each, Accepted) and each.new for each in results] == [True, False]
 
 
 def test_those_that_there_is_no_time_for_come_back_as_busy() -> None:
     world = World()
     results = submit(world, *(request(f"j{i}") for i in range(5)), remaining_ms=BATCH_RESERVE_MS + 2000)
-    assert [isinstance(each, Taken) for each in results] == [True, True, True, False, False]
+    assert [isinstance(each, Accepted) for each in results] == [True, True, True, False, False]
     assert {each.code for each in results if isinstance(each, RequestError)} == {"Busy"}
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.errors import Busy, Conflict, RogueJobNotFound
-from headway_service.jobs.unmanaged_stops import RogueStops
+from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.tracking.unmanaged_scan import MAX_LOOKS
 from tests.service.tracking.test_unmanaged_jobs import configure, create, reason, refuse, rogue_of, rogues, world_of
 from tests.service.world import World
@@ -25,7 +25,7 @@ def seen(world: World, *names: str, tags: dict[str, str] | None = None) -> None:
 def test_what_an_operator_asks_for_is_stopped_by_the_next_patrol_and_nothing_else() -> None:
     world = world_of()
     seen(world, "past", "other")
-    assert RogueStops(world.table).ask("past", "user/ada").stop_asked_by == "user/ada"
+    assert UnmanagedJobStops(world.table).ask("past", "user/ada").stop_asked_by == "user/ada"
     assert world.called("StopTrainingJob") == []
     world.patrol()
     assert world.called("StopTrainingJob") == ["past"]
@@ -44,10 +44,10 @@ def test_what_an_operator_asks_for_is_stopped_by_the_next_patrol_and_nothing_els
 def test_asking_again_changes_nothing() -> None:
     world = world_of()
     seen(world, "past")
-    RogueStops(world.table).ask("past", "user/ada")
+    UnmanagedJobStops(world.table).ask("past", "user/ada")
     world.patrol()
     before = rogue_of(world, "past")
-    assert RogueStops(world.table).ask("past", "user/bob") == before == rogue_of(world, "past")
+    assert UnmanagedJobStops(world.table).ask("past", "user/bob") == before == rogue_of(world, "past")
 
 
 @pytest.mark.parametrize("name", ["nobody", "a"])
@@ -56,7 +56,7 @@ def test_a_training_job_that_the_queue_has_not_seen_or_that_is_its_own_is_not_fo
     world.submit("a")
     world.tick()
     with pytest.raises(RogueJobNotFound, match=f"`headway stop {name}`"):
-        RogueStops(world.table).ask(name, "user/ada")
+        UnmanagedJobStops(world.table).ask(name, "user/ada")
 
 
 def test_others_who_change_it_meanwhile_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,11 +71,11 @@ def test_others_who_change_it_meanwhile_are_waited_for(monkeypatch: pytest.Monke
         write(writes)  # type: ignore[arg-type]
 
     monkeypatch.setattr(world.table, "write", fail)
-    assert RogueStops(world.table).ask("past", "user/ada").stop
+    assert UnmanagedJobStops(world.table).ask("past", "user/ada").stop
     left[:] = [Conflict([0])] * 100
-    monkeypatch.setattr(RogueRecord, "parse", classmethod(lambda cls, item: known))
+    monkeypatch.setattr(UnmanagedJobRecord, "parse", classmethod(lambda cls, item: known))
     with pytest.raises(Busy):
-        RogueStops(world.table).ask("past", "user/ada")
+        UnmanagedJobStops(world.table).ask("past", "user/ada")
 
 
 def test_it_is_tried_at_once_although_the_policys_stop_failed_a_moment_ago() -> None:
@@ -86,7 +86,7 @@ def test_it_is_tried_at_once_although_the_policys_stop_failed_a_moment_ago() -> 
     world.fleet.call = allowed  # type: ignore[method-assign]
     world.patrol()
     assert len(world.called("StopTrainingJob")) == 1
-    RogueStops(world.table).ask("past", "user/ada")
+    UnmanagedJobStops(world.table).ask("past", "user/ada")
     world.patrol()
     assert len(world.called("StopTrainingJob")) == 2
     world.pass_time(600)
@@ -96,7 +96,7 @@ def test_it_is_tried_at_once_although_the_policys_stop_failed_a_moment_ago() -> 
 def test_what_an_operator_asks_for_comes_before_all_else_that_is_due() -> None:
     world = world_of()
     seen(world, *(f"r{number:02d}" for number in range(MAX_LOOKS)))
-    RogueStops(world.table).ask(f"r{MAX_LOOKS - 1}", "user/ada")
+    UnmanagedJobStops(world.table).ask(f"r{MAX_LOOKS - 1}", "user/ada")
     configure(world, rogues={"charge": False})
     world.patrol()
     assert world.called("StopTrainingJob") == [f"r{MAX_LOOKS - 1}"]
@@ -116,7 +116,7 @@ def test_what_the_deployment_does_not_allow_is_said_with_what_to_do(tags: dict[s
     world = world_of()
     refuse(world, "StopTrainingJob", "AccessDeniedException")
     seen(world, "past", tags=tags)
-    RogueStops(world.table).ask("past", "user/ada")
+    UnmanagedJobStops(world.table).ask("past", "user/ada")
     world.patrol()
     code, text = reason(world, "past")
     assert code == "OutsideAndNotStopped"

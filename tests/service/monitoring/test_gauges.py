@@ -16,13 +16,13 @@ from headway_service.errors import Busy
 from headway_service.monitoring import gauges, queue_depth
 from headway_service.monitoring.gauges import drift_by_pool, pool_figures, stuck_attempts
 from headway_service.observability import metrics
-from headway_service.pools.operations import Pauses
+from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Change
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, ROOT, World, on, request
 
@@ -61,9 +61,9 @@ def attempt_of(**changes: Any) -> AttemptRecord:
     )  # fmt: skip
 
 
-def rogue_of(**changes: Any) -> RogueRecord:
+def rogue_of(**changes: Any) -> UnmanagedJobRecord:
     """A live training job that did not come through the queue."""
-    return RogueRecord(
+    return UnmanagedJobRecord(
         **{
             "training_job_name": "r", "arn": "arn", "created_ms": 0, "training_job_status": "InProgress",
             "demand": {P5: 1}, "limit_ms": 1, "since_ms": 0, "seen_ms": 0, "config_version": 1,
@@ -250,7 +250,9 @@ def test_a_job_that_does_not_fit_or_is_held_could_not() -> None:
 def test_a_pool_that_somebody_has_paused_does_not_count_as_standing(what: str) -> None:
     world = world_of()
     world.submit("a")
-    pauses = Pauses(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured)
+    pauses = PoolOperations(
+        table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured
+    )
     pauses.pause(what, "user/ada", "the cooling is repaired")
     assert startable(world) == 0
     pauses.resume(what, "user/ada")

@@ -15,7 +15,7 @@ from mypy_boto3_cloudwatch.literals import StateValueType
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.errors import Busy
 from headway_service.monitoring import utilization_monitor
-from headway_service.monitoring.utilization_monitor import Watcher
+from headway_service.monitoring.utilization_monitor import UtilizationMonitor
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
 from tests.service.world import P5, ROOT, World, on
@@ -36,7 +36,7 @@ class Watched:
         self.world = World()
         self.configure(**document)
         self.alarms = CloudWatchAlarms(client, PREFIX, "arn:aws:sns:eu-west-1:123456789012:headway-watch")
-        self.watcher = Watcher(
+        self.monitor = UtilizationMonitor(
             table=self.world.table,
             alarms=self.alarms,
             configuration=self.world.configured,
@@ -85,25 +85,25 @@ def test_an_attempt_has_an_alarm_for_each_host_while_it_trains_and_none_after(cl
     queue = Watched(client)
     queue.world.submit("a", ResourceConfig=on(2), Environment={"SANDBOX_RUN_SECONDS": "3600"})
     queue.world.tick()
-    queue.watcher.run()
+    queue.monitor.run()
     assert queue.names() == [], "it does not train yet"
     queue.world.pass_time(UNTIL_IT_TRAINS_S)
-    assert queue.watcher.run().made == 2
+    assert queue.monitor.run().made == 2
     attempt = queue.attempt("a")
     assert queue.names() == [f"{attempt}/idle/1", f"{attempt}/idle/2"]
-    assert queue.watcher.run().made == 0
+    assert queue.monitor.run().made == 0
     queue.world.pass_time(7200)
-    assert queue.watcher.run().removed == 2
+    assert queue.monitor.run().removed == 2
     assert queue.names() == []
 
 
 def test_a_job_that_goes_idle_late_is_stopped(client: CloudWatchClient) -> None:
     queue = Watched(client)
     attempt = queue.train("a")
-    queue.watcher.run()
+    queue.monitor.run()
     queue.world.pass_time(40_000)
     queue.say(attempt, "ALARM")
-    assert queue.watcher.heed(f"{PREFIX}{attempt}/idle/1")
+    assert queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1")
     assert queue.world.wakes[-1] == f"{attempt} is to stop"
     queue.world.tick()
     assert queue.world.called("StopTrainingJob") == [attempt]
@@ -120,12 +120,12 @@ def test_a_job_that_goes_idle_late_is_stopped(client: CloudWatchClient) -> None:
 def test_what_was_missed_or_came_too_early_is_made_good_by_the_next_run(client: CloudWatchClient) -> None:
     queue = Watched(client)
     attempt = queue.train("a")
-    queue.watcher.run()
+    queue.monitor.run()
     queue.say(attempt, "ALARM")
-    assert not queue.watcher.heed(f"{PREFIX}{attempt}/idle/1"), "it is still warming up"
-    assert queue.watcher.run().measures == 0
+    assert not queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1"), "it is still warming up"
+    assert queue.monitor.run().measures == 0
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
-    assert queue.watcher.run().measures == 1
+    assert queue.monitor.run().measures == 1
     assert queue.world.states("a") == {"a": "stopping"}
 
 
@@ -133,32 +133,32 @@ def test_what_was_missed_or_came_too_early_is_made_good_by_the_next_run(client: 
 def test_the_state_is_read_again_before_anything_is_stopped(client: CloudWatchClient, state: StateValueType) -> None:
     queue = Watched(client)
     attempt = queue.train("a")
-    queue.watcher.run()
+    queue.monitor.run()
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.say(attempt, "ALARM")
     queue.say(attempt, state)
-    assert not queue.watcher.heed(f"{PREFIX}{attempt}/idle/1")
+    assert not queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1")
     assert queue.world.states("a") == {"a": "running"}
 
 
 def test_one_host_that_works_or_tells_nothing_keeps_a_job_alive(client: CloudWatchClient) -> None:
     queue = Watched(client)
     attempt = queue.train("a", ResourceConfig=on(3))
-    queue.watcher.run()
+    queue.monitor.run()
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.say(attempt, "ALARM", 1, 2)
-    assert queue.watcher.run().measures == 0
+    assert queue.monitor.run().measures == 0
     queue.client.delete_alarms(AlarmNames=[f"{PREFIX}{attempt}/idle/3"])
-    assert not queue.watcher.heed(f"{PREFIX}{attempt}/idle/1"), "an alarm that is missing says nothing"
-    queue.watcher.run()
+    assert not queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1"), "an alarm that is missing says nothing"
+    queue.monitor.run()
     queue.say(attempt, "ALARM", 3)
-    assert queue.watcher.run().measures == 1
+    assert queue.monitor.run().measures == 1
 
 
 def test_an_alarm_of_an_earlier_attempt_stops_no_later_one(client: CloudWatchClient) -> None:
     queue = Watched(client)
     first = queue.train("a", 1)
-    queue.watcher.run()
+    queue.monitor.run()
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.say(first, "ALARM")
     queue.world.submit("urgent", 9, ResourceConfig=on(4))
@@ -166,8 +166,8 @@ def test_an_alarm_of_an_earlier_attempt_stops_no_later_one(client: CloudWatchCli
     queue.world.pass_time(6000)
     second = queue.attempt("a")
     assert second != first
-    assert not queue.watcher.heed(f"{PREFIX}{first}/idle/1")
-    assert queue.watcher.run().measures == 0
+    assert not queue.monitor.on_alarm(f"{PREFIX}{first}/idle/1")
+    assert queue.monitor.run().measures == 0
     assert queue.world.states("a") == {"a": "running"}
     assert queue.names() == [f"{second}/idle/1"]
 
@@ -176,18 +176,18 @@ def test_an_alarm_of_an_earlier_attempt_stops_no_later_one(client: CloudWatchCli
     "name", [f"{PREFIX}nobody/idle/1", f"{PREFIX}", "another-alarm", f"{PREFIX}nobody", f"{PREFIX}a/b/c/d/e"]
 )
 def test_an_alarm_on_nobody_is_passed_over(client: CloudWatchClient, name: str) -> None:
-    assert not Watched(client).watcher.heed(name)
+    assert not Watched(client).monitor.on_alarm(name)
 
 
 def test_a_measure_is_taken_once_however_often_the_alarm_comes(client: CloudWatchClient) -> None:
     queue = Watched(client, watches={"idle": {"action": "notify"}})
     attempt = queue.train("a")
-    queue.watcher.run()
+    queue.monitor.run()
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.say(attempt, "ALARM")
-    assert queue.watcher.heed(f"{PREFIX}{attempt}/idle/1")
-    assert not queue.watcher.heed(f"{PREFIX}{attempt}/idle/1")
-    assert queue.watcher.run().measures == 0
+    assert queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1")
+    assert not queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1")
+    assert queue.monitor.run().measures == 0
     assert queue.history("a").count("Underused") == 1
     assert queue.world.states("a") == {"a": "running"}
 
@@ -197,10 +197,10 @@ def test_a_job_is_requeued_lower_once_and_stopped_the_second_time(client: CloudW
     queue.train("a", 7)
     for state, priority in (("running", 2), ("stopped", 2)):
         attempt = queue.attempt("a")
-        queue.watcher.run()
+        queue.monitor.run()
         queue.world.pass_time(UNTIL_IT_IS_WARM_S)
         queue.say(attempt, "ALARM")
-        queue.watcher.run()
+        queue.monitor.run()
         queue.world.tick()
         queue.world.pass_time(600)
         queue.world.pass_time(UNTIL_IT_TRAINS_S)
@@ -213,14 +213,14 @@ def test_trainium_has_no_alarm_and_says_so_unless_it_has_a_watch_of_its_own(clie
     queue = Watched(client)
     on_trainium = {"InstanceType": "ml.trn1.32xlarge", "InstanceCount": 1, "VolumeSizeInGB": 30}
     attempt = queue.train("a", ResourceConfig=on_trainium)
-    assert queue.watcher.run().missing == 0
+    assert queue.monitor.run().missing == 0
     assert queue.names() == []
     (covered,) = queue.world.queries.show("a", ROOT)[3]
     assert "does not watch ml.trn1.32xlarge, which has no GPU" in covered.note
     own = {"metric": "neuroncore_utilization", "namespace": "Neuron", "fullScale": 100, "instanceTypes": ["ml.trn*"]}
     queue.configure(watches={"idle": {"instanceTypes": ["ml.p*", "ml.g*"]}, "neuron": own})
     queue.world.tick()
-    queue.watcher.run()
+    queue.monitor.run()
     assert queue.names() == [f"{attempt}/neuron/1"]
     assert [(each.watch.name, each.note) for each in queue.world.queries.show("a", ROOT)[3]] == [
         ("idle", ""),
@@ -231,18 +231,18 @@ def test_trainium_has_no_alarm_and_says_so_unless_it_has_a_watch_of_its_own(clie
 def test_a_changed_policy_changes_the_alarms_that_are_there(client: CloudWatchClient) -> None:
     queue = Watched(client)
     attempt = queue.train("a")
-    queue.watcher.run()
+    queue.monitor.run()
     queue.configure(
         watches={"idle": {"belowPercent": 5}, "low": {"belowPercent": 80, "action": "notify", "periods": 12}}
     )
     queue.world.tick()
-    queue.watcher.run()
-    queue.watcher.run()
+    queue.monitor.run()
+    queue.monitor.run()
     found = {each.alarm.watch: each.alarm.threshold for each in queue.alarms.seen() if each.alarm}
     assert found == {"idle": 40.0, "low": 640.0}
     queue.configure(watches={"idle": None})
     queue.world.tick()
-    queue.watcher.run()
+    queue.monitor.run()
     assert queue.names() == []
     assert queue.world.seen("a").job.live_attempt == attempt
 
@@ -253,7 +253,7 @@ def test_one_run_makes_a_bounded_number_of_alarms_and_the_next_goes_on(
     monkeypatch.setattr(utilization_monitor, "MAX_PUTS", 3)
     queue = Watched(client)
     queue.train("a", ResourceConfig=on(4))
-    first, second = queue.watcher.run(), queue.watcher.run()
+    first, second = queue.monitor.run(), queue.monitor.run()
     assert [(each.made, each.missing) for each in (first, second)] == [(3, 1), (1, 0)]
 
 
@@ -263,7 +263,7 @@ def test_alarms_beyond_what_a_queue_may_have_are_counted_as_missing(
     monkeypatch.setattr(utilization_monitor, "MAX_ALARMS", 3)
     queue = Watched(client)
     queue.train("a", ResourceConfig=on(4))
-    assert [(each.made, each.missing) for each in (queue.watcher.run(), queue.watcher.run())] == [(3, 1), (0, 1)]
+    assert [(each.made, each.missing) for each in (queue.monitor.run(), queue.monitor.run())] == [(3, 1), (0, 1)]
 
 
 def test_an_alarm_that_cannot_be_made_does_not_keep_others_from_being_heard(
@@ -271,7 +271,7 @@ def test_an_alarm_that_cannot_be_made_does_not_keep_others_from_being_heard(
 ) -> None:
     queue = Watched(client)
     attempt = queue.train("a")
-    queue.watcher.run()
+    queue.monitor.run()
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.say(attempt, "ALARM")
     queue.train("b")
@@ -280,7 +280,7 @@ def test_an_alarm_that_cannot_be_made_does_not_keep_others_from_being_heard(
         raise Busy("CloudWatch cannot answer now")
 
     monkeypatch.setattr(queue.alarms, "put", refuse)
-    report = queue.watcher.run()
+    report = queue.monitor.run()
     assert (report.made, report.missing, report.measures) == (0, 1, 1)
 
 
@@ -289,7 +289,7 @@ def test_an_attempt_that_ends_meanwhile_is_left_alone(
 ) -> None:
     queue = Watched(client)
     attempt = queue.train("a")
-    queue.watcher.run()
+    queue.monitor.run()
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.say(attempt, "ALARM")
     seen = queue.alarms.seen
@@ -301,7 +301,7 @@ def test_an_attempt_that_ends_meanwhile_is_left_alone(
         return found
 
     monkeypatch.setattr(queue.alarms, "seen", and_it_ends)
-    assert not queue.watcher.heed(f"{PREFIX}{attempt}/idle/1")
+    assert not queue.monitor.on_alarm(f"{PREFIX}{attempt}/idle/1")
     assert queue.world.states("a") == {"a": "completed"}
     assert queue.world.table.get(AttemptRecord.key(attempt)) is None
     assert queue.world.table.get(JobRecord.key("a")) is not None
@@ -310,10 +310,10 @@ def test_an_attempt_that_ends_meanwhile_is_left_alone(
 def test_a_stopped_job_that_its_owner_stops_too_ends_at_the_owners_request(client: CloudWatchClient) -> None:
     queue = Watched(client)
     attempt = queue.train("a")
-    queue.watcher.run()
+    queue.monitor.run()
     queue.world.pass_time(UNTIL_IT_IS_WARM_S)
     queue.say(attempt, "ALARM")
-    queue.watcher.run()
+    queue.monitor.run()
     queue.world.commands.stop("a", ROOT)
     queue.world.tick()
     queue.world.pass_time(600)
@@ -339,7 +339,7 @@ def test_a_queue_at_rest_asks_for_alarms_once_an_hour(
     queue = Watched(client)
     counted = Counted(queue, monkeypatch)
     for _ in range(120):
-        queue.watcher.run()
+        queue.monitor.run()
         queue.world.pass_time(60)
     assert counted.questions == 2
 
@@ -349,12 +349,12 @@ def test_alarms_are_asked_for_each_minute_while_anything_trains_and_until_none_i
 ) -> None:
     queue = Watched(client)
     counted = Counted(queue, monkeypatch)
-    queue.watcher.run()
+    queue.monitor.run()
     queue.train("a", Environment={"SANDBOX_RUN_SECONDS": "3600"})
     counted.questions = 0
-    assert [queue.watcher.run().made for _ in range(3)] == [1, 0, 0]
+    assert [queue.monitor.run().made for _ in range(3)] == [1, 0, 0]
     queue.world.pass_time(7200)
-    assert [queue.watcher.run().removed for _ in range(4)] == [1, 0, 0, 0]
+    assert [queue.monitor.run().removed for _ in range(4)] == [1, 0, 0, 0]
     # Each run with the job, the one that removes its alarm, and the one that finds none.
     assert counted.questions == 3 + 2
     assert queue.names() == []
@@ -365,17 +365,17 @@ def test_a_job_that_no_watch_is_for_has_nobody_ask_for_alarms(
 ) -> None:
     queue = Watched(client, watches={"idle": None})
     counted = Counted(queue, monkeypatch)
-    queue.watcher.run()
+    queue.monitor.run()
     queue.train("a", Environment={"SANDBOX_RUN_SECONDS": "3600"})
-    assert [queue.watcher.run().made for _ in range(3)] == [0, 0, 0]
+    assert [queue.monitor.run().made for _ in range(3)] == [0, 0, 0]
     assert counted.questions == 1
 
 
 def test_what_another_watcher_left_behind_is_removed_within_the_hour(client: CloudWatchClient) -> None:
     queue = Watched(client)
-    queue.watcher.run()
+    queue.monitor.run()
     attempt = queue.train("a", Environment={"SANDBOX_RUN_SECONDS": "1800"})
-    other = Watcher(
+    other = UtilizationMonitor(
         table=queue.world.table,
         alarms=queue.alarms,
         configuration=queue.world.configured,
@@ -386,7 +386,7 @@ def test_what_another_watcher_left_behind_is_removed_within_the_hour(client: Clo
     assert queue.names() == [f"{attempt}/idle/1"]
     queue.world.pass_time(utilization_monitor.REST_MS / 1000)
     assert queue.world.states("a") == {"a": "completed"}
-    assert queue.watcher.run().removed == 1
+    assert queue.monitor.run().removed == 1
     assert queue.names() == []
 
 
@@ -394,13 +394,13 @@ def test_a_run_that_is_cut_off_after_it_made_alarms_is_not_taken_for_one_that_fo
     client: CloudWatchClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queue = Watched(client)
-    queue.watcher.run()
+    queue.monitor.run()
     queue.train("a", Environment={"SANDBOX_RUN_SECONDS": "1200"})
     with monkeypatch.context() as cut_off:
-        cut_off.setattr(queue.watcher, "_judge", lambda *_: 1 // 0)
+        cut_off.setattr(queue.monitor, "_judge", lambda *_: 1 // 0)
         with pytest.raises(ZeroDivisionError):
-            queue.watcher.run()
+            queue.monitor.run()
     assert len(queue.names()) == 1
     queue.world.pass_time(1500)
     assert queue.world.states("a") == {"a": "completed"}
-    assert queue.watcher.run().removed == 1
+    assert queue.monitor.run().removed == 1

@@ -11,12 +11,12 @@ import pytest
 
 from headway.reasons import Reason, ReasonCode
 from headway_service.errors import Busy, Conflict
-from headway_service.pools.apply_config import TEAM_KEPT_MS, applied, apply_configuration, in_force
+from headway_service.pools.apply_config import TEAM_KEPT_MS, apply_configuration, find_applied, get_effective
 from headway_service.ports.table import Key, Put, Write
 from headway_service.store import transitions
-from headway_service.store.ledger import read_ledger, read_lines
+from headway_service.store.ledger import read_ledger, read_team_names
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, START_S, World
@@ -46,7 +46,7 @@ class Overtaken:
 
 def test_the_first_two_callers_of_a_fresh_deployment_both_get_the_configuration() -> None:
     table, store = MemoryTable(), MemoryConfiguration({"pools": {P5: {"size": 2}}})
-    found = in_force(Overtaken(table, store), store, now_ms)
+    found = get_effective(Overtaken(table, store), store, now_ms)
     assert found.configuration.pools[P5].size == 2
     assert [(pool.size, pool.free) for pool in read_ledger(table).pools] == [(2, 2)]
 
@@ -76,9 +76,9 @@ def test_what_is_in_force_tells_the_teams_that_have_lines_until_those_who_left_a
     for teams, later_ms in (({"a", "b"}, 0), ({"b"}, 0), ({"b", "c"}, 1), ({"c"}, TEAM_KEPT_MS + 1)):
         store.write(json.dumps({"pools": {P5: {"size": 2}}, "teams": {team: {} for team in sorted(teams)}}))
         found = apply_configuration(table, store, Mock(return_value=now_ms() + later_ms))
-        known = applied(table)
+        known = find_applied(table)
         assert known == found
-        assert set(found.lines or ()) == set(read_lines(table))
+        assert set(found.lines or ()) == set(read_team_names(table))
         told.append(found.lines)
     assert told == [("", "a", "b"), ("", "b", "a"), ("", "b", "c", "a"), ("", "c", "b")]
 
@@ -134,7 +134,7 @@ def test_a_job_that_goes_back_into_the_line_while_its_team_is_looked_for_keeps_t
     world.configuration.write(json.dumps({"pools": {P5: {"size": 2}}}))
     world.tick()
     (attempt,) = read_ledger(world.table).attempts
-    line = LineEntry.partition(P5, "b")
+    line = QueueEntry.partition(P5, "b")
     looked: list[str] = []
 
     class GoesBack(MemoryTable):
@@ -147,7 +147,7 @@ def test_a_job_that_goes_back_into_the_line_while_its_team_is_looked_for_keeps_t
                 if len(looked) == 1:
                     assert found == ()
                     job = JobRecord.parse(real.get(JobRecord.key("j")) or {})
-                    back = transitions.postpone(
+                    back = transitions.defer_launch(
                         job, attempt, Reason(code=ReasonCode.LAUNCH_POSTPONED, message="?"), 0, 0, name_is_free=True
                     )
                     real.write(back)
@@ -170,4 +170,4 @@ def test_a_configuration_that_was_applied_before_those_who_left_were_noted_does_
     apply_configuration(table, store, now_ms)
     item = table.get(Key("config", "config")) or {}
     table.write([Put(item={name: value for name, value in item.items() if name != "left"})])
-    assert in_force(table, store, now_ms).lines is None
+    assert get_effective(table, store, now_ms).lines is None

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from headway_sandbox.sagemaker.request_builder import G5
 from headway_service.errors import Busy, ConfigurationChanged
 from headway_service.pools import config_writes
-from headway_service.pools.apply_config import CLOCK_MARGIN_MS, applied, apply_configuration, current
-from headway_service.pools.edit_config import MAX_TOLD_CHANGES, Editor
+from headway_service.pools.apply_config import CLOCK_MARGIN_MS, apply_configuration, find_applied, get_with_problem
+from headway_service.pools.edit_config import MAX_TOLD_CHANGES, ConfigEditor
 from headway_service.ports.config_store import ConfigurationText
 from headway_service.ports.table import Key
 from headway_service.testing.memory_config import MemoryConfiguration
@@ -42,8 +42,8 @@ def world() -> World:
     return world
 
 
-def editor(world: World, holder: str = "me") -> Editor:
-    return Editor(
+def editor(world: World, holder: str = "me") -> ConfigEditor:
+    return ConfigEditor(
         table=world.table,
         store=world.configuration,
         clock=world.clock,
@@ -92,7 +92,7 @@ def notes(world: World) -> int:
 
 def known(world: World) -> Any:
     """What is in force."""
-    found = applied(world.table)
+    found = find_applied(world.table)
     assert found is not None
     return found.configuration.model_dump(mode="json", exclude_unset=True)
 
@@ -218,12 +218,12 @@ def test_an_edit_that_a_dying_writer_replaced_is_in_force_and_is_stored_with_the
     assert stored(world) == OTHER
     world.tick()
     assert known(world) == BY_HAND
-    told = current(world.table, world.configuration, world.clock)
+    told = get_with_problem(world.table, world.configuration, world.clock)
     assert "replaced a newer one that it was not made from" in (told.problem or "")
     world.now_s += 86_400 * 2
     editor(world, "other").resize(P5, 4)
     assert stored(world) == known(world) == {**BY_HAND, "pools": {P5: {"size": 4}}}
-    assert current(world.table, world.configuration, world.clock).problem is None
+    assert get_with_problem(world.table, world.configuration, world.clock).problem is None
 
 
 def test_a_write_that_takes_effect_late_does_not_replace_what_was_accepted_since(world: World) -> None:
@@ -316,7 +316,7 @@ def test_who_applies_an_older_version_late_changes_nothing_after_a_newer_one(wor
         by_hand(world, {"pools": {P5: {"size": 5}}, "overheadSeconds": 5})
         table = _Interrupted(world.table, writes, lambda world=world: editor(world).replace(POOLS, None))  # type: ignore[misc]
         apply_configuration(table, world.configuration, world.clock)
-        assert current(world.table, world.configuration, world.clock).version == 3, writes
+        assert get_with_problem(world.table, world.configuration, world.clock).version == 3, writes
         world.tick()
         assert known(world) == POOLS, writes
         assert {use.pool: use.size for use in world.capacity()} == {P5: 2}, writes

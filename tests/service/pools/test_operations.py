@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from headway_service.errors import Busy, InvalidConfiguration, PoolNotFound
-from headway_service.pools.edit_config import Editor
-from headway_service.pools.operations import Pauses
+from headway_service.pools.edit_config import ConfigEditor
+from headway_service.pools.operations import PoolOperations
 from headway_service.ports.config_store import ConfigurationText
 from headway_service.ports.table import Write
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
@@ -30,13 +30,13 @@ def world() -> World:
 
 
 @pytest.fixture
-def pauses(world: World) -> Pauses:
-    return Pauses(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured)
+def pauses(world: World) -> PoolOperations:
+    return PoolOperations(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured)
 
 
-def editor(world: World, holder: str = "me") -> Editor:
+def editor(world: World, holder: str = "me") -> ConfigEditor:
     lease_until_ms = world.clock() + INVOCATION_S * 1000
-    return Editor(
+    return ConfigEditor(
         table=world.table,
         store=world.configuration,
         clock=world.clock,
@@ -50,7 +50,7 @@ def codes(world: World, *names: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("what", [P5, EVERYTHING])
-def test_in_a_paused_pool_nothing_starts_and_what_runs_goes_on(world: World, pauses: Pauses, what: str) -> None:
+def test_in_a_paused_pool_nothing_starts_and_what_runs_goes_on(world: World, pauses: PoolOperations, what: str) -> None:
     world.submit("runs")
     world.tick()
     pauses.pause(what, "user/ada", "the cooling is repaired")
@@ -70,7 +70,9 @@ def test_in_a_paused_pool_nothing_starts_and_what_runs_goes_on(world: World, pau
     world.check()
 
 
-def test_pausing_and_resuming_wake_the_scheduler_and_to_repeat_them_is_no_error(world: World, pauses: Pauses) -> None:
+def test_pausing_and_resuming_wake_the_scheduler_and_to_repeat_them_is_no_error(
+    world: World, pauses: PoolOperations
+) -> None:
     pauses.resume(P5, "user/ada")
     for by in ("user/ada", "user/eve"):
         pauses.pause(P5, by, "so it is")
@@ -82,13 +84,15 @@ def test_pausing_and_resuming_wake_the_scheduler_and_to_repeat_them_is_no_error(
     assert read_ledger(world.table).pauses == ()
 
 
-def test_a_pool_that_nobody_knows_is_not_paused_and_the_known_ones_are_named(world: World, pauses: Pauses) -> None:
+def test_a_pool_that_nobody_knows_is_not_paused_and_the_known_ones_are_named(
+    world: World, pauses: PoolOperations
+) -> None:
     for act in (lambda: pauses.pause("ml.x.y", "user/ada", "x"), lambda: pauses.resume("ml.x.y", "user/ada")):
         with pytest.raises(PoolNotFound, match=f"there is no pool ml.x.y; there are: {G5}, {P5}"):
             act()
 
 
-def test_everything_and_a_pool_are_resumed_each_by_itself(world: World, pauses: Pauses) -> None:
+def test_everything_and_a_pool_are_resumed_each_by_itself(world: World, pauses: PoolOperations) -> None:
     for what in (P5, EVERYTHING):
         pauses.pause(what, "user/ada", "so it is")
     world.submit("a")
@@ -100,7 +104,7 @@ def test_everything_and_a_pool_are_resumed_each_by_itself(world: World, pauses: 
     assert world.states("a") == {"a": "running"}
 
 
-def test_a_pause_outlives_a_configuration_without_the_pool(world: World, pauses: Pauses) -> None:
+def test_a_pause_outlives_a_configuration_without_the_pool(world: World, pauses: PoolOperations) -> None:
     pauses.pause(G5, "user/ada", "so it is")
     editor(world).replace({"pools": {P5: {"size": 2}}}, None)
     editor(world).replace({"pools": {P5: {"size": 2}, G5: {"size": 2}}}, None)
@@ -109,7 +113,7 @@ def test_a_pause_outlives_a_configuration_without_the_pool(world: World, pauses:
     assert codes(world, "a") == {"a": "Paused"}
 
 
-def test_nobody_is_preempted_for_a_paused_pool(world: World, pauses: Pauses) -> None:
+def test_nobody_is_preempted_for_a_paused_pool(world: World, pauses: PoolOperations) -> None:
     world.submit("low", 1, ResourceConfig=on(2))
     world.tick()
     pauses.pause(P5, "user/ada", "so it is")
@@ -118,7 +122,9 @@ def test_nobody_is_preempted_for_a_paused_pool(world: World, pauses: Pauses) -> 
     assert world.states("low", "urgent") == {"low": "running", "urgent": "pending"}
 
 
-def test_a_start_that_was_decided_before_the_pause_takes_no_effect_after_it(world: World, pauses: Pauses) -> None:
+def test_a_start_that_was_decided_before_the_pause_takes_no_effect_after_it(
+    world: World, pauses: PoolOperations
+) -> None:
     world.submit("a")
     real = world.table.write
 
@@ -137,7 +143,7 @@ def test_a_start_that_was_decided_before_the_pause_takes_no_effect_after_it(worl
 
 @pytest.mark.parametrize("paused", [G5, EVERYTHING])
 def test_a_preemption_that_was_decided_before_the_pause_of_a_demanded_pool_takes_no_effect_after_it(
-    world: World, pauses: Pauses, paused: str
+    world: World, pauses: PoolOperations, paused: str
 ) -> None:
     """The pool of the victim goes on; the one that is paused is another that the preemptor waits for."""
     world.submit("low", 1, ResourceConfig=on(2))
@@ -158,7 +164,7 @@ def test_a_preemption_that_was_decided_before_the_pause_of_a_demanded_pool_takes
     assert world.called("StopTrainingJob") == []
 
 
-def test_who_waits_for_a_paused_pool_delays_nobody_in_the_others(world: World, pauses: Pauses) -> None:
+def test_who_waits_for_a_paused_pool_delays_nobody_in_the_others(world: World, pauses: PoolOperations) -> None:
     pauses.pause(P5, "user/ada", "so it is")
     for number in range(30):
         world.submit(f"both-{number}", 9, ResourceConfig={"VolumeSizeInGB": 30, **BOTH})
@@ -170,7 +176,9 @@ def test_who_waits_for_a_paused_pool_delays_nobody_in_the_others(world: World, p
 
 
 @pytest.mark.parametrize("made", [True, False])
-def test_a_launch_that_was_left_behind_is_settled_without_launching(world: World, pauses: Pauses, made: bool) -> None:
+def test_a_launch_that_was_left_behind_is_settled_without_launching(
+    world: World, pauses: PoolOperations, made: bool
+) -> None:
     real = world.fleet.call
     break_sagemaker(world, P5)
     world.submit("a")
@@ -195,7 +203,7 @@ def test_a_launch_that_was_left_behind_is_settled_without_launching(world: World
     assert world.states("a") == {"a": "running"}
 
 
-def test_a_drained_pool_gets_empty_and_its_jobs_keep_their_places(world: World, pauses: Pauses) -> None:
+def test_a_drained_pool_gets_empty_and_its_jobs_keep_their_places(world: World, pauses: PoolOperations) -> None:
     for name in ("a", "b"):
         world.submit(name)
         world.now_s += 1
@@ -222,7 +230,7 @@ def test_a_drained_pool_gets_empty_and_its_jobs_keep_their_places(world: World, 
     world.check()
 
 
-def test_nobody_is_stopped_for_a_drain_that_is_over(world: World, pauses: Pauses) -> None:
+def test_nobody_is_stopped_for_a_drain_that_is_over(world: World, pauses: PoolOperations) -> None:
     world.submit("a")
     world.tick()
     pauses.pause(P5, "user/ada", "move out", stops=True)
@@ -235,17 +243,17 @@ def test_nobody_is_stopped_for_a_drain_that_is_over(world: World, pauses: Pauses
     assert world.states("a") == {"a": "running"}
 
 
-def test_a_paused_pool_is_shown_with_who_and_why(world: World, pauses: Pauses) -> None:
+def test_a_paused_pool_is_shown_with_who_and_why(world: World, pauses: PoolOperations) -> None:
     pauses.pause(P5, "user/ada", "so it is")
     uses = {use.pool: use.pause for use in world.capacity()}
     assert uses[G5] is None
     assert uses[P5] == PauseRecord(pool=P5, by="user/ada", reason="so it is", since_ms=world.clock())
 
 
-def test_a_forecast_takes_it_that_a_paused_pool_stays_so(world: World, pauses: Pauses) -> None:
+def test_a_forecast_takes_it_that_a_paused_pool_stays_so(world: World, pauses: PoolOperations) -> None:
     pauses.pause(P5, "user/ada", "so it is")
     world.submit("a")
-    outlook = world.foresight.forecast(None, 10)
+    outlook = world.forecast_service.forecast(None, 10)
     assert [each.start_ms for each in outlook.jobs] == [None]
     assert f"Paused pools ({P5}) are taken to stay so" in outlook.note
 

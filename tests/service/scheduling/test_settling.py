@@ -12,7 +12,7 @@ from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
 from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.errors import Busy, Conflict, Unclear
-from headway_service.pools.operations import Pauses
+from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Delete
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
@@ -184,7 +184,9 @@ def test_a_launch_that_has_to_stop_and_that_nobody_has_made_is_not_asked_about(w
 @pytest.mark.parametrize("made", [False, True])
 def test_a_launch_in_a_pool_that_was_paused_is_settled_as_it_is(world: World, made: bool) -> None:
     unanswered(world, made=made)
-    pauses = Pauses(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured)
+    pauses = PoolOperations(
+        table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured
+    )
     pauses.pause(P5, "so it is", "ada")
     world.now_s += VISIBLE_AFTER_S
     assert settle(world) is False

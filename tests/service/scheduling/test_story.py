@@ -19,7 +19,7 @@ from headway_service.sagemaker_api.status import sighting_of
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.tick import Ticker, TickReport
 from headway_service.store import transitions
-from headway_service.store.job_listing import Wanted
+from headway_service.store.job_listing import JobFilter
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.records.ledger import PoolRecord, ReservationRecord
@@ -33,7 +33,7 @@ def world() -> World:
 
 
 def line(world: World) -> list[str]:
-    return [seen.job.job_name for seen in world.queries.jobs(Wanted(states=WAITING), 100, None)[0]]
+    return [seen.job.job_name for seen in world.queries.jobs(JobFilter(states=WAITING), 100, None)[0]]
 
 
 def test_the_founding_story_plays_from_submit_to_an_empty_queue(world: World) -> None:
@@ -70,7 +70,7 @@ def test_the_founding_story_plays_from_submit_to_an_empty_queue(world: World) ->
     world.pass_time(20_000)
     world.check()
     assert set(world.states("job1", "job2", "job3", "job4").values()) == {"completed"}
-    assert world.queries.jobs(Wanted(states=WAITING | HOLDING), 100, None) == ([], None)
+    assert world.queries.jobs(JobFilter(states=WAITING | HOLDING), 100, None) == ([], None)
     assert world.called("CreateTrainingJob")[-1] == "job3"
     ledger = read_ledger(world.table)
     assert not ledger.attempts
@@ -531,7 +531,7 @@ def test_a_stale_write_is_refused_whole(world: World) -> None:
     attempt = read_ledger(world.table).attempts[0]
     with pytest.raises(Conflict):
         world.table.write(
-            transitions.postpone(job, attempt, started({}), 0, world.clock(), name_is_free=True),
+            transitions.defer_launch(job, attempt, started({}), 0, world.clock(), name_is_free=True),
         )
     world.check()
 
@@ -546,9 +546,11 @@ def test_a_job_far_back_is_told_how_many_are_ahead_of_it(world: World) -> None:
     assert (near.place, far.place) == (100, 120)
     assert "99 jobs ahead" in near.reason.message
     assert far.reason.message == "waits behind 119 jobs in line"
-    listed, token = world.queries.jobs(Wanted(states=WAITING), 100, None)
+    listed, token = world.queries.jobs(JobFilter(states=WAITING), 100, None)
     assert [seen.place for seen in listed] == list(range(1, 101))
-    assert [seen.place for seen in world.queries.jobs(Wanted(states=WAITING), 100, token)[0]] == list(range(101, 121))
+    assert [seen.place for seen in world.queries.jobs(JobFilter(states=WAITING), 100, token)[0]] == list(
+        range(101, 121)
+    )
 
 
 def test_a_job_that_was_started_while_the_snapshot_was_read_is_not_started_again(world: World) -> None:

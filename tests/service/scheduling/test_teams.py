@@ -13,7 +13,7 @@ from headway_service.errors import Conflict, InvalidRequest
 from headway_service.pools.apply_config import TEAM_KEPT_MS
 from headway_service.scheduling.tick import Ticker
 from headway_service.store import transitions
-from headway_service.store.job_listing import Wanted
+from headway_service.store.job_listing import JobFilter
 from headway_service.store.ledger import read_ledger
 from tests.service.world import DAY_S, P5, ROOT, World, on
 
@@ -56,7 +56,7 @@ def test_a_team_borrows_what_the_other_leaves_free_and_gives_it_back_when_asked(
     world.pass_time(130)
     world.check()
     assert world.states("b0") == {"b0": "running"}
-    assert [seen.job.job_name for seen in world.queries.jobs(Wanted(states=WAITING), 9, None)[0]] == sorted(stopping)
+    assert [seen.job.job_name for seen in world.queries.jobs(JobFilter(states=WAITING), 9, None)[0]] == sorted(stopping)
     # What a waits for now is beyond its guarantee, so it reclaims nothing, and the two do not go back and forth.
     world.tick()
     assert world.states("b0") == {"b0": "running"}

@@ -16,7 +16,7 @@ from headway_sandbox.errors import AwsError
 from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import Figure
-from headway_service.pools.operations import Pauses
+from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Change, Put, Write
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.scheduling import tick
@@ -132,7 +132,9 @@ def test_stops_and_launches_that_others_settle_meanwhile_are_counted_and_left_to
 
 
 def test_drains_that_others_are_faster_with_are_counted_and_tried_again(world: World) -> None:
-    pauses = Pauses(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured)
+    pauses = PoolOperations(
+        table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured
+    )
     for name in ("a", "b"):
         world.submit(name)
     world.tick()

@@ -17,9 +17,9 @@ from bench.units import MeteredTable
 from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
 from headway.policy import DEFAULT_POLICY
 from headway_service.errors import InvalidRequest
-from headway_service.jobs.position import MAX_EXPLAINED, Explainer
+from headway_service.jobs.position import MAX_EXPLAINED, PositionExplainer
 from headway_service.store import transitions
-from headway_service.store.job_listing import MAX_LISTED, Wanted, list_jobs
+from headway_service.store.job_listing import MAX_LISTED, JobFilter, list_jobs
 from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5, World
@@ -52,7 +52,7 @@ def table_of(jobs: list[JobRecord]) -> MemoryTable:
     return table
 
 
-def pages(table: MemoryTable, wanted: Wanted, limit: int) -> Iterator[list[JobRecord]]:
+def pages(table: MemoryTable, wanted: JobFilter, limit: int) -> Iterator[list[JobRecord]]:
     token = None
     while True:
         page, token = list_jobs(table, wanted, limit, token)
@@ -65,7 +65,7 @@ NAMES = st.sampled_from(["bert", "Bert", "gpt-small", "gpt"])
 OWNERS, TEAMS = st.sampled_from([None, ADA, BOB]), st.sampled_from(["", "a", "b"])
 KINDS = st.lists(st.tuples(st.sampled_from(JobState), OWNERS, TEAMS, NAMES), max_size=60)
 WANTED = st.builds(
-    Wanted,
+    JobFilter,
     states=st.frozensets(st.sampled_from(JobState), min_size=1),
     owners=st.frozensets(st.sampled_from([ADA, BOB])),
     team=st.sampled_from([None, "a", "b"]),
@@ -75,7 +75,7 @@ WANTED = st.builds(
 
 @given(kinds=KINDS, wanted=WANTED, limit=st.integers(1, 20))
 def test_all_pages_together_hold_exactly_what_is_wanted_in_order(
-    kinds: list[tuple[JobState, str | None, str, str]], wanted: Wanted, limit: int
+    kinds: list[tuple[JobState, str | None, str, str]], wanted: JobFilter, limit: int
 ) -> None:
     jobs = [job(number, *kind) for number, kind in enumerate(kinds)]
     found = list(pages(table_of(jobs), wanted, limit))
@@ -105,7 +105,7 @@ def test_one_page_reads_only_so_much_of_a_long_line_and_says_where_to_go_on(monk
         return whole(self, *arguments, **options)
 
     monkeypatch.setattr(MemoryTable, "listing", counted)
-    found = list(pages(table, Wanted(states=ALL, owners=frozenset({ADA})), MAX_LISTED))
+    found = list(pages(table, JobFilter(states=ALL, owners=frozenset({ADA})), MAX_LISTED))
     assert [[each.job_name for each in page] for page in found] == [[], [], ["rare-30000"]]
     # Beside the line, the jobs that hold instances and those that have ended are looked at once.
     assert next(reads) == -(-11_001 // 500) + 2
@@ -120,9 +120,9 @@ def explained(jobs: list[JobRecord], first: int, number: int) -> tuple[dict[str,
     for team in ("a", "b"):
         inner.write(transitions.add_team(team, None))
     for each in jobs:
-        inner.write(transitions.accept(each, "{}"))
+        inner.write(transitions.enqueue(each, "{}"))
     line = sorted(jobs, key=JobRecord.rank)
-    page = Explainer(table, lambda: 0, lambda: DEFAULT_POLICY).explain(line[first : first + number])
+    page = PositionExplainer(table, lambda: 0, lambda: DEFAULT_POLICY).explain(line[first : first + number])
     assert [each.job.job_name for each in page] == [each.job_name for each in line[first : first + number]]
     return {each.job.job_name: each.place for each in page}, calls["calls"]
 
@@ -147,27 +147,27 @@ def test_a_place_is_the_same_whether_one_job_is_asked_for_or_a_page() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        Wanted(states=WAITING),
-        Wanted(states=ALL, team="a"),
-        Wanted(states=ALL, owners=frozenset({ADA})),
-        Wanted(states=ALL, name_contains="j"),
+        JobFilter(states=WAITING),
+        JobFilter(states=ALL, team="a"),
+        JobFilter(states=ALL, owners=frozenset({ADA})),
+        JobFilter(states=ALL, name_contains="j"),
     ],
     ids=["states", "team", "owner", "name"],
 )
-def test_a_token_belongs_to_its_listing(other: Wanted) -> None:
+def test_a_token_belongs_to_its_listing(other: JobFilter) -> None:
     world = World()
     for name in ("j1", "j2"):
         world.submit(name)
-    _, token = world.queries.jobs(Wanted(states=ALL), 1, None)
-    page, _ = world.queries.jobs(Wanted(states=ALL), 1, token)
+    _, token = world.queries.jobs(JobFilter(states=ALL), 1, None)
+    page, _ = world.queries.jobs(JobFilter(states=ALL), 1, token)
     assert [seen.job.job_name for seen in page] == ["j2"]
     with pytest.raises(InvalidRequest, match="pass the same states and filters as before"):
         world.queries.jobs(other, 1, token)
 
 
 def test_a_token_is_the_same_for_the_same_listing_in_whatever_order_it_was_asked_for() -> None:
-    one = Wanted(states=frozenset([JobState.PENDING, JobState.RUNNING]), owners=frozenset([ADA, BOB]))
-    other = Wanted(states=frozenset([JobState.RUNNING, JobState.PENDING]), owners=frozenset([BOB, ADA]))
+    one = JobFilter(states=frozenset([JobState.PENDING, JobState.RUNNING]), owners=frozenset([ADA, BOB]))
+    other = JobFilter(states=frozenset([JobState.RUNNING, JobState.PENDING]), owners=frozenset([BOB, ADA]))
     assert one.digest() == other.digest()
 
 
@@ -188,4 +188,4 @@ def test_a_token_is_the_same_for_the_same_listing_in_whatever_order_it_was_asked
 def test_a_token_that_is_none_is_refused(content: Any) -> None:
     token = base64.urlsafe_b64encode(json.dumps(content).encode()).decode()
     with pytest.raises(InvalidRequest, match="nextToken"):
-        list_jobs(MemoryTable(), Wanted(states=WAITING), 1, token)
+        list_jobs(MemoryTable(), JobFilter(states=WAITING), 1, token)

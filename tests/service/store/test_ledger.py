@@ -12,13 +12,13 @@ from headway.policy import Ageing, Policy, Team
 from headway.reasons import ReasonCode
 from headway_service.ports.table import Change, Item, Put
 from headway_service.store import transitions
-from headway_service.store.ledger import Ledger, look_at_ledger, read_ledger
+from headway_service.store.ledger import Ledger, read_ledger, read_ledger_for_display
 from headway_service.store.queue_scan import MAX_LINE_READS
 from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.records.base import LEDGER, ReasonRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import PauseRecord, ReservationRecord, TeamRecord
-from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.snapshot import read_snapshot
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import P5
@@ -260,7 +260,7 @@ def test_a_job_of_several_pools_stands_in_a_line_of_each_and_is_read_once() -> N
     waits(table, "both", team="a", p5=1, g5=2)
     assert heads(table) == ["both"]
     for pool in (P5, G5):
-        assert len(table.query(LineEntry.partition(pool, "a"), limit=9)) == 1
+        assert len(table.query(QueueEntry.partition(pool, "a"), limit=9)) == 1
 
 
 def test_items_from_before_there_were_teams_are_read_as_jobs_without_one() -> None:
@@ -273,7 +273,7 @@ def test_items_from_before_there_were_teams_are_read_as_jobs_without_one() -> No
         "priority": 0,
         "entryTime": 0,
     }
-    assert LineEntry.parse(entry).key().pk == f"line#{P5}"
+    assert QueueEntry.parse(entry).key().pk == f"line#{P5}"
     attempt = {
         "attemptName": "x",
         "jobName": "x",
@@ -295,7 +295,7 @@ def test_items_from_before_there_were_teams_are_read_as_jobs_without_one() -> No
 
 def test_who_only_looks_at_the_ledger_reads_once_and_who_decides_by_it_reads_the_teams_before() -> None:
     table = table_of("a", "b")
-    looked = look_at_ledger(table)
+    looked = read_ledger_for_display(table)
     assert table.of_ledger == [""]
     table.of_ledger.clear()
     assert read_ledger(table) == looked
@@ -319,9 +319,9 @@ def test_a_job_is_to_the_scheduler_what_each_of_its_entries_says() -> None:
         request_digest="",
         reason=ReasonRecord(code=ReasonCode.ENTERED, message="entered"),
     )
-    kept = [LineEntry.parse(entry.put().item) for entry in job.line_entries()]
+    kept = [QueueEntry.parse(entry.put().item) for entry in job.line_entries()]
     assert [entry.waiting() for entry in kept] == [job.waiting()] * 2
-    assert LineEntry.key_of(job.waiting()) == kept[0].key()
+    assert QueueEntry.key_of(job.waiting()) == kept[0].key()
 
 
 def runs(name: str, priority: int = 9, *, team: str = "", stopping: bool = False, **demand: int) -> AttemptRecord:
@@ -456,7 +456,7 @@ def test_a_job_is_held_back_by_its_pool_only_for_longer_than_by_itself(
 ) -> None:
     table = table_of()
     waits(table, "a")
-    (known,) = table.query(LineEntry.partition(P5, ""), limit=1)
+    (known,) = table.query(QueueEntry.partition(P5, ""), limit=1)
     table.write([Put(item={**known, "notBeforeMs": job_until_ms, "heldBy": "job"})])
     ledger = read_ledger(table)
     pool = ledger.pools[0].model_copy(update={"backs_off_until_ms": pool_until_ms, "back_off_cause": "pool"})

@@ -9,7 +9,7 @@ import pytest
 
 from bench.units import MeteredTable
 from headway_service.ports.table import Put
-from headway_service.store.queue_tail import MAX_TAIL, read_line
+from headway_service.store.queue_tail import MAX_TAIL, read_queue_tail
 from headway_service.testing.memory_table import MemoryTable
 
 LINE, MARK, LIMIT = "line#p", "mine", 1000
@@ -37,14 +37,14 @@ def mine(number: int) -> int:
 def test_a_short_line_is_read_by_one_query_and_a_longer_one_by_two(number: int, calls: int) -> None:
     counted: Counter[str] = Counter()
     table = MeteredTable(line_of(number), lambda kind, count: counted.update({kind: int(count)}))
-    line = read_line(table, LINE, MARK, limit=LIMIT)
+    line = read_queue_tail(table, LINE, MARK, limit=LIMIT)
     assert (line.items, line.matching, counted["calls"]) == (number, mine(number), calls)
 
 
 @pytest.mark.parametrize("number", [0, 1, MAX_TAIL - 1, MAX_TAIL, LONG])
 def test_it_tells_who_stands_ahead_of_a_rank_in_a_short_line_and_at_the_end_of_a_long_one(number: int) -> None:
-    line = read_line(line_of(number), LINE, MARK, limit=LIMIT)
-    told = [asked for asked in range(2 * number + 1) if line.tells(rank(asked))]
+    line = read_queue_tail(line_of(number), LINE, MARK, limit=LIMIT)
+    told = [asked for asked in range(2 * number + 1) if line.covers(rank(asked))]
     whole = number < MAX_TAIL
     assert told == list(range(0 if whole else 2 * (number - MAX_TAIL), 2 * number + 1))
     assert [line.ahead(rank(asked)) for asked in told] == [(asked + 1) // 2 for asked in told]
@@ -52,7 +52,7 @@ def test_it_tells_who_stands_ahead_of_a_rank_in_a_short_line_and_at_the_end_of_a
 
 @pytest.mark.parametrize("number", [2, MAX_TAIL - 1, MAX_TAIL, LONG])
 def test_those_who_join_count_at_their_places(number: int) -> None:
-    line = read_line(line_of(number), LINE, MARK, limit=LIMIT)
+    line = read_queue_tail(line_of(number), LINE, MARK, limit=LIMIT)
     for joins in (1, 2 * number - 1, 2 * number + 1):
         line.join(rank(joins))
     assert (line.items, line.matching) == (number + 3, mine(number) + 3)
@@ -62,6 +62,6 @@ def test_those_who_join_count_at_their_places(number: int) -> None:
 
 @pytest.mark.parametrize(("limit", "items"), [(4, MAX_TAIL), (MAX_TAIL, MAX_TAIL), (MAX_TAIL + 5, MAX_TAIL + 5)])
 def test_a_line_that_is_longer_than_it_is_counted_tells_nothing_of_places(limit: int, items: int) -> None:
-    line = read_line(line_of(LONG), LINE, MARK, limit=limit)
+    line = read_queue_tail(line_of(LONG), LINE, MARK, limit=limit)
     assert line.items == items
-    assert not any(line.tells(rank(asked)) for asked in range(2 * LONG + 1))
+    assert not any(line.covers(rank(asked)) for asked in range(2 * LONG + 1))

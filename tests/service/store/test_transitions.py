@@ -14,12 +14,12 @@ from headway.reasons import Reason, ReasonCode
 from headway_service.ports.table import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, Put, Write
 from headway_service.ports.training_jobs import Sighting
 from headway_service.store import transitions
-from headway_service.store.policy_actions import Measure
+from headway_service.store.policy_actions import PolicyAction
 from headway_service.store.records.attempt import NOBODY, AttemptRecord, GivenUpRecord, StopCause
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import MAX_HISTORY, JobRecord, Step, request_item
 from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.transitions.job import GIVEN_UP_KEPT_S
 from tests.service.world import P5
 
@@ -27,8 +27,8 @@ WAS, NOW_MS = 7, 5_000_000
 REASON = Reason(code=ReasonCode.STARTED, message="so it is")
 NOTED = ReasonRecord.of(REASON)
 SEEN = Sighting(attempt="a", status="InProgress", secondary_status="Training", modified_ms=1)
-TELLS = Measure(reason=REASON, watch="idle")
-STOPS = Measure(reason=REASON, cause=StopCause.REQUEUE, ends="x")
+TELLS = PolicyAction(reason=REASON, watch="idle")
+STOPS = PolicyAction(reason=REASON, cause=StopCause.REQUEUE, ends="x")
 
 
 def job(state: JobState = JobState.RUNNING, **changes: Any) -> JobRecord:
@@ -44,11 +44,11 @@ def attempt(state: AttemptState = AttemptState.LIVE, **changes: Any) -> AttemptR
     return AttemptRecord.model_validate({"attempt_name": "a", **known, **times, **changes})
 
 
-def rogue(**changes: Any) -> RogueRecord:
+def rogue(**changes: Any) -> UnmanagedJobRecord:
     known = {"training_job_name": "r", "arn": "arn", "created_ms": 0, "training_job_status": "InProgress"}
     more = {"demand": {P5: 1}, "charged": {P5: 1}, "limit_ms": 1, "since_ms": 0, "seen_ms": 0, "config_version": 1}
     reason = ReasonRecord.of(REASON)
-    return RogueRecord.model_validate({**known, **more, "reason": reason, "version": WAS, **changes})
+    return UnmanagedJobRecord.model_validate({**known, **more, "reason": reason, "version": WAS, **changes})
 
 
 def waiting(name: str) -> WaitingJob:
@@ -64,21 +64,21 @@ CHANGES: dict[str, Callable[[], Sequence[Write]]] = {
     "take lease": lambda: transitions.take_lease(attempt(LAUNCHING), "me", 9)[1],
     "return lease": lambda: transitions.return_lease(attempt(LAUNCHING), 9),
     "confirm": lambda: transitions.confirm(attempt(LAUNCHING), NOW_MS)[1],
-    "postpone": lambda: transitions.postpone(job(), attempt(LAUNCHING), REASON, 1, NOW_MS, name_is_free=True),
+    "postpone": lambda: transitions.defer_launch(job(), attempt(LAUNCHING), REASON, 1, NOW_MS, name_is_free=True),
     "preempt": lambda: transitions.preempt(job(), attempt(), waiting("b"), {}, REASON, NOW_MS)[1],
     "hold": lambda: transitions.hold(job(WAITS), None, REASON, NOW_MS)[1],
     "release": lambda: transitions.release(job(WAITS, **HELD), None, REASON, NOW_MS)[1],
     "stop waiting": lambda: transitions.stop_waiting(job(WAITS), None, REASON, NOW_MS, 1),
     "stop holding": lambda: transitions.stop_holding(job(), attempt(), REASON, NOW_MS),
     "stop sent": lambda: transitions.stop_sent(attempt(), NOW_MS),
-    "sighted": lambda: transitions.sighted(attempt(), SEEN, NOW_MS, ruled=True, measure=None, job=None),
-    "still": lambda: transitions.still(attempt(), NOW_MS),
-    "miss": lambda: transitions.miss(attempt(), NOW_MS),
-    "a measure that tells": lambda: transitions.take_measure(job(), attempt(), TELLS, NOW_MS),
-    "a measure that stops": lambda: transitions.take_measure(job(), attempt(), STOPS, NOW_MS),
+    "sighted": lambda: transitions.record_status(attempt(), SEEN, NOW_MS, ruled=True, action=None, job=None),
+    "still": lambda: transitions.touch(attempt(), NOW_MS),
+    "miss": lambda: transitions.note_missing(attempt(), NOW_MS),
+    "a measure that tells": lambda: transitions.apply_policy_action(job(), attempt(), TELLS, NOW_MS),
+    "a measure that stops": lambda: transitions.apply_policy_action(job(), attempt(), STOPS, NOW_MS),
     "change priority while it waits": lambda: transitions.change_priority(job(WAITS), None, 5, REASON, NOW_MS)[1],
     "change priority while it runs": lambda: transitions.change_priority(job(), attempt(), 5, REASON, NOW_MS)[1],
-    "change rogue": lambda: transitions.change_rogue(rogue(), stop=True)[1],
+    "change rogue": lambda: transitions.update_unmanaged(rogue(), stop=True)[1],
     "reserve more": lambda: end(preemptor=job(WAITS, job_name="b"), reserved=1),
 }
 """By what happens."""
@@ -147,7 +147,7 @@ def test_a_lease_says_who_has_it_until_when() -> None:
 
 def test_a_job_that_goes_back_has_no_attempt_and_is_held_by_nothing() -> None:
     before = job(held_by="its last attempt failed (service)")
-    writes = transitions.postpone(before, attempt(LAUNCHING), REASON, 9, NOW_MS, name_is_free=True)
+    writes = transitions.defer_launch(before, attempt(LAUNCHING), REASON, 9, NOW_MS, name_is_free=True)
     moved = JobRecord.parse(records(writes)[0].item)
     assert (moved.live_attempt, moved.held_by, moved.not_before_ms, moved.attempt_count) == (None, "", 9, 0)
 
@@ -159,29 +159,29 @@ def test_an_attempt_stops_since_it_was_first_decided(since_ms: int | None, kept_
 
 
 def test_what_is_heard_again_is_noted_and_ends_that_it_is_missing() -> None:
-    (put,) = records(transitions.still(attempt(missing_since_ms=3), NOW_MS))
+    (put,) = records(transitions.touch(attempt(missing_since_ms=3), NOW_MS))
     noted = AttemptRecord.parse(put.item)
     assert (noted.seen_ms, noted.missing_since_ms) == (NOW_MS, None)
 
 
 @pytest.mark.parametrize(("watch", "told"), [("idle", ("before", "idle")), ("", ("before",))])
 def test_only_a_watch_is_noted_as_told(watch: str, told: tuple[str, ...]) -> None:
-    measure = Measure(reason=REASON, watch=watch)
-    _, put = records(transitions.take_measure(job(), attempt(told=("before",)), measure, NOW_MS))
+    action = PolicyAction(reason=REASON, watch=watch)
+    _, put = records(transitions.apply_policy_action(job(), attempt(told=("before",)), action, NOW_MS))
     assert AttemptRecord.parse(put.item).told == told
 
 
 @pytest.mark.parametrize(
     ("retrial", "changes"),
     [
-        (transitions.Retrial(not_before_ms=9), {"not_before_ms": 9}),
-        (transitions.Retrial(on_demand=True), {"not_before_ms": 0, "on_demand": True, "limit_ms": 4}),
-        (transitions.Retrial(priority=2), {"not_before_ms": 0, "priority": 2, "requeues": 2}),
-        (transitions.Retrial(priority=9), {"not_before_ms": 0, "priority": 3, "requeues": 2}),
+        (transitions.RetryPlan(not_before_ms=9), {"not_before_ms": 9}),
+        (transitions.RetryPlan(on_demand=True), {"not_before_ms": 0, "on_demand": True, "limit_ms": 4}),
+        (transitions.RetryPlan(priority=2), {"not_before_ms": 0, "priority": 2, "requeues": 2}),
+        (transitions.RetryPlan(priority=9), {"not_before_ms": 0, "priority": 3, "requeues": 2}),
     ],
     ids=["later", "on demand", "with a lower priority", "with a priority that it does not reach"],
 )
-def test_a_job_goes_on_as_its_retrial_says(retrial: transitions.Retrial, changes: dict[str, Any]) -> None:
+def test_a_job_goes_on_as_its_retrial_says(retrial: transitions.RetryPlan, changes: dict[str, Any]) -> None:
     assert retrial.changes(job(requeues=1, on_demand_limit_ms=4, limit_ms=8)) == changes
 
 
@@ -194,7 +194,7 @@ def test_a_job_that_is_released_keeps_the_lines_of_its_team_read() -> None:
 
 
 def test_a_stop_that_an_operator_wants_is_tried_at_once() -> None:
-    asked, _ = transitions.ask_to_stop(rogue(stop_sent_ms=4, stop_problem="denied"), "user/ada")
+    asked, _ = transitions.request_stop(rogue(stop_sent_ms=4, stop_problem="denied"), "user/ada")
     assert (asked.stop, asked.stop_asked_by, asked.stop_sent_ms, asked.stop_problem) == (True, "user/ada", None, "")
 
 
@@ -236,7 +236,7 @@ def test_a_launch_that_was_given_up_is_kept_for_longer_than_a_training_job_may_t
 
 def test_a_job_is_accepted_once_with_its_request_and_its_entries_in_line() -> None:
     new = job(WAITS)
-    assert transitions.accept(new, "{}") == [
+    assert transitions.enqueue(new, "{}") == [
         Put(item=new.put().item, requires=Absent()),
         Put(item=request_item("a", "{}")),
         *(entry.put() for entry in new.line_entries()),
@@ -348,7 +348,7 @@ def test_a_training_job_that_is_adopted_is_charged_once() -> None:
 def test_a_sighting_is_noted_whole() -> None:
     seen = replace(SEEN, interruptions=4, training_since_ms=2)
     before = attempt(interruptions=3, missing_since_ms=3)
-    (put,) = records(transitions.sighted(before, seen, NOW_MS, ruled=True, measure=None, job=None))
+    (put,) = records(transitions.record_status(before, seen, NOW_MS, ruled=True, action=None, job=None))
     assert AttemptRecord.parse(put.item) == before.model_copy(
         update={
             "training_job_status": "InProgress",
@@ -365,7 +365,9 @@ def test_a_sighting_is_noted_whole() -> None:
 
 
 def test_an_older_sighting_takes_no_interruption_back() -> None:
-    (put,) = records(transitions.sighted(attempt(interruptions=5), SEEN, NOW_MS, ruled=False, measure=None, job=None))
+    (put,) = records(
+        transitions.record_status(attempt(interruptions=5), SEEN, NOW_MS, ruled=False, action=None, job=None)
+    )
     assert AttemptRecord.parse(put.item).interruptions == 5
 
 

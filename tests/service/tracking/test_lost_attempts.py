@@ -10,7 +10,7 @@ import pytest
 
 from headway_sandbox.sagemaker.faults import Faults
 from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
-from headway_service.jobs.unmanaged_stops import RogueStops
+from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
 from headway_service.ports.table import Delete
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
@@ -397,7 +397,7 @@ def test_an_adopted_attempt_that_an_operator_wants_stopped_is_not_adopted() -> N
     world.submit("a")
     lose(world, "a")
     assert not adopted(world)
-    RogueStops(world.table).ask("a", "user/ada")
+    UnmanagedJobStops(world.table).ask("a", "user/ada")
     world.fleet.finish("full", now=world.now_s)
     world.pass_time(VISIBLE_AFTER_S, tick=False)
     assert not adopted(world)

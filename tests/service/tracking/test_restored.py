@@ -10,8 +10,8 @@ import pytest
 from deploy import restore
 from headway_sandbox.sagemaker.faults import Faults
 from headway_service.errors import RestoreUnfinished
-from headway_service.jobs.unmanaged_stops import RogueStops
-from headway_service.pools.operations import Pauses
+from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
+from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Absent, Delete, Key, Put
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
@@ -49,8 +49,8 @@ def put_back(world: World, state: State) -> None:
     world.wakes.clear()
 
 
-def pauses(world: World) -> Pauses:
-    return Pauses(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured)
+def pauses(world: World) -> PoolOperations:
+    return PoolOperations(table=world.table, wake=world.wakes.append, clock=world.clock, configuration=world.configured)
 
 
 def half_a_minute(world: World) -> None:
@@ -197,7 +197,7 @@ def test_a_later_attempt_that_its_job_does_not_wait_for_is_reported_and_only_an_
     )
     until(world, 3)
     assert world.called("StopTrainingJob") == []
-    RogueStops(world.table).ask(second, "user/ada")
+    UnmanagedJobStops(world.table).ask(second, "user/ada")
     until(world, 5)
     assert world.called("StopTrainingJob") == [second]
     until(world, 15)

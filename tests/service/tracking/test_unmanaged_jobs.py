@@ -12,12 +12,12 @@ from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import G5
 from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
-from headway_service.pools.apply_config import applied
+from headway_service.pools.apply_config import find_applied
 from headway_service.ports.table import Key
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.ledger import PoolRecord
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.tracking.training_job_scan import LONGEST_S, MAX_PAGES, PAUSE_S
 from headway_service.tracking.unmanaged_jobs import STOP_AGAIN_S, Rogues, demand_of
 from headway_service.tracking.unmanaged_scan import MAX_LOOKS
@@ -52,9 +52,9 @@ def create(world: World, name: str = "rogue", **changes: Any) -> None:
     world.fleet.create(request(name, **{"Environment": LONG, **changes}), now=world.now_s)
 
 
-def rogue_of(world: World, name: str = "rogue") -> RogueRecord | None:
-    item = world.table.get(RogueRecord.key(name))
-    return RogueRecord.parse(item) if item else None
+def rogue_of(world: World, name: str = "rogue") -> UnmanagedJobRecord | None:
+    item = world.table.get(UnmanagedJobRecord.key(name))
+    return UnmanagedJobRecord.parse(item) if item else None
 
 
 def rogues(world: World) -> dict[str, dict[str, int]]:
@@ -607,7 +607,7 @@ def test_before_the_first_tick_nothing_is_looked_at() -> None:
     world = World()
     create(world)
     (detail, *_) = world.fleet.advance(world.now_s)
-    assert applied(world.table) is None
+    assert find_applied(world.table) is None
     assert world.hear(detail) is False
     assert world.patrol() == 0
     assert world.calls == []

@@ -58,9 +58,9 @@ def removal(said: list[str], **more: Any) -> Removal:
 
 def test_a_condition_that_a_trial_notices_is_told_at_once(no_patches: None) -> None:
     said: list[str] = []
-    assert removal(said, only="accept: ").run([SUBMISSIONS], [], 1)
+    assert removal(said, only="enqueue: ").run([SUBMISSIONS], [], 1)
     assert len(said) == 1
-    assert "noticed accept: the job does not exist (store/transitions/job.py:" in said[0]
+    assert "noticed enqueue: the job does not exist (store/transitions/job.py:" in said[0]
     assert "duel `two submissions of one name`, meanwhile after 0 calls: no end: ['j']" in said[0]
 
 
@@ -68,16 +68,16 @@ def test_a_condition_that_nothing_notices_makes_it_fail_unless_there_is_a_reason
     said: list[str] = []
     # One submission only: nobody else uses the name.
     lone = Trialled(name="a job is submitted", is_duel=False)
-    assert not removal(said, only="accept: ").run([lone], [], 1)
-    assert "MISSED  accept: the job does not exist" in said[0]
-    reasons = {("accept", "job", "does not exist"): "so it is"}
-    assert removal(said, only="accept: ", reasons=reasons).run([lone], [], 1)
+    assert not removal(said, only="enqueue: ").run([lone], [], 1)
+    assert "MISSED  enqueue: the job does not exist" in said[0]
+    reasons = {("enqueue", "job", "does not exist"): "so it is"}
+    assert removal(said, only="enqueue: ", reasons=reasons).run([lone], [], 1)
     assert said[1].endswith("so it is")
 
 
 def test_a_reason_for_a_condition_that_is_noticed_makes_it_fail(no_patches: None) -> None:
-    reasons = {("accept", "job", "does not exist"): "so it is"}
-    assert not removal([], only="accept: ", reasons=reasons).run([SUBMISSIONS], [], 1)
+    reasons = {("enqueue", "job", "does not exist"): "so it is"}
+    assert not removal([], only="enqueue: ", reasons=reasons).run([SUBMISSIONS], [], 1)
 
 
 def test_conditions_that_never_fail_alone_are_removed_together(no_patches: None) -> None:

@@ -27,18 +27,18 @@ from headway_service.aws.ssm_config_store import ParameterStore
 from headway_service.config.document import Configuration
 from headway_service.config.notifications import Notifications
 from headway_service.dead_letters.redrive import DeadLetters
-from headway_service.events.publisher import Teller
-from headway_service.forecast.service import Foresight
+from headway_service.events.publisher import EventPublisher
+from headway_service.forecast.service import ForecastService
 from headway_service.jobs.commands import JobCommands
 from headway_service.jobs.queries import JobQueries
 from headway_service.jobs.submit import Submitter
-from headway_service.jobs.unmanaged_stops import RogueStops
-from headway_service.monitoring.utilization_monitor import Watcher
+from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
+from headway_service.monitoring.utilization_monitor import UtilizationMonitor
 from headway_service.observability.logging import logger
-from headway_service.pools.apply_config import InForce, applied, in_force
+from headway_service.pools.apply_config import EffectiveConfig, find_applied, get_effective
 from headway_service.pools.capacity import PoolUse, read_capacity
-from headway_service.pools.edit_config import Editor
-from headway_service.pools.operations import Pauses
+from headway_service.pools.edit_config import ConfigEditor
+from headway_service.pools.operations import PoolOperations
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.messaging import Wake
@@ -167,9 +167,9 @@ class Services:
         return check_answers(boto3.client("sns", config=CALL_LIMITS))
 
     @property
-    def teller(self) -> Teller:
+    def event_publisher(self) -> EventPublisher:
         """Tells of changes."""
-        return Teller(
+        return EventPublisher(
             bus=EventBus(self._event_bridge, self.settings.event_bus),
             topic=Topic(self._sns, self.settings.notification_topic_arn),
             notifications=self._notifications,
@@ -181,9 +181,9 @@ class Services:
         return Observer(self.table, self.settings.retention_s, self._configuration)
 
     @property
-    def rogue_stops(self) -> RogueStops:
+    def unmanaged_job_stops(self) -> UnmanagedJobStops:
         """Takes requests of operators to stop training jobs that did not come through the queue."""
-        return RogueStops(self.table)
+        return UnmanagedJobStops(self.table)
 
     @property
     def rogues(self) -> Rogues:
@@ -215,9 +215,9 @@ class Services:
         time.sleep(seconds)
 
     @cached_property
-    def watcher(self) -> Watcher:
+    def utilization_monitor(self) -> UtilizationMonitor:
         """Watches the use of running jobs. One for all invocations, as it remembers that there was nothing to ask."""
-        return Watcher(
+        return UtilizationMonitor(
             table=self.table,
             alarms=self.alarms,
             configuration=self._configuration,
@@ -255,18 +255,18 @@ class Services:
         return read_capacity(self.table, self._configuration)
 
     @property
-    def pauses(self) -> Pauses:
+    def pool_operations(self) -> PoolOperations:
         """Pauses, drains and resumes pools."""
-        return Pauses(table=self.table, wake=self.wake, clock=self.clock, configuration=self._configuration)
+        return PoolOperations(table=self.table, wake=self.wake, clock=self.clock, configuration=self._configuration)
 
-    def editor(self, remaining_ms: int) -> Editor:
+    def config_editor(self, remaining_ms: int) -> ConfigEditor:
         """Changes the configuration document.
 
         Args:
             remaining_ms: how long this invocation may live.
         """
         lease_until_ms = self.clock() + remaining_ms + LEASE_MARGIN_MS
-        return Editor(
+        return ConfigEditor(
             table=self.table,
             store=self.store,
             clock=self.clock,
@@ -275,9 +275,9 @@ class Services:
         )
 
     @property
-    def foresight(self) -> Foresight:
+    def forecast_service(self) -> ForecastService:
         """Looks ahead."""
-        return Foresight(table=self.table, clock=self.clock, configuration=self._configuration)
+        return ForecastService(table=self.table, clock=self.clock, configuration=self._configuration)
 
     @property
     def dead_letters(self) -> DeadLetters:
@@ -315,15 +315,15 @@ class Services:
         )
         return ticker.run()
 
-    def _in_force(self) -> InForce:
-        return in_force(self.table, self.store, self.clock)
+    def _in_force(self) -> EffectiveConfig:
+        return get_effective(self.table, self.store, self.clock)
 
     def _configuration(self) -> Configuration:
         return self._in_force().configuration
 
     def _notifications(self) -> Notifications:
         """The policy on messages; the default before any document was applied, so that telling changes nothing."""
-        known = applied(self.table)
+        known = find_applied(self.table)
         return known.configuration.notifications if known else Notifications()
 
     def _token(self) -> str:

@@ -164,20 +164,20 @@ def _all_at_once() -> Patch:
     return Patch(publisher, "_together", together)
 
 
-def _told_is_told(whole: Any = publisher.Teller.tell) -> Patch:
+def _told_is_told(whole: Any = publisher.EventPublisher.publish) -> Patch:
     """What was not taken does not come again."""
 
-    def tell(self: Any, records: Any) -> Any:
+    def publish(self: Any, records: Any) -> Any:
         return replace(whole(self, records), failed_from=None)
 
-    return Patch(publisher.Teller, "tell", tell)
+    return Patch(publisher.EventPublisher, "publish", publish)
 
 
 def _believed() -> Patch:
     """What a message says of an alarm is believed, however old it is."""
-    whole = utilization_monitor.Watcher._judge
+    whole = utilization_monitor.UtilizationMonitor._judge
 
-    def heed(self: Any, alarm_name: str) -> bool:
+    def on_alarm(self: Any, alarm_name: str) -> bool:
         item = self._table.get(AttemptRecord.key(self._alarms.attempt_of(alarm_name)))
         attempt = AttemptRecord.parse(item) if item else None
         if attempt is None or attempt.attempt_state is not AttemptState.LIVE:
@@ -185,7 +185,7 @@ def _believed() -> Patch:
         covered = self._coverage(attempt, self._configuration())
         return whole(self, attempt, covered, {alarm for each in covered for alarm in each.alarms})
 
-    return Patch(utilization_monitor.Watcher, "heed", heed)
+    return Patch(utilization_monitor.UtilizationMonitor, "on_alarm", on_alarm)
 
 
 def _moved_again() -> Patch:
@@ -295,14 +295,14 @@ REASONS: dict[tuple[str, str, str], str] = {
     **dict.fromkeys(
         [
             (function, "pool", "exists")
-            for function in ("back_off", "postpone", "free", "end", "change_rogue", "forget_rogue")
+            for function in ("back_off", "defer_launch", "free", "end", "update_unmanaged", "forget_unmanaged")
         ],
         _OUTLIVES,
     ),
-    ("Editor._alone", "lease", "does not exist"): _SAVES_CALLS,
-    ("Editor._alone", "lease", "has the holder that was read"): _SAVES_CALLS,
+    ("ConfigEditor._alone", "lease", "does not exist"): _SAVES_CALLS,
+    ("ConfigEditor._alone", "lease", "has the holder that was read"): _SAVES_CALLS,
     ("end", "attempt", "has the version that was read"): _IS_FINAL,
-    ("postpone", "attempt", "has the version that was read"): _DELETED,
+    ("defer_launch", "attempt", "has the version that was read"): _DELETED,
     ("change_pause", "pause of all", "has the sinceMs that was read"): _STAYS_PAUSED,
     ("adopt", "attempt", "does not exist"): _CHANGES_JOB,
     ("resume", "pause", "has the sinceMs that was read"): _MAY_COME_AFTER,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from headway_service.config.document import Limits
 from headway_service.errors import QueueFull
 from headway_service.ports.table import Table
-from headway_service.store.queue_tail import Line, read_line
+from headway_service.store.queue_tail import QueueTail, read_queue_tail
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.queue_entry import LineEntry, owner_mark
+from headway_service.store.records.queue_entry import QueueEntry, owner_hash
 
 
 class Room:
@@ -29,8 +29,8 @@ class Room:
     def __init__(self, table: Table, limits: Limits, owner: str | None) -> None:
         self._table = table
         self._limits = limits
-        self._mark = owner_mark(owner)
-        self.lines: dict[str, Line] = {}
+        self._mark = owner_hash(owner)
+        self.lines: dict[str, QueueTail] = {}
 
     def require(self, job: JobRecord) -> None:
         """Check that each line that a job is about to join has room for it.
@@ -41,7 +41,7 @@ class Room:
         limits = self._limits
         whose = f" of the team {job.team}" if job.team else ""
         for pool in sorted(job.demand):
-            found = self._line(LineEntry.partition(pool, job.team))
+            found = self._line(QueueEntry.partition(pool, job.team))
             if found.items >= limits.waiting_per_team:
                 raise _full(f"{found.items} jobs{whose}", pool, limits.waiting_per_team, "waitingPerTeam")
             if self._mark and found.matching >= limits.waiting_per_owner:
@@ -50,11 +50,11 @@ class Room:
     def joined(self, job: JobRecord) -> None:
         """A job that was checked has joined its lines."""
         for pool in job.demand:
-            self._line(LineEntry.partition(pool, job.team)).join(job.rank())
+            self._line(QueueEntry.partition(pool, job.team)).join(job.rank())
 
-    def _line(self, line: str) -> Line:
+    def _line(self, line: str) -> QueueTail:
         if line not in self.lines:
-            self.lines[line] = read_line(self._table, line, self._mark, limit=self._limits.waiting_per_team)
+            self.lines[line] = read_queue_tail(self._table, line, self._mark, limit=self._limits.waiting_per_team)
         return self.lines[line]
 
 

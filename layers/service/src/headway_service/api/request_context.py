@@ -15,7 +15,7 @@ from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
 from headway_service.bootstrap import Services
 from headway_service.config.authorization import Caller, known_caller
-from headway_service.forecast.service import Foresight
+from headway_service.forecast.service import ForecastService
 
 MAX_KEY_CHARS = 128
 """The longest idempotency key."""
@@ -37,9 +37,9 @@ def remaining_ms(request: Request) -> Callable[[], int]:
     return given
 
 
-def foresight(request: Request) -> Foresight:
+def forecast_service(request: Request) -> ForecastService:
     """Who looks ahead."""
-    return services(request).foresight
+    return services(request).forecast_service
 
 
 def caller(request: Request) -> Caller:

@@ -28,24 +28,24 @@ from headway_service.dead_letters.parser import Illegible, Lost
 from headway_service.dead_letters.redrive import ReadLetter, Redrive
 from headway_service.errors import RequestError
 from headway_service.forecast.results import Consequences, DryRun, Explanation, Move, Outlook
-from headway_service.jobs.position import Seen
-from headway_service.jobs.submit_batch import Taken
+from headway_service.jobs.position import JobView
+from headway_service.jobs.submit_batch import Accepted
 from headway_service.pools.capacity import PoolUse
 from headway_service.sagemaker_api.redaction import Shown
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import EndedAttempt
 from headway_service.store.records.ledger import PauseRecord
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 
 
-def job_document(seen: Seen) -> Job:
+def job_document(seen: JobView) -> Job:
     """A job."""
     return _job(Job, seen)
 
 
 def job_details_document(
-    seen: Seen, attempt: AttemptRecord | None, shown: Shown, covered: Iterable[Coverage]
+    seen: JobView, attempt: AttemptRecord | None, shown: Shown, covered: Iterable[Coverage]
 ) -> JobDetails:
     """A job with its attempts, its history and its request.
 
@@ -82,7 +82,7 @@ def job_details_document(
 _AnyJob = TypeVar("_AnyJob", bound=Job)
 
 
-def _job(kind: type[_AnyJob], seen: Seen, **more: Any) -> _AnyJob:
+def _job(kind: type[_AnyJob], seen: JobView, **more: Any) -> _AnyJob:
     job = seen.job
     return kind(
         name=job.job_name,
@@ -120,7 +120,7 @@ def pool_document(use: PoolUse) -> PoolDocument:
     )
 
 
-def rogue_document(rogue: RogueRecord) -> RogueJob:
+def rogue_document(rogue: UnmanagedJobRecord) -> RogueJob:
     """A training job that did not come through the queue."""
     return RogueJob(
         name=rogue.training_job_name,
@@ -181,7 +181,7 @@ def dry_run_document(found: DryRun) -> DryRunDocument:
     )
 
 
-def batch_document(results: Iterable[Taken | RequestError]) -> BatchResults:
+def batch_document(results: Iterable[Accepted | RequestError]) -> BatchResults:
     """The result of each request of a batch."""
     return BatchResults(results=tuple(_batch_result(each) for each in results))
 
@@ -266,7 +266,7 @@ def _error(error: RequestError) -> Error:
     return Error(code=error.code, message=str(error), fields=fields)
 
 
-def _batch_result(result: Taken | RequestError) -> TakenDocument | Refused:
+def _batch_result(result: Accepted | RequestError) -> TakenDocument | Refused:
     if isinstance(result, RequestError):
         return Refused(status=result.status, error=_error(result))
     status = HTTPStatus.CREATED if result.new else HTTPStatus.OK

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from headway_service.aws.error_codes import THROTTLING, TRANSIENT, code_of
 from headway_service.aws.transient_errors import answering
-from headway_service.events.job_events import SOURCE, Change
+from headway_service.events.job_events import SOURCE, JobEvent
 from headway_service.events.notifications import Message
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Sent
@@ -28,7 +28,7 @@ class EventBus:
         self._client = client
         self._name = name
 
-    def send(self, items: Sequence[Change]) -> Sent:
+    def send(self, items: Sequence[JobEvent]) -> Sent:
         """See :class:`headway_service.ports.messaging.Outlet`."""
         with answering("the event bus"):
             answer = self._client.put_events(

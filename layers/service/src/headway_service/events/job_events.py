@@ -20,13 +20,13 @@ from headway.reasons import outside_gone
 from headway.reasons.remedies import remedy_for
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 
 SOURCE = "headway"
 """``source`` of all events."""
 
 
-class Change(BaseModel):
+class JobEvent(BaseModel):
     """What all events have in their ``detail``."""
 
     model_config = ConfigDict(
@@ -61,7 +61,7 @@ class Change(BaseModel):
         return self.model_dump(mode="json", by_alias=True)
 
 
-class JobChange(Change):
+class JobChange(JobEvent):
     """A job in the queue has changed."""
 
     DETAIL_TYPE: ClassVar[str] = "Headway Job Change"
@@ -77,11 +77,11 @@ class JobChange(Change):
 
     @property
     def subject(self) -> str:
-        """See :class:`Change`."""
+        """See :class:`JobEvent`."""
         return self.job_name
 
 
-class RogueJobChange(Change):
+class RogueJobChange(JobEvent):
     """A training job that did not come through the queue was seen, is treated otherwise than before, or is gone."""
 
     DETAIL_TYPE: ClassVar[str] = "Headway Rogue Job Change"
@@ -95,15 +95,15 @@ class RogueJobChange(Change):
 
     @property
     def subject(self) -> str:
-        """See :class:`Change`."""
+        """See :class:`JobEvent`."""
         return self.training_job_name
 
 
-CHANGES: tuple[type[Change], ...] = (JobChange, RogueJobChange)
+EVENTS: tuple[type[JobEvent], ...] = (JobChange, RogueJobChange)
 """All kinds of events."""
 
 
-def job_change(new: JobRecord, old: JobRecord | None) -> JobChange | None:
+def job_event(new: JobRecord, old: JobRecord | None) -> JobChange | None:
     """The event of a write of a job's item; None if it added no step to the job's history.
 
     Args:
@@ -132,7 +132,9 @@ def job_change(new: JobRecord, old: JobRecord | None) -> JobChange | None:
     )
 
 
-def rogue_change(new: RogueRecord | None, old: RogueRecord | None, now_ms: int) -> RogueJobChange | None:
+def unmanaged_job_event(
+    new: UnmanagedJobRecord | None, old: UnmanagedJobRecord | None, now_ms: int
+) -> RogueJobChange | None:
     """The event of a write of an unmanaged training job's item; None if its reason is the same.
 
     Args:
@@ -165,11 +167,11 @@ def rogue_change(new: RogueRecord | None, old: RogueRecord | None, now_ms: int) 
 
 def schema() -> dict[str, Any]:
     """The JSON schema of each ``detail``, by ``detail-type``."""
-    _, definitions = models_json_schema([(kind, "serialization") for kind in CHANGES], by_alias=True)
+    _, definitions = models_json_schema([(kind, "serialization") for kind in EVENTS], by_alias=True)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The detail of Headway's events, by detail-type",
         "source": SOURCE,
-        "oneOf": [{"title": kind.DETAIL_TYPE, "$ref": f"#/$defs/{kind.__name__}"} for kind in CHANGES],
+        "oneOf": [{"title": kind.DETAIL_TYPE, "$ref": f"#/$defs/{kind.__name__}"} for kind in EVENTS],
         **definitions,
     }

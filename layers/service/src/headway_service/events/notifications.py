@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headway.sanitize import neutralise
 from headway.vectors import describe
-from headway_service.events.job_events import Change, JobChange, RogueJobChange
+from headway_service.events.job_events import JobChange, JobEvent, RogueJobChange
 
 MAX_SUBJECT_CHARS = 100
 """SNS's limit of a subject, which is ASCII (API reference, Publish)."""
@@ -28,7 +28,7 @@ class Message:
     attributes: Mapping[str, str | int]
 
 
-def message_of(change: Change) -> Message:
+def message_of(change: JobEvent) -> Message:
     """The message about a change."""
     facts = dict(_facts(change))
     lines = [
@@ -46,7 +46,7 @@ def message_of(change: Change) -> Message:
     )
 
 
-def _happened(change: Change) -> str:
+def _happened(change: JobEvent) -> str:
     if isinstance(change, JobChange):
         before = change.previous_state
         if before is None or before == change.job_state:
@@ -55,7 +55,7 @@ def _happened(change: Change) -> str:
     return f"training job {change.subject} outside the queue: {change.code}"
 
 
-def _facts(change: Change) -> Iterator[tuple[str, object]]:
+def _facts(change: JobEvent) -> Iterator[tuple[str, object]]:
     if isinstance(change, JobChange):
         yield "Job", change.job_name
         if change.attempt_name:
@@ -73,7 +73,7 @@ def _facts(change: Change) -> Iterator[tuple[str, object]]:
     yield "Event", change.id
 
 
-def _attributes(change: Change) -> Iterator[tuple[str, str | int]]:
+def _attributes(change: JobEvent) -> Iterator[tuple[str, str | int]]:
     yield "code", change.code
     # SNS takes no empty text, so a job without a team has no such attribute.
     if change.team:

@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 
 from headway_service.config.notifications import Notifications
 from headway_service.errors import Busy
-from headway_service.events.job_events import Change, job_change, rogue_change
+from headway_service.events.job_events import JobEvent, job_event, unmanaged_job_event
 from headway_service.events.notifications import Message, message_of
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Outlet, Sent
 from headway_service.store.records.base import LEDGER
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 
 MAX_SENT = 10
 """Changes in one call: the limit of PutEvents and of PublishBatch (service quotas)."""
@@ -26,25 +26,25 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Told:
+class PublishResult:
     """The result for a batch of stream records.
 
     Attributes:
         failed_from: sequence number of the first record to be retried, with all after it; None if there is none.
-        untold: how many changes are not published, or not as a message, because they are invalid or rejected.
+        dropped: how many changes are not published, or not as a message, because they are invalid or rejected.
     """
 
     failed_from: str | None
-    untold: int
+    dropped: int
 
 
 @dataclass(frozen=True, slots=True)
 class _News:
     sequence: str
-    change: Change
+    change: JobEvent
 
 
-class Teller:
+class EventPublisher:
     """Publishes changes.
 
     Args:
@@ -53,36 +53,38 @@ class Teller:
         notifications: the policy in effect: which changes are sent as messages.
     """
 
-    def __init__(self, bus: Outlet[Change], topic: Outlet[Message], notifications: Callable[[], Notifications]) -> None:
+    def __init__(
+        self, bus: Outlet[JobEvent], topic: Outlet[Message], notifications: Callable[[], Notifications]
+    ) -> None:
         self._bus = bus
         self._topic = topic
         self._notifications = notifications
 
-    def tell(self, records: Sequence[Mapping[str, Any]]) -> Told:
+    def publish(self, records: Sequence[Mapping[str, Any]]) -> PublishResult:
         """Publish the changes in a batch of stream records, which is in the order of the writes.
 
         Failures are retried, so a change may be published more than once; but the changes of one job are published in
         order. An invalid record is logged and skipped, so that it does not block others.
         """
-        news, untold = _read(records)
+        news, dropped = _read(records)
         if not news:
-            return Told(failed_from=None, untold=untold)
+            return PublishResult(failed_from=None, dropped=dropped)
         try:
             notifications = self._notifications()
         except Busy:
-            return Told(failed_from=news[0].sequence, untold=untold)
+            return PublishResult(failed_from=news[0].sequence, dropped=dropped)
         for some in _together(news):
             events = _send(self._bus, [each.change for each in some])
             done = min(events.again, default=len(some))
             # A record that is retried gets its message then. So each message has an event too.
-            told = [each for each in some[:done] if notifications.tell(each.change.code, each.change.team)]
-            messages = _send(self._topic, [message_of(each.change) for each in told]) if told else Sent()
-            untold += len(events.refused) + len(messages.refused)
-            failed = [*(some[i].sequence for i in events.again), *(told[i].sequence for i in messages.again)]
+            notified = [each for each in some[:done] if notifications.tell(each.change.code, each.change.team)]
+            messages = _send(self._topic, [message_of(each.change) for each in notified]) if notified else Sent()
+            dropped += len(events.refused) + len(messages.refused)
+            failed = [*(some[i].sequence for i in events.again), *(notified[i].sequence for i in messages.again)]
             if failed:
                 # Sequence numbers are decimal numbers of up to 40 digits (API reference, StreamRecord).
-                return Told(failed_from=min(failed, key=int), untold=untold)
-        return Told(failed_from=None, untold=untold)
+                return PublishResult(failed_from=min(failed, key=int), dropped=dropped)
+        return PublishResult(failed_from=None, dropped=dropped)
 
 
 def _read(records: Sequence[Mapping[str, Any]]) -> tuple[list[_News], int]:
@@ -91,7 +93,7 @@ def _read(records: Sequence[Mapping[str, Any]]) -> tuple[list[_News], int]:
     illegible = 0
     for raw in records:
         try:
-            change = change_of(raw)
+            change = event_of(raw)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the records after it must be told
             illegible += 1
             stored = raw.get("dynamodb", {})
@@ -104,7 +106,7 @@ def _read(records: Sequence[Mapping[str, Any]]) -> tuple[list[_News], int]:
     return news, illegible
 
 
-def change_of(raw: Mapping[str, Any]) -> Change | None:
+def event_of(raw: Mapping[str, Any]) -> JobEvent | None:
     """The change in a record of the table's stream, if there is one.
 
     Raises:
@@ -120,10 +122,10 @@ def change_of(raw: Mapping[str, Any]) -> Change | None:
     if stored.keys["pk"] == LEDGER:
         # The stream has the time to the second.
         written_ms = int(raw["dynamodb"]["ApproximateCreationDateTime"]) * 1000
-        return rogue_change(
-            RogueRecord.parse(new) if new else None, RogueRecord.parse(old) if old else None, written_ms
+        return unmanaged_job_event(
+            UnmanagedJobRecord.parse(new) if new else None, UnmanagedJobRecord.parse(old) if old else None, written_ms
         )
-    return job_change(JobRecord.parse(new), JobRecord.parse(old) if old else None) if new else None
+    return job_event(JobRecord.parse(new), JobRecord.parse(old) if old else None) if new else None
 
 
 def _together(news: Sequence[_News]) -> Iterator[list[_News]]:

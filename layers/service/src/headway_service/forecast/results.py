@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headway.lifecycle import JobState
 from headway.model import Demand
-from headway_service.jobs.position import Seen
+from headway_service.jobs.position import JobView
 from headway_service.pools.capacity import PoolUse
 
 
@@ -25,7 +25,7 @@ class DryRun:
     """The effect of a request."""
 
     #: The job as it would be.
-    seen: Seen
+    seen: JobView
     expected_start_ms: int | None
     #: The jobs that it would preempt at once.
     preempts: Sequence[str]
@@ -50,7 +50,7 @@ class Ahead:
 class Explanation:
     """Why a job is in its state, and what happens next."""
 
-    seen: Seen
+    seen: JobView
     expected_start_ms: int | None
     expected_end_ms: int | None
     note: str
@@ -67,7 +67,7 @@ class Explanation:
 class Expected:
     """A waiting job, and when it is expected to start, ms."""
 
-    seen: Seen
+    seen: JobView
     start_ms: int | None
 
 

@@ -21,13 +21,13 @@ from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration, Pool
 from headway_service.errors import FieldError, InvalidRequest, JobNotFound, NameInUse, RequestError
 from headway_service.forecast.results import Ahead, Consequences, DryRun, Expected, Explanation, Move, Outlook
-from headway_service.forecast.snapshot import MAX_FORESEEN, look_out
+from headway_service.forecast.snapshot import MAX_FORESEEN, build_snapshot
 from headway_service.jobs.commands import require_priority
 from headway_service.jobs.new_job import new_job
-from headway_service.jobs.position import Explainer, Seen, told_by
+from headway_service.jobs.position import JobView, PositionExplainer, reasons_from_plan
 from headway_service.pools.capacity import PoolUse, read_capacity
 from headway_service.ports.table import Table
-from headway_service.store.job_listing import Wanted, list_jobs
+from headway_service.store.job_listing import JobFilter, list_jobs
 from headway_service.store.queue_tail import MAX_PLACE
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
@@ -52,10 +52,10 @@ class SubmitRequest:
     request: Any
 
 
-Change = SubmitRequest | Withdraw | Reprioritise | Resize
+Edit = SubmitRequest | Withdraw | Reprioritise | Resize
 
 
-class Foresight:
+class ForecastService:
     """Makes forecasts.
 
     Args:
@@ -68,7 +68,7 @@ class Foresight:
         self._table = table
         self._clock = clock
         self._configuration = configuration
-        self._explainer = Explainer(table, clock, lambda: configuration().policy())
+        self._explainer = PositionExplainer(table, clock, lambda: configuration().policy())
 
     def dry_run(self, request: Any, caller: Caller) -> DryRun:
         """What :meth:`headway_service.jobs.submit.Submitter.submit` would answer, and the effect on other jobs.
@@ -86,14 +86,14 @@ class Foresight:
         job = new_job(admitted, configuration.policy(), owner=caller.arn, key=None, now_ms=self._clock())
         room = Room(self._table, configuration.limits, caller.arn)
         room.require(job)
-        lookout = look_out(self._table, job.entry_time, configuration.policy())
-        result = lookout.what_if([Submit(job=job.waiting())])
-        told = told_by(result.plan).get(job.job_name)
+        queue = build_snapshot(self._table, job.entry_time, configuration.policy())
+        result = queue.what_if([Submit(job=job.waiting())])
+        told = reasons_from_plan(result.plan).get(job.job_name)
         place = self._explainer.places([job], read=room.lines)[job.job_name]
-        in_line = {each.name for each in lookout.snapshot.waiting}
+        in_line = {each.name for each in queue.snapshot.waiting}
         moved = [move for move in _moves(result) if move.job in in_line]
         return DryRun(
-            seen=Seen(job=job, place=place, reason=told[1] if told else job.reason),
+            seen=JobView(job=job, place=place, reason=told[1] if told else job.reason),
             expected_start_ms=result.after.starts[job.job_name],
             preempts=[
                 action.job
@@ -101,7 +101,7 @@ class Foresight:
                 if isinstance(action, Preempt) and action.for_job == job.job_name
             ],
             delays=moved[:MAX_DELAYS],
-            note=lookout.note(result.after, job.waiting()),
+            note=queue.note(result.after, job.waiting()),
         )
 
     def explain(self, name: str) -> Explanation:
@@ -148,23 +148,23 @@ class Foresight:
         if name is not None:
             listed, more = [get_job(self._table, name)], None
         else:
-            listed, more = list_jobs(self._table, Wanted(states=WAITING), MAX_FORESEEN, None)
-        lookout = look_out(self._table, self._clock(), self._configuration().policy(), also=listed if name else ())
-        seen = lookout.forecast([name] if name else None)
+            listed, more = list_jobs(self._table, JobFilter(states=WAITING), MAX_FORESEEN, None)
+        queue = build_snapshot(self._table, self._clock(), self._configuration().policy(), also=listed if name else ())
+        seen = queue.forecast([name] if name else None)
         # The listing may lag behind: jobs that have started since do not wait.
-        started = {attempt.job_name for attempt in lookout.ledger.attempts}
+        started = {attempt.job_name for attempt in queue.ledger.attempts}
         waiting = [job for job in listed if job.job_state in WAITING and job.job_name not in started]
         waiting.sort(key=lambda job: (_last(seen.starts.get(job.job_name)), job.held, job.rank()))
         told = self._explainer.explain(waiting[:limit])
         return Outlook(
-            as_of_ms=lookout.snapshot.now_ms,
+            as_of_ms=queue.snapshot.now_ms,
             until_ms=seen.until_ms,
-            note=lookout.note(seen),
+            note=queue.note(seen),
             jobs=[Expected(seen=each, start_ms=seen.starts.get(each.job.job_name)) for each in told],
             more=more is not None or len(waiting) > limit,
         )
 
-    def what_if(self, changes: Sequence[Change], caller: Caller) -> Consequences:
+    def what_if(self, changes: Sequence[Edit], caller: Caller) -> Consequences:
         """The effect of changes, applied in order.
 
         Args:
@@ -195,9 +195,9 @@ class Foresight:
                         applied.append(change)
             except RequestError as error:
                 raise _within(error, index, "request." if isinstance(change, SubmitRequest) else "") from None
-        lookout = look_out(self._table, self._clock(), configuration.policy(), also=also)
+        queue = build_snapshot(self._table, self._clock(), configuration.policy(), also=also)
         try:
-            result = lookout.what_if(applied)
+            result = queue.what_if(applied)
         except UnknownChange as error:
             fields = [FieldError(field=f"changes.{error.index}", message=str(error))]
             raise InvalidRequest(f"changes.{error.index}: {error}", fields) from None
@@ -205,7 +205,7 @@ class Foresight:
             starts=result.starts,
             preempts=result.preempts,
             moved=_moves(result)[:MAX_MOVED],
-            note=lookout.note(result.after),
+            note=queue.note(result.after),
         )
 
     def _admit(self, request: Any, caller: Caller, configuration: Configuration) -> Admitted:
@@ -246,24 +246,24 @@ class Foresight:
             expected_end_ms=_plus(seen.starts.get(job.name), job.limit_ms),
         )
 
-    def _explain_waiting(self, seen: Seen, pools: Sequence[PoolUse], remedy: str | None) -> Explanation:
+    def _explain_waiting(self, seen: JobView, pools: Sequence[PoolUse], remedy: str | None) -> Explanation:
         job = seen.job
-        lookout = look_out(self._table, self._clock(), self._configuration().policy(), also=[job])
-        forecast = lookout.forecast([job.job_name])
+        queue = build_snapshot(self._table, self._clock(), self._configuration().policy(), also=[job])
+        forecast = queue.forecast([job.job_name])
         start_ms = forecast.starts.get(job.job_name)
         holders = sorted(
-            (each for each in lookout.ledger.attempts if each.demand.keys() & job.demand.keys()),
+            (each for each in queue.ledger.attempts if each.demand.keys() & job.demand.keys()),
             key=lambda each: (_last(_end_ms(each)), each.attempt_name),
         )
-        waiting = lookout.ahead_of(job.waiting())
+        waiting = queue.ahead_of(job.waiting())
         ahead = [_holding(attempt) for attempt in holders[:MAX_AHEAD]]
         ahead += [self._waiting(each, forecast) for each in waiting[: MAX_AHEAD - len(ahead)]]
-        before = len(waiting) if lookout.covers(job.waiting()) else max(len(waiting), (seen.place or MAX_PLACE + 1) - 1)
+        before = len(waiting) if queue.covers(job.waiting()) else max(len(waiting), (seen.place or MAX_PLACE + 1) - 1)
         return Explanation(
             seen=seen,
             expected_start_ms=start_ms,
             expected_end_ms=_plus(start_ms, job.limit_ms),
-            note=lookout.note(forecast, job.waiting()),
+            note=queue.note(forecast, job.waiting()),
             ahead=ahead,
             more=min(MAX_PLACE, max(0, len(holders) + before - len(ahead))),
             pools=pools,
@@ -288,7 +288,7 @@ def _holding(attempt: AttemptRecord) -> Ahead:
     )
 
 
-def _resized(configuration: Configuration, changes: Iterable[Change]) -> Configuration:
+def _resized(configuration: Configuration, changes: Iterable[Edit]) -> Configuration:
     """The configuration with the sizes of pools that changes give them."""
     sizes = {change.pool: Pool(size=change.size) for change in changes if isinstance(change, Resize)}
     return configuration.model_copy(update={"pools": {**configuration.pools, **sizes}})

@@ -11,9 +11,9 @@ from headway.reasons import clock_time
 from headway.scheduling.forecast import Change, Forecast, WhatIf, forecast, what_if, with_changes
 from headway.scheduling.ordering import effective_priority
 from headway_service.ports.table import Table
-from headway_service.store.ledger import Ledger, look_at_ledger
+from headway_service.store.ledger import Ledger, read_ledger_for_display
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.snapshot import read_snapshot
 
 MAX_FORESEEN = 500
@@ -32,7 +32,7 @@ _Turn = tuple[int, int, str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Lookout:
+class ForecastSnapshot:
     """The queue at one moment, to forecast from."""
 
     ledger: Ledger
@@ -101,7 +101,7 @@ class Lookout:
         return Forecast(starts=starts, until_ms=seen.until_ms)
 
 
-def look_out(table: Table, now_ms: int, policy: Policy, also: Iterable[JobRecord] = ()) -> Lookout:
+def build_snapshot(table: Table, now_ms: int, policy: Policy, also: Iterable[JobRecord] = ()) -> ForecastSnapshot:
     """Read the queue to forecast from.
 
     Args:
@@ -110,15 +110,15 @@ def look_out(table: Table, now_ms: int, policy: Policy, also: Iterable[JobRecord
         policy: the policy in effect.
         also: jobs to include if they are queued, however far back.
     """
-    ledger = look_at_ledger(table)
+    ledger = read_ledger_for_display(table)
     lengths = {
-        (pool.pool, team): table.count_before(LineEntry.partition(pool.pool, team), "~", limit=MAX_FORESEEN + 1)
+        (pool.pool, team): table.count_before(QueueEntry.partition(pool.pool, team), "~", limit=MAX_FORESEEN + 1)
         for pool in ledger.pools
         for team in ledger.lines
     }
     heads = _even_share(lengths.values())
     snapshot = read_snapshot(table, ledger, now_ms, policy=policy, also=also, heads=heads)
-    return Lookout(ledger=ledger, snapshot=snapshot, cut=_cut(snapshot, lengths, heads))
+    return ForecastSnapshot(ledger=ledger, snapshot=snapshot, cut=_cut(snapshot, lengths, heads))
 
 
 def _even_share(lengths: Collection[int]) -> int:

@@ -12,7 +12,7 @@ from headway_service.admission.queue_limits import Room
 from headway_service.config.authorization import Action, Caller
 from headway_service.config.document import Configuration
 from headway_service.errors import Busy, Conflict, FieldError, InvalidRequest, JobEnded, NotWaiting
-from headway_service.jobs.position import Explainer, Seen
+from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table, Write
 from headway_service.store import transitions
@@ -55,9 +55,9 @@ class JobCommands:
         self._clock = clock
         self._configuration = configuration
         self._retention_s = retention_s
-        self._explainer = Explainer(table, clock, lambda: configuration().policy())
+        self._explainer = PositionExplainer(table, clock, lambda: configuration().policy())
 
-    def stop(self, name: str, caller: Caller) -> tuple[Seen, bool]:
+    def stop(self, name: str, caller: Caller) -> tuple[JobView, bool]:
         """Stop a job: a waiting job leaves the queue, a running one is asked to stop.
 
         Args:
@@ -89,7 +89,7 @@ class JobCommands:
             job = get_job(self._table, name)
         return self._seen(job), job.job_state not in TERMINAL
 
-    def set_priority(self, name: str, priority: int, caller: Caller) -> Seen:
+    def set_priority(self, name: str, priority: int, caller: Caller) -> JobView:
         """Give a job that has not ended another priority.
 
         Args:
@@ -123,7 +123,7 @@ class JobCommands:
 
         return self._seen(self._change(name, caller, Action.REPRIORITISE, change, "priority changed")[0])
 
-    def hold(self, name: str, caller: Caller) -> Seen:
+    def hold(self, name: str, caller: Caller) -> JobView:
         """Take a waiting job out of the queue until it is released. To hold a held job is no error.
 
         Args:
@@ -153,7 +153,7 @@ class JobCommands:
         # The wake-up is for the jobs behind it, which may now start.
         return self._seen(self._change(name, caller, Action.HOLD, change, "held")[0])
 
-    def release(self, name: str, caller: Caller) -> Seen:
+    def release(self, name: str, caller: Caller) -> JobView:
         """Put a held job back into the queue. To release a job that is not held is no error.
 
         Args:
@@ -233,7 +233,7 @@ class JobCommands:
         )
         return transitions.stop_holding(job, attempt, reason, now_ms)
 
-    def _seen(self, job: JobRecord) -> Seen:
+    def _seen(self, job: JobRecord) -> JobView:
         return self._explainer.explain([job])[0]
 
 

@@ -19,11 +19,11 @@ from headway.reasons import Reason
 from headway.scheduling.ordering import rank_key
 from headway.scheduling.scheduler import schedule
 from headway_service.ports.table import Table
-from headway_service.store.ledger import look_at_ledger, read_lines
-from headway_service.store.queue_tail import MAX_PLACE, Line
+from headway_service.store.ledger import read_ledger_for_display, read_team_names
+from headway_service.store.queue_tail import MAX_PLACE, QueueTail
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.snapshot import read_snapshot
 
 MAX_EXPLAINED = 100
@@ -31,7 +31,7 @@ MAX_EXPLAINED = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Seen:
+class JobView:
     """A job as a caller sees it: its record, its position in the queue, and the current reason."""
 
     job: JobRecord
@@ -39,7 +39,7 @@ class Seen:
     reason: ReasonRecord
 
 
-class Explainer:
+class PositionExplainer:
     """Finds the positions of jobs and the reasons why they wait.
 
     Args:
@@ -53,16 +53,16 @@ class Explainer:
         self._clock = clock
         self._policy = policy
 
-    def explain(self, jobs: Sequence[JobRecord]) -> list[Seen]:
+    def explain(self, jobs: Sequence[JobRecord]) -> list[JobView]:
         """Jobs with their positions and current reasons, in the order given."""
         waiting = [job for job in jobs if job.in_line]
         if not waiting:
-            return [Seen(job=job, place=None, reason=job.reason) for job in jobs]
-        ledger = look_at_ledger(self._table)
+            return [JobView(job=job, place=None, reason=job.reason) for job in jobs]
+        ledger = read_ledger_for_display(self._table)
         snapshot = read_snapshot(
             self._table, ledger, self._clock(), policy=self._policy(), also=waiting, heads=MAX_EXPLAINED
         )
-        told = told_by(schedule(snapshot))
+        told = reasons_from_plan(schedule(snapshot))
         further_back = [job for job in waiting if job.job_name not in told]
         places = _QueueView(self._table, ledger.lines, snapshot).places(further_back)
         told |= {name: _further_back(place) for name, place in places.items()}
@@ -73,11 +73,11 @@ class Explainer:
             if job.in_line:
                 # A job that the decision did not include (or that has just been started) gets its position only.
                 place, reason = told[job.job_name]
-            seen.append(Seen(job=job, place=place, reason=reason))
+            seen.append(JobView(job=job, place=place, reason=reason))
         return seen
 
     def places(
-        self, jobs: Sequence[JobRecord], teams: Sequence[str] | None = None, read: Mapping[str, Line] | None = None
+        self, jobs: Sequence[JobRecord], teams: Sequence[str] | None = None, read: Mapping[str, QueueTail] | None = None
     ) -> dict[str, int | None]:
         """The position of each job in the longest of its queues, 1 being next; None beyond :data:`MAX_PLACE`.
 
@@ -90,10 +90,10 @@ class Explainer:
         """
         if not jobs:
             return {}
-        return _QueueView(self._table, read_lines(self._table) if teams is None else teams, read=read).places(jobs)
+        return _QueueView(self._table, read_team_names(self._table) if teams is None else teams, read=read).places(jobs)
 
 
-def told_by(plan: Plan) -> dict[str, tuple[int | None, ReasonRecord]]:
+def reasons_from_plan(plan: Plan) -> dict[str, tuple[int | None, ReasonRecord]]:
     """Position and reason of the jobs at the front of their queues, from the plan of a decision."""
     told: dict[str, tuple[int | None, ReasonRecord]] = {}
     ahead: dict[str, int] = {}
@@ -131,7 +131,7 @@ class _QueueView:
         table: Table,
         teams: Sequence[str],
         snapshot: Snapshot | None = None,
-        read: Mapping[str, Line] | None = None,
+        read: Mapping[str, QueueTail] | None = None,
     ) -> None:
         self._table = table
         self._teams = teams
@@ -166,13 +166,13 @@ class _QueueView:
         if heads is not None and len(heads) < MAX_EXPLAINED:
             # So few were found because the queue has no more.
             return partial(bisect_left, heads)
-        partition = LineEntry.partition(pool, team)
+        partition = QueueEntry.partition(pool, team)
         known = self._read.get(partition)
         if known is None:
             return self._counted(partition, ranks)
-        further = [rank for rank in ranks if not known.tells(rank)]
+        further = [rank for rank in ranks if not known.covers(rank)]
         counted = self._counted(partition, further) if further else known.ahead
-        return lambda rank: known.ahead(rank) if known.tells(rank) else counted(rank)
+        return lambda rank: known.ahead(rank) if known.covers(rank) else counted(rank)
 
     def _counted(self, partition: str, ranks: Collection[str]) -> Callable[[str], int]:
         last = max(ranks)

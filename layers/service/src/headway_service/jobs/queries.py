@@ -8,13 +8,13 @@ from headway.jobpolicy.utilization import Coverage
 from headway_service.admission.coverage import coverage_of
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
-from headway_service.jobs.position import Explainer, Seen
+from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.redaction import Shown, shown
-from headway_service.store.job_listing import Wanted, list_jobs
+from headway_service.store.job_listing import JobFilter, list_jobs
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import LEDGER
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.repository import find_live_attempt, find_request, get_job
 
 MAX_UNMANAGED_JOBS = 100
@@ -33,9 +33,9 @@ class JobQueries:
     def __init__(self, *, table: Table, clock: Callable[[], int], configuration: Callable[[], Configuration]) -> None:
         self._table = table
         self._configuration = configuration
-        self._explainer = Explainer(table, clock, lambda: configuration().policy())
+        self._explainer = PositionExplainer(table, clock, lambda: configuration().policy())
 
-    def show(self, name: str, caller: Caller) -> tuple[Seen, AttemptRecord | None, Shown, tuple[Coverage, ...]]:
+    def show(self, name: str, caller: Caller) -> tuple[JobView, AttemptRecord | None, Shown, tuple[Coverage, ...]]:
         """A job.
 
         Args:
@@ -57,17 +57,17 @@ class JobQueries:
         details = configuration.access_rules().may_see_details(caller, job.owner, job.team)
         return self._explainer.explain([job])[0], attempt, shown(request, details=details), covered
 
-    def jobs(self, wanted: Wanted, limit: int, token: str | None) -> tuple[Sequence[Seen], str | None]:
+    def jobs(self, wanted: JobFilter, limit: int, token: str | None) -> tuple[Sequence[JobView], str | None]:
         """A page of jobs, explained. Arguments and errors are those of :func:`store.job_listing.list_jobs`."""
         jobs, following = list_jobs(self._table, wanted, limit, token)
         return self._explainer.explain(jobs), following
 
-    def unmanaged_jobs(self) -> tuple[list[RogueRecord], bool]:
+    def unmanaged_jobs(self) -> tuple[list[UnmanagedJobRecord], bool]:
         """The training jobs that did not come through the queue, strongly consistent.
 
         Returns:
             The first :data:`MAX_UNMANAGED_JOBS` by name, and whether there are more.
         """
-        found = self._table.query(LEDGER, prefix=RogueRecord.key("").sk, limit=MAX_UNMANAGED_JOBS + 1)
-        records = [RogueRecord.parse(item) for item in found[:MAX_UNMANAGED_JOBS]]
+        found = self._table.query(LEDGER, prefix=UnmanagedJobRecord.key("").sk, limit=MAX_UNMANAGED_JOBS + 1)
+        records = [UnmanagedJobRecord.parse(item) for item in found[:MAX_UNMANAGED_JOBS]]
         return records, len(found) > MAX_UNMANAGED_JOBS

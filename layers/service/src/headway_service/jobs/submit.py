@@ -12,9 +12,9 @@ from headway_service.admission.queue_limits import Room
 from headway_service.config.authorization import Caller
 from headway_service.errors import Conflict, FieldError, NameInUse, QueueFull
 from headway_service.jobs.new_job import new_job
-from headway_service.jobs.position import Explainer, Seen
+from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.observability.logging import logger
-from headway_service.pools.apply_config import InForce
+from headway_service.pools.apply_config import EffectiveConfig
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.store import transitions
@@ -26,12 +26,12 @@ from headway_service.store.repository import find_job, get_job
 class Terms:
     """What all submissions of one call are checked against."""
 
-    in_force: InForce
+    in_force: EffectiveConfig
     room: Room
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entered:
+class SubmittedJob:
     """A job that a submission has put into the queue, or found there.
 
     Attributes:
@@ -55,14 +55,16 @@ class Submitter:
         in_force: the configuration in effect.
     """
 
-    def __init__(self, *, table: Table, wake: Wake, clock: Callable[[], int], in_force: Callable[[], InForce]) -> None:
+    def __init__(
+        self, *, table: Table, wake: Wake, clock: Callable[[], int], in_force: Callable[[], EffectiveConfig]
+    ) -> None:
         self._table = table
         self._wake = wake
         self._clock = clock
         self._in_force = in_force
-        self._explainer = Explainer(table, clock, self._policy)
+        self._explainer = PositionExplainer(table, clock, self._policy)
 
-    def submit(self, request: Any, caller: Caller, key: str | None = None) -> tuple[Seen, bool]:
+    def submit(self, request: Any, caller: Caller, key: str | None = None) -> tuple[JobView, bool]:
         """Submit a CreateTrainingJob request.
 
         Args:
@@ -89,7 +91,7 @@ class Submitter:
         in_force = self._in_force()
         return Terms(in_force=in_force, room=Room(self._table, in_force.configuration.limits, caller.arn))
 
-    def enter(self, request: Any, caller: Caller, key: str | None, terms: Terms) -> Entered:
+    def enter(self, request: Any, caller: Caller, key: str | None, terms: Terms) -> SubmittedJob:
         """Submit a request as :meth:`submit` does, without its position in the queue.
 
         Args:
@@ -108,7 +110,7 @@ class Submitter:
             if find_job(self._table, job.job_name) is None:
                 raise
         try:
-            self._table.write(transitions.accept(job, admitted.request))
+            self._table.write(transitions.enqueue(job, admitted.request))
         except Conflict:
             known = get_job(self._table, admitted.name)
             # The answer does not say whether a request equals another owner's, as that would reveal what is redacted.
@@ -119,13 +121,13 @@ class Submitter:
                 ) from None
             # The first call may have died before it sent the wake-up.
             self._wake("submitted again")
-            return Entered(job=known, made=False, new=key is not None and known.idempotency_key == key)
+            return SubmittedJob(job=known, made=False, new=key is not None and known.idempotency_key == key)
         terms.room.joined(job)
         logger.info("accepted", extra={"job": job.job_name, "priority": job.priority, "demand": job.demand})
         self._wake("submitted")
-        return Entered(job=job, made=True, new=True)
+        return SubmittedJob(job=job, made=True, new=True)
 
-    def places(self, entered: Sequence[Entered], terms: Terms) -> list[Seen]:
+    def places(self, entered: Sequence[SubmittedJob], terms: Terms) -> list[JobView]:
         """The submitted jobs with their positions, in the order given; those found in the queue are explained.
 
         Args:
@@ -136,7 +138,7 @@ class Submitter:
         places = self._explainer.places(made, terms.in_force.lines, terms.room.lines)
         known = iter(self._explainer.explain([each.job for each in entered if not each.made]))
         return [
-            Seen(job=each.job, place=places[each.job.job_name], reason=each.job.reason) if each.made else next(known)
+            JobView(job=each.job, place=places[each.job.job_name], reason=each.job.reason) if each.made else next(known)
             for each in entered
         ]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from headway_service.config.authorization import Caller
 from headway_service.errors import Busy, RequestError
-from headway_service.jobs.position import Seen
-from headway_service.jobs.submit import Entered, Submitter, Terms
+from headway_service.jobs.position import JobView
+from headway_service.jobs.submit import SubmittedJob, Submitter, Terms
 from headway_service.observability.request_log import job_named_in, log_refusal
 from headway_service.ports.messaging import Wake
 
@@ -21,10 +21,10 @@ BATCH_RESERVE_MS = 5000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Taken:
+class Accepted:
     """A request of a batch whose job is in the queue."""
 
-    seen: Seen
+    seen: JobView
     #: See :meth:`headway_service.jobs.submit.Submitter.submit`.
     new: bool
 
@@ -38,7 +38,7 @@ def submit_all(
     submitter: Callable[[Wake], Submitter],
     wake: Wake,
     remaining_ms: Callable[[], int],
-) -> list[Taken | RequestError]:
+) -> list[Accepted | RequestError]:
     """Submit one request after the other, and wake the scheduler once.
 
     The configuration and each queue are read once, however many requests there are, and so are the positions.
@@ -61,7 +61,7 @@ def submit_all(
     wakes: list[str] = []
     submits = submitter(wakes.append)
     terms = submits.terms(caller)
-    results: list[Entered | RequestError] = []
+    results: list[SubmittedJob | RequestError] = []
     try:
         for request in requests:
             if remaining_ms() < BATCH_RESERVE_MS:
@@ -72,13 +72,13 @@ def submit_all(
         # Jobs that were accepted before a failure are in the queue.
         if wakes:
             wake(f"submitted {len(wakes)} in a batch")
-    seen = iter(submits.places([each for each in results if isinstance(each, Entered)], terms))
-    return [Taken(seen=next(seen), new=each.new) if isinstance(each, Entered) else each for each in results]
+    seen = iter(submits.places([each for each in results if isinstance(each, SubmittedJob)], terms))
+    return [Accepted(seen=next(seen), new=each.new) if isinstance(each, SubmittedJob) else each for each in results]
 
 
 def _submit(
     submitter: Submitter, request: Any, caller: Caller, key: str | None, call: str, terms: Terms
-) -> Entered | RequestError:
+) -> SubmittedJob | RequestError:
     try:
         return submitter.enter(request, caller, key, terms)
     except RequestError as error:

@@ -6,11 +6,11 @@ from headway_service.errors import Busy, RogueJobNotFound
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.store import transitions
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.repository import find_unmanaged_job, retry_on_conflict
 
 
-class RogueStops:
+class UnmanagedJobStops:
     """Records requests of operators to stop unmanaged training jobs.
 
     Args:
@@ -20,7 +20,7 @@ class RogueStops:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def ask(self, name: str, by: str) -> RogueRecord:
+    def ask(self, name: str, by: str) -> UnmanagedJobRecord:
         """Request the stop of an unmanaged training job. A second request changes nothing.
 
         Args:
@@ -35,7 +35,7 @@ class RogueStops:
             Busy: others keep changing it.
         """
 
-        def ask() -> RogueRecord:
+        def ask() -> UnmanagedJobRecord:
             known = find_unmanaged_job(self._table, name)
             if known is None:
                 raise RogueJobNotFound(
@@ -45,7 +45,7 @@ class RogueStops:
                 )
             if known.stop_asked_by:
                 return known
-            asked, writes = transitions.ask_to_stop(known, by)
+            asked, writes = transitions.request_stop(known, by)
             self._table.write(writes)
             logger.info("a rogue job is to be stopped", extra={"rogue": name, "by": by})
             return asked

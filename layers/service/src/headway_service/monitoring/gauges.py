@@ -16,7 +16,7 @@ from headway_service.monitoring.queue_depth import Backlog, backlogs
 from headway_service.observability import metrics
 from headway_service.observability.logging import logger
 from headway_service.observability.metrics import Figure
-from headway_service.pools.apply_config import applied
+from headway_service.pools.apply_config import find_applied
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.status import STARTING
 from headway_service.scheduling.decide import decide
@@ -120,7 +120,7 @@ def startable_jobs(table: Table, ledger: Ledger, lines: Collection[Backlog], now
         now_ms: now.
     """
     usable = {pool.pool for pool in ledger.pools if pool.free > 0} | total(e.demand for e in ledger.reservations).keys()
-    force = applied(table) if any(each.pool in usable for each in lines) else None
+    force = find_applied(table) if any(each.pool in usable for each in lines) else None
     if force is None:
         return []
     _snapshot, plan = decide(table, ledger, now_ms, policy=force.configuration.policy())

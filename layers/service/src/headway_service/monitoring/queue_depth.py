@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger
-from headway_service.store.queue_scan import behind_priority
-from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.queue_scan import end_of_priority
+from headway_service.store.records.queue_entry import QueueEntry
 
 MAX_COUNTED = 1000
 """Largest count of the jobs of one queue."""
@@ -31,7 +31,7 @@ def backlogs(table: Table, ledger: Ledger) -> Iterator[Backlog]:
     """The queues that are not empty."""
     for pool in ledger.pools:
         for team in ledger.lines:
-            line = LineEntry.partition(pool.pool, team)
+            line = QueueEntry.partition(pool.pool, team)
             oldest_ms = _oldest_ms(table, line)
             if oldest_ms is not None:
                 waiting = table.count_before(line, "~", limit=MAX_COUNTED)
@@ -49,7 +49,7 @@ def _oldest_ms(table: Table, line: str) -> int | None:
         items = table.query(line, after=after, limit=1)
         if not items:
             break
-        entry = LineEntry.parse(items[0])
+        entry = QueueEntry.parse(items[0])
         oldest_ms = entry.entry_time if oldest_ms is None else min(oldest_ms, entry.entry_time)
-        after = behind_priority(entry.priority)
+        after = end_of_priority(entry.priority)
     return oldest_ms

@@ -42,7 +42,7 @@ _MAX_NAMED = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WatchReport:
+class MonitorReport:
     """What a run did.
 
     Attributes:
@@ -58,7 +58,7 @@ class WatchReport:
     measures: int
 
 
-class Watcher:
+class UtilizationMonitor:
     """Monitors all attempts.
 
     Args:
@@ -86,7 +86,7 @@ class Watcher:
         #: When there was no alarm and none was wanted, ms; None if the last run found otherwise.
         self._none_there_ms: int | None = None
 
-    def run(self) -> WatchReport:
+    def run(self) -> MonitorReport:
         """Bring the alarms in line, and apply the policy where they fire.
 
         Raises:
@@ -99,8 +99,8 @@ class Watcher:
         wanted: dict[Alarm, None] = {}
         for attempt in sorted(training, key=lambda each: (each.since_ms, each.attempt_name)):
             wanted |= {alarm: None for each in covered[attempt.attempt_name] for alarm in each.alarms}
-        if not wanted and self._rests():
-            return WatchReport(made=0, removed=0, missing=0, measures=0)
+        if not wanted and self._is_idle():
+            return MonitorReport(made=0, removed=0, missing=0, measures=0)
         # Until this run has found that there are none: it may be interrupted after it has made some.
         self._none_there_ms = None
         there = self._alarms.seen()
@@ -114,12 +114,12 @@ class Watcher:
         made = self._make(missing[: min(room, MAX_PUTS)])
         firing = {each.alarm for each in there if each.firing and each.alarm is not None}
         taken = sum(self._judge(attempt, covered[attempt.attempt_name], firing) for attempt in training)
-        report = WatchReport(made=made, removed=len(left_over), missing=len(missing) - made, measures=taken)
+        report = MonitorReport(made=made, removed=len(left_over), missing=len(missing) - made, measures=taken)
         lacking = sorted({alarm.attempt for alarm in missing[made:]})[:_MAX_NAMED]
         logger.info("watched", extra={"made": made, "removed": len(left_over), "measures": taken, "lacking": lacking})
         return report
 
-    def heed(self, alarm_name: str) -> bool:
+    def on_alarm(self, alarm_name: str) -> bool:
         """Apply the policy to the attempt of an alarm that is reported to fire. Returns whether there was an action.
 
         Raises:
@@ -133,7 +133,7 @@ class Watcher:
         firing = {each.alarm for each in self._alarms.seen(attempt.attempt_name) if each.firing and each.alarm}
         return self._judge(attempt, self._coverage(attempt, self._configuration()), firing)
 
-    def _rests(self) -> bool:
+    def _is_idle(self) -> bool:
         """Whether alarms need not be listed if none is wanted."""
         return self._none_there_ms is not None and self._clock() - self._none_there_ms < REST_MS
 
@@ -159,19 +159,19 @@ class Watcher:
             job = find_job(self._table, attempt.job_name)
             if job is None or job.live_attempt != attempt.attempt_name:
                 return False
-            measure = measures.on_underuse(job, attempt, each.watch)
-            if measure is None:
+            action = measures.on_underuse(job, attempt, each.watch)
+            if action is None:
                 continue
             try:
-                self._table.write(transitions.take_measure(job, attempt, measure, now_ms))
+                self._table.write(transitions.apply_policy_action(job, attempt, action, now_ms))
             except Conflict:
                 # It has changed since it was read, or has ended: the next run checks it again.
                 return False
             logger.info(
                 "a measure was taken",
-                extra={"job": job.job_name, "attempt": attempt.attempt_name, "cause": measure.cause},
+                extra={"job": job.job_name, "attempt": attempt.attempt_name, "cause": action.cause},
             )
-            if measure.cause is not None:
+            if action.cause is not None:
                 self._wake(f"{attempt.attempt_name} is to stop")
             return True
         return False

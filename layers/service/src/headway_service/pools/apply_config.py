@@ -17,7 +17,7 @@ from headway_service.ports.table import Absent, Check, Condition, Equals, Key, P
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.ledger import TeamRecord
-from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.schema_version import stamped, upgraded
 
 TEAM_KEPT_MS = 86_400_000
@@ -35,7 +35,7 @@ _KEY = Key("config", "config")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class InForce:
+class EffectiveConfig:
     """The configuration that decisions are made by."""
 
     configuration: Configuration
@@ -62,7 +62,7 @@ class InForce:
         return self.modified_ms + CLOCK_MARGIN_MS
 
 
-def applied(table: Table) -> InForce | None:
+def find_applied(table: Table) -> EffectiveConfig | None:
     """The last valid document that was applied, or is being applied, if there is one."""
     item = table.get(_KEY)
     if item is None:
@@ -72,7 +72,7 @@ def applied(table: Table) -> InForce | None:
     document = configuration.validate(json.loads(item["document"]))
     # Pools and teams are not in line with the document yet if the item lacks the teams that have left.
     lines = ("", *document.teams, *item["left"]) if "left" in item else None
-    return InForce(
+    return EffectiveConfig(
         configuration=document,
         version=int(item["version"]),
         modified_ms=int(item.get("modifiedMs", 0)),
@@ -80,17 +80,17 @@ def applied(table: Table) -> InForce | None:
     )
 
 
-def in_force(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> InForce:
+def get_effective(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> EffectiveConfig:
     """The last valid document that was applied; before the first tick, the stored one.
 
     Raises:
         InvalidConfiguration: there has never been a valid document.
     """
-    known = applied(table)
+    known = find_applied(table)
     return known if known is not None else apply_configuration(table, store, clock)
 
 
-def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> InForce:
+def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> EffectiveConfig:
     """Read the stored document and, if it is new and valid, apply it to the pools and teams.
 
     An invalid document changes nothing: the last valid one stays in effect, and the problem is reported.
@@ -99,7 +99,7 @@ def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable
         InvalidConfiguration: the document is invalid and there has never been a valid one.
     """
     stored = store.read()
-    known = applied(table)
+    known = find_applied(table)
     if known is None or known.is_older_than(stored):
         try:
             found = intended(stored, read_edits(table), store, clock())
@@ -113,7 +113,7 @@ def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable
     return _apply(table, known, stored, clock)
 
 
-def apply_text(table: Table, stored: ConfigurationText, clock: Callable[[], int]) -> InForce:
+def apply_text(table: Table, stored: ConfigurationText, clock: Callable[[], int]) -> EffectiveConfig:
     """As :func:`apply_configuration`, for a document that was just read or written.
 
     The document is recorded first, on the condition that no other was recorded meanwhile. Each change that follows from
@@ -122,10 +122,12 @@ def apply_text(table: Table, stored: ConfigurationText, clock: Callable[[], int]
     Raises:
         InvalidConfiguration: as :func:`apply_configuration`.
     """
-    return _apply(table, applied(table), stored, clock)
+    return _apply(table, find_applied(table), stored, clock)
 
 
-def _apply(table: Table, known: InForce | None, stored: ConfigurationText, clock: Callable[[], int]) -> InForce:
+def _apply(
+    table: Table, known: EffectiveConfig | None, stored: ConfigurationText, clock: Callable[[], int]
+) -> EffectiveConfig:
     if known is not None and not known.is_older_than(stored):
         return known if known.lines is not None else _bring_in_line(table, known, clock)
     try:
@@ -142,17 +144,17 @@ def _apply(table: Table, known: InForce | None, stored: ConfigurationText, clock
         known = _bring_in_line(table, known, clock)
         if known.lines is None:
             return known
-    noted = InForce(configuration=wanted, version=stored.version, modified_ms=stored.modified_ms)
+    noted = EffectiveConfig(configuration=wanted, version=stored.version, modified_ms=stored.modified_ms)
     try:
         table.write([Put(item=_item(noted), requires=Absent() if known is None else _is_noted(known))])
     except Conflict:
         # Two at once, such as the first two submissions after a deployment. The other one completes it.
         logger.info("somebody else applies a configuration at the same time", extra={"version": stored.version})
-        return applied(table) or noted
+        return find_applied(table) or noted
     return _bring_in_line(table, noted, clock)
 
 
-def _bring_in_line(table: Table, noted: InForce, clock: Callable[[], int]) -> InForce:
+def _bring_in_line(table: Table, noted: EffectiveConfig, clock: Callable[[], int]) -> EffectiveConfig:
     """Bring the pools and teams in line with the recorded document."""
     still = Check(key=_KEY, requires=_is_noted(noted))
     try:
@@ -167,23 +169,23 @@ def _bring_in_line(table: Table, noted: InForce, clock: Callable[[], int]) -> In
     return replace(noted, lines=("", *noted.configuration.teams, *left))
 
 
-def _item(noted: InForce) -> dict[str, Any]:
+def _item(noted: EffectiveConfig) -> dict[str, Any]:
     text = configuration.text_of(noted.configuration)
     said = {"document": text, "version": noted.version, "modifiedMs": noted.modified_ms}
     return stamped({"pk": _KEY.pk, "sk": _KEY.sk, **said})
 
 
-def _is_noted(known: InForce) -> Condition:
+def _is_noted(known: EffectiveConfig) -> Condition:
     return Equals("version", known.version)
 
 
-def current(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> InForce:
+def get_with_problem(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> EffectiveConfig:
     """The configuration in effect, and whether the stored document has a problem.
 
     Raises:
         InvalidConfiguration: there has never been a valid document.
     """
-    known = in_force(table, store, clock)
+    known = get_effective(table, store, clock)
     stored = store.read()
     try:
         document = configuration.text_of(configuration.parse(stored.text))
@@ -248,7 +250,7 @@ def _has_jobs(table: Table, team: TeamRecord, pools: Collection[str]) -> bool:
     """Whether a job of a team waits or holds instances. No new job can enter, as the team was removed long ago."""
 
     def waits() -> bool:
-        return any(table.query(LineEntry.partition(pool, team.team), limit=1) for pool in sorted(pools))
+        return any(table.query(QueueEntry.partition(pool, team.team), limit=1) for pool in sorted(pools))
 
     # Jobs move between the queues and the ledger, so reading each once could miss a job that moves meanwhile.
     return waits() or any(attempt.team == team.team for attempt in read_ledger(table).attempts) or waits()

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from headway.vectors import total
 from headway_service.config.document import Configuration
 from headway_service.ports.table import Table
-from headway_service.store.ledger import Ledger, look_at_ledger
+from headway_service.store.ledger import Ledger, read_ledger_for_display
 from headway_service.store.queue_tail import MAX_PLACE
 from headway_service.store.records.ledger import PauseRecord
-from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.records.queue_entry import QueueEntry
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +50,7 @@ def read_capacity(table: Table, configuration: Callable[[], Configuration]) -> l
     """
     # Before the first tick or submission, this puts the configured pools into the ledger.
     configuration()
-    ledger = look_at_ledger(table)
+    ledger = read_ledger_for_display(table)
     allocated = total(attempt.demand for attempt in ledger.attempts)
     stopping = total(attempt.demand for attempt in ledger.attempts if attempt.stop_cause)
     reserved = total(reservation.demand for reservation in ledger.reservations)
@@ -76,5 +76,5 @@ def _waiting(table: Table, pool: str, ledger: Ledger) -> int:
     found = 0
     for team in ledger.lines:
         if found < MAX_PLACE:
-            found += table.count_before(LineEntry.partition(pool, team), "~", limit=MAX_PLACE - found)
+            found += table.count_before(QueueEntry.partition(pool, team), "~", limit=MAX_PLACE - found)
     return found

@@ -31,7 +31,7 @@ _KEPT_S = 86_400
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Edit:
+class ConfigWrite:
     """A write of the document that has begun.
 
     Attributes:
@@ -47,7 +47,7 @@ class Edit:
     until_ms: int
 
     @classmethod
-    def of(cls, text: str, *, base: int, holder: str, ends_ms: int) -> Edit:
+    def of(cls, text: str, *, base: int, holder: str, ends_ms: int) -> ConfigWrite:
         """The write of a text.
 
         Args:
@@ -79,11 +79,11 @@ class Edit:
         )
 
 
-def read_edits(table: Table) -> list[Edit]:
+def read_edits(table: Table) -> list[ConfigWrite]:
     """The writes that are not known to have succeeded."""
     items = [upgraded(item) for item in table.query(_PK, prefix=_PREFIX, limit=MAX_EDITS)]
     return [
-        Edit(
+        ConfigWrite(
             name=item["sk"].removeprefix(_PREFIX),
             base=int(item["base"]),
             digest=item["digest"],
@@ -94,7 +94,7 @@ def read_edits(table: Table) -> list[Edit]:
 
 
 def intended(
-    stored: ConfigurationText, edits: Collection[Edit], store: ConfigurationStore, now_ms: int
+    stored: ConfigurationText, edits: Collection[ConfigWrite], store: ConfigurationStore, now_ms: int
 ) -> ConfigurationText:
     """The newest document that did not replace a newer one than it was made from, under the version that is stored.
 

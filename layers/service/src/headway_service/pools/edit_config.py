@@ -16,8 +16,8 @@ from headway_service.config import document as configuration
 from headway_service.config.differences import differences
 from headway_service.errors import Busy, ConfigurationChanged, Conflict
 from headway_service.observability.logging import logger
-from headway_service.pools.apply_config import InForce, applied, apply_text
-from headway_service.pools.config_writes import Edit, intended, read_edits
+from headway_service.pools.apply_config import EffectiveConfig, apply_text, find_applied
+from headway_service.pools.config_writes import ConfigWrite, intended, read_edits
 from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
 from headway_service.ports.table import Absent, Delete, Equals, Key, Put, Table
 from headway_service.store.repository import pool_not_found
@@ -36,7 +36,7 @@ class _Overtaken(Exception):
     """The parameter itself was edited at the same time."""
 
 
-class Editor:
+class ConfigEditor:
     """Changes the document.
 
     Args:
@@ -56,7 +56,7 @@ class Editor:
         self._holder = holder
         self._lease_until_ms = lease_until_ms
 
-    def replace(self, document: Any, made_from: int | None) -> InForce:
+    def replace(self, document: Any, made_from: int | None) -> EffectiveConfig:
         """Check a document, store it and apply it.
 
         To store the document that is stored already succeeds, whatever it was made from, so that calls can be repeated.
@@ -84,7 +84,7 @@ class Editor:
                 return apply_text(self._table, known, self._clock)
             raise self._changed(made_from, known)
 
-    def resize(self, pool: str, size: int) -> InForce:
+    def resize(self, pool: str, size: int) -> EffectiveConfig:
         """Change the size of one pool in the stored document, and apply it.
 
         Raises:
@@ -107,20 +107,20 @@ class Editor:
     def _read(self) -> ConfigurationText:
         """The newest known document: a read of the store may return an older one."""
         stored = self._store.read()
-        known = applied(self._table)
+        known = find_applied(self._table)
         if known is None or known.is_older_than(stored):
             return intended(stored, read_edits(self._table), self._store, self._clock())
         text = configuration.text_of(known.configuration)
         return ConfigurationText(text=text, version=known.version, modified_ms=known.modified_ms)
 
-    def _write(self, text: str, base: int) -> InForce:
+    def _write(self, text: str, base: int) -> EffectiveConfig:
         """Store a document on top of the version that it was made from, and apply it.
 
         Raises:
             _Overtaken: somebody edited the parameter itself in between; that is stored again.
             Busy: it is not known whether it was kept; or it was, and what it replaced cannot be stored again now.
         """
-        edit = Edit.of(text, base=base, holder=self._holder, ends_ms=self._lease_until_ms)
+        edit = ConfigWrite.of(text, base=base, holder=self._holder, ends_ms=self._lease_until_ms)
         edit.note(self._table)
         version = self._store.write(text)
         # The replaced document may itself have replaced a newer one, and its writer may have died.
@@ -136,9 +136,9 @@ class Editor:
         edit.forget(self._table)
         return self._apply(text, version)
 
-    def _overwrite(self, text: str) -> InForce:
+    def _overwrite(self, text: str) -> EffectiveConfig:
         """Store a document, whatever is stored, and apply it."""
-        known = applied(self._table)
+        known = find_applied(self._table)
         version = self._store.write(text)
         if known is None or version > known.version:
             return self._apply(text, version)
@@ -146,7 +146,7 @@ class Editor:
         written = ConfigurationText(text=text, version=version, modified_ms=known.outdated_from_ms)
         return apply_text(self._table, written, self._clock)
 
-    def _apply(self, text: str, version: int) -> InForce:
+    def _apply(self, text: str, version: int) -> EffectiveConfig:
         """Apply a document that was just stored. It is not read again, as a read may return an older one."""
         written = ConfigurationText(text=text, version=version, modified_ms=self._clock())
         return apply_text(self._table, written, self._clock)

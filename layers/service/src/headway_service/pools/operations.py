@@ -17,7 +17,7 @@ MAX_REASON_CHARS = 200
 """Length of the reason for a pause, which every job that waits for the pool shows."""
 
 
-class Pauses:
+class PoolOperations:
     """Pauses, resumes and drains pools. Each operation is idempotent.
 
     A pool is named by its instance type; :attr:`PauseRecord.EVERYTHING` stands for all of them.

@@ -347,7 +347,9 @@ class Launcher:
         not_before_ms = now_ms + wait_s * 1000 if wait_s else 0
         # Of a launch that is only taken for failed, SageMaker may still show a training job of that name.
         name_is_free = name_is_free and attempt.unanswered_ms is None
-        self._table.write(transitions.postpone(job, attempt, reason, not_before_ms, now_ms, name_is_free=name_is_free))
+        self._table.write(
+            transitions.defer_launch(job, attempt, reason, not_before_ms, now_ms, name_is_free=name_is_free)
+        )
 
     def _request(self, attempt: AttemptRecord) -> Mapping[str, Any]:
         """The stored request under the attempt's name, with the queue's marks."""

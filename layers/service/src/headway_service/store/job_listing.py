@@ -30,7 +30,7 @@ _Position = tuple[str, Mapping[str, str] | None]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Wanted:
+class JobFilter:
     """Which jobs are listed: those that match every attribute.
 
     Attributes:
@@ -61,7 +61,7 @@ class Wanted:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def list_jobs(table: Table, wanted: Wanted, limit: int, token: str | None) -> tuple[list[JobRecord], str | None]:
+def list_jobs(table: Table, wanted: JobFilter, limit: int, token: str | None) -> tuple[list[JobRecord], str | None]:
     """A page of jobs, eventually consistent.
 
     Jobs that hold instances come first, then waiting jobs in rank order, then ended jobs, newest first.
@@ -102,7 +102,7 @@ def list_jobs(table: Table, wanted: Wanted, limit: int, token: str | None) -> tu
     return found, _token(position, wanted) if position else None
 
 
-def _token(position: _Position, wanted: Wanted) -> str:
+def _token(position: _Position, wanted: JobFilter) -> str:
     return base64.urlsafe_b64encode(json.dumps([*position, wanted.digest()]).encode()).decode()
 
 

@@ -9,7 +9,7 @@ from headway_service.ports.table import Table
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import LEDGER
 from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 
 MAX_LEDGER_ITEMS = 50_000
 """Most items that one read of the ledger returns: more than there ever are."""
@@ -23,7 +23,7 @@ class Ledger:
     attempts: tuple[AttemptRecord, ...]
     reservations: tuple[ReservationRecord, ...]
     teams: tuple[TeamRecord, ...] = ()
-    rogues: tuple[RogueRecord, ...] = ()
+    rogues: tuple[UnmanagedJobRecord, ...] = ()
     pauses: tuple[PauseRecord, ...] = ()
 
     @property
@@ -69,16 +69,16 @@ def read_ledger(table: Table) -> Ledger:
     The teams are read before the attempts, so that a start in between is a conflict for the next start of its team.
     """
     teams = _teams(table)
-    return replace(look_at_ledger(table), teams=teams)
+    return replace(read_ledger_for_display(table), teams=teams)
 
 
-def look_at_ledger(table: Table) -> Ledger:
+def read_ledger_for_display(table: Table) -> Ledger:
     """Read the ledger for display, strongly consistent, in one query. No job may be started by it."""
     teams: list[TeamRecord] = []
     pools: list[PoolRecord] = []
     attempts: list[AttemptRecord] = []
     reservations: list[ReservationRecord] = []
-    rogues: list[RogueRecord] = []
+    rogues: list[UnmanagedJobRecord] = []
     pauses: list[PauseRecord] = []
     for item in table.query(LEDGER, limit=MAX_LEDGER_ITEMS):
         kind = item["sk"].partition("#")[0]
@@ -89,7 +89,7 @@ def look_at_ledger(table: Table) -> Ledger:
         elif kind == "reservation":
             reservations.append(ReservationRecord.parse(item))
         elif kind == "rogue":
-            rogues.append(RogueRecord.parse(item))
+            rogues.append(UnmanagedJobRecord.parse(item))
         elif kind == "pause":
             pauses.append(PauseRecord.parse(item))
         elif kind == "team":
@@ -104,7 +104,7 @@ def look_at_ledger(table: Table) -> Ledger:
     )
 
 
-def read_lines(table: Table) -> tuple[str, ...]:
+def read_team_names(table: Table) -> tuple[str, ...]:
     """Read the teams that have queues, beginning with the empty name for jobs without a team."""
     return ("", *(team.team for team in _teams(table)))
 

@@ -17,7 +17,7 @@ MAX_REQUEUES = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Measure:
+class PolicyAction:
     """One action of the policy.
 
     Attributes:
@@ -35,7 +35,7 @@ class Measure:
     watch: str = ""
 
 
-def on_start(violations: Sequence[Violation]) -> Measure | None:
+def on_start(violations: Sequence[Violation]) -> PolicyAction | None:
     """The action for a started job that breaks rules, which have changed since it was submitted."""
     if not violations:
         return None
@@ -43,11 +43,11 @@ def on_start(violations: Sequence[Violation]) -> Measure | None:
     if any(each.on_start is OnStart.STOP for each in violations):
         text = f"it breaks rules that it must not run against: {found}"
         reason = Reason(code=ReasonCode.BREAKS_RULES, message=f"asked to stop: {text}")
-        return Measure(reason=reason, cause=StopCause.POLICY, ends=f"stopped, as {text}")
-    return Measure(reason=Reason(code=ReasonCode.BREAKS_RULES, message=f"it runs, and breaks rules: {found}"))
+        return PolicyAction(reason=reason, cause=StopCause.POLICY, ends=f"stopped, as {text}")
+    return PolicyAction(reason=Reason(code=ReasonCode.BREAKS_RULES, message=f"it runs, and breaks rules: {found}"))
 
 
-def on_interruption(job: JobRecord, interruptions: int, most: int | None) -> Measure | None:
+def on_interruption(job: JobRecord, interruptions: int, most: int | None) -> PolicyAction | None:
     """The action for an interruption of spot instances.
 
     Args:
@@ -60,18 +60,18 @@ def on_interruption(job: JobRecord, interruptions: int, most: int | None) -> Mea
         return None
     text = f"spot instances were taken from it {count} times ({most} are borne); it goes on with instances on demand"
     reason = Reason(code=ReasonCode.INTERRUPTED, message=f"asked to stop: {text}")
-    return Measure(reason=reason, cause=StopCause.ON_DEMAND, ends=text)
+    return PolicyAction(reason=reason, cause=StopCause.ON_DEMAND, ends=text)
 
 
-def on_drain(pause: PauseRecord) -> Measure:
+def on_drain(pause: PauseRecord) -> PolicyAction:
     """The action for an attempt in a pool that is drained."""
     text = f"{pause.by} drains {pause.pool}: {pause.reason}"
     reason = Reason(code=ReasonCode.STOP_REQUESTED, message=f"asked to stop, as {text}; it keeps its place in line")
     ends = f"waits again, in its old place in line, as {text}"
-    return Measure(reason=reason, cause=StopCause.REQUEUE, ends=ends)
+    return PolicyAction(reason=reason, cause=StopCause.REQUEUE, ends=ends)
 
 
-def on_underuse(job: JobRecord, attempt: AttemptRecord, watch: Watch) -> Measure | None:
+def on_underuse(job: JobRecord, attempt: AttemptRecord, watch: Watch) -> PolicyAction | None:
     """The action for an attempt whose alarms report low utilization; None if there is nothing left to do.
 
     Args:
@@ -87,12 +87,12 @@ def on_underuse(job: JobRecord, attempt: AttemptRecord, watch: Watch) -> Measure
         if watch.name in attempt.told:
             return None
         reason = Reason(code=ReasonCode.UNDERUSED, message=f"it goes on, and uses too little ({found})")
-        return Measure(reason=reason, watch=watch.name)
+        return PolicyAction(reason=reason, watch=watch.name)
     reason = Reason(code=ReasonCode.UNDERUSED, message=f"asked to stop, as it uses too little ({found})")
     if watch.action is Action.REQUEUE and job.requeues < MAX_REQUEUES:
         priority = min(job.priority, watch.priority)
         ends = f"it used too little, and waits again with priority {priority} ({found})"
-        return Measure(reason=reason, cause=StopCause.REQUEUE, ends=ends, priority=priority)
+        return PolicyAction(reason=reason, cause=StopCause.REQUEUE, ends=ends, priority=priority)
     again = ", and had been put back into the line for that before" if watch.action is Action.REQUEUE else ""
     ends = f"stopped, as it used too little{again} ({found})"
-    return Measure(reason=reason, cause=StopCause.POLICY, ends=ends)
+    return PolicyAction(reason=reason, cause=StopCause.POLICY, ends=ends)

@@ -15,7 +15,7 @@ from headway.scheduling.ordering import (
     priority_prefix,
 )
 from headway_service.ports.table import Table
-from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.records.queue_entry import QueueEntry
 
 MAX_LINE_READS = 1000
 """Most entries of one queue that a decision reads; jobs behind them wait for a later decision."""
@@ -53,7 +53,7 @@ class QueueScan:
         self.team = team
         self.policy = policy
         self._table = table
-        self._partition = LineEntry.partition(pool, team)
+        self._partition = QueueEntry.partition(pool, team)
         self._now_ms = now_ms
         self._cap = policy.ageing.cap if policy.ageing is not None else 0
         self._page = PAGE
@@ -114,7 +114,7 @@ class QueueScan:
         last = entries[-1]
         # The page may end within this priority; the rest is read when it is needed.
         self._cut[last.priority] = last.key().sk
-        self._after = behind_priority(last.priority)
+        self._after = end_of_priority(last.priority)
         self._lower = last.priority - 1 if last.priority else None
 
     def _read_more(self, priority: int) -> None:
@@ -127,7 +127,7 @@ class QueueScan:
         else:
             self._cut[priority] = entries[-1].key().sk
 
-    def _add(self, entry: LineEntry) -> None:
+    def _add(self, entry: QueueEntry) -> None:
         jobs = self._read.setdefault(entry.priority, deque())
         jobs.append(entry.waiting())
         if len(jobs) == 1:
@@ -139,16 +139,16 @@ class QueueScan:
             effective = effective_priority(job, self._now_ms, self.policy)
             heapq.heappush(self._first, (-effective, job.turn_ms, job.name, priority))
 
-    def _query(self, *, prefix: str = "", after: str) -> tuple[list[LineEntry], bool]:
+    def _query(self, *, prefix: str = "", after: str) -> tuple[list[QueueEntry], bool]:
         """The next entries, and whether there are no more, or no more may be read."""
         limit = min(self._page, self._left)
         if not limit:
             return [], True
         items = self._table.query(self._partition, prefix=prefix, after=after, limit=limit)
         self._left -= len(items)
-        return [LineEntry.parse(item) for item in items], len(items) < limit
+        return [QueueEntry.parse(item) for item in items], len(items) < limit
 
 
-def behind_priority(priority: int) -> str:
+def end_of_priority(priority: int) -> str:
     """A sort key after the keys of all jobs of one given priority, and before those of the next lower priority."""
     return f"{priority_prefix(priority)}~"

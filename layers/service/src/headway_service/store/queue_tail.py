@@ -14,7 +14,7 @@ MAX_TAIL = 16
 """Entries at the end of a queue that are read one by one. Decoding them takes no longer than another call."""
 
 
-class Line:
+class QueueTail:
     """A queue as it was read, with the jobs that entered it since.
 
     Args:
@@ -36,19 +36,19 @@ class Line:
         """Count a job of the owner that has entered the queue."""
         self.items += 1
         self.matching += 1
-        if self.tells(rank):
+        if self.covers(rank):
             insort(self._tail, rank)
 
-    def tells(self, rank: str) -> bool:
+    def covers(self, rank: str) -> bool:
         """Whether the position of a rank is known: the whole queue was read, or the rank is within its end."""
         return self._whole or (self._counted and rank >= self._tail[0])
 
     def ahead(self, rank: str) -> int:
-        """How many jobs are ahead of a rank that it :meth:`tells`."""
+        """How many jobs are ahead of a rank that it :meth:`covers`."""
         return self.items - len(self._tail) + bisect_left(self._tail, rank)
 
 
-def read_line(table: Table, partition: str, mark: str, *, limit: int) -> Line:
+def read_queue_tail(table: Table, partition: str, mark: str, *, limit: int) -> QueueTail:
     """Read a queue, eventually consistent: a short one with one query, a longer one with two, each entry once.
 
     The entries at the end are read, as most jobs enter there; those before it are only counted.
@@ -66,4 +66,4 @@ def read_line(table: Table, partition: str, mark: str, *, limit: int) -> Line:
     if not whole and items < limit:
         front = table.tally(partition, Equals("ownedBy", mark), before=ranks[0], limit=limit - items)
         items, matching = items + front.items, matching + front.matching
-    return Line(items=items, matching=matching, tail=ranks, whole=whole, counted=whole or items < limit)
+    return QueueTail(items=items, matching=matching, tail=ranks, whole=whole, counted=whole or items < limit)

@@ -15,8 +15,8 @@ from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord
 from headway_service.store.records.base import Record
 from headway_service.store.records.job import JobRecord, request_in, request_key
 from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
-from headway_service.store.records.scan import SweepRecord
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.scan import ScanRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 
 MAX_TRIES = 5
 """How often a change is tried while it conflicts with others."""
@@ -101,14 +101,14 @@ def find_team(table: Table, name: str) -> TeamRecord | None:
     return _find(table, TeamRecord, TeamRecord.key(name))
 
 
-def find_unmanaged_job(table: Table, name: str) -> RogueRecord | None:
+def find_unmanaged_job(table: Table, name: str) -> UnmanagedJobRecord | None:
     """The training job of that name, if it is known not to have come through the queue."""
-    return _find(table, RogueRecord, RogueRecord.key(name))
+    return _find(table, UnmanagedJobRecord, UnmanagedJobRecord.key(name))
 
 
-def find_scan(table: Table) -> SweepRecord | None:
+def find_scan(table: Table) -> ScanRecord | None:
     """The progress of the scan of all training jobs."""
-    return _find(table, SweepRecord, SweepRecord.KEY)
+    return _find(table, ScanRecord, ScanRecord.KEY)
 
 
 def pool_not_found(pool: str, known: Iterable[str]) -> PoolNotFound:

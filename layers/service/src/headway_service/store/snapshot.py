@@ -46,7 +46,7 @@ def read_snapshot(
 
     Args:
         table: the table.
-        ledger: from :func:`read_ledger`, or from :func:`look_at_ledger` if the decision is not executed.
+        ledger: from :func:`read_ledger`, or from :func:`read_ledger_for_display` if the decision is not executed.
         now_ms: the time of the decision.
         policy: the rules to decide by.
         also: jobs to include if they are queued, however far back.

@@ -11,11 +11,11 @@ from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import NOBODY, AttemptRecord
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import TeamRecord
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 
 
 def adoption(
-    ledger: Ledger, policy: Policy, rogue: RogueRecord, job: JobRecord, mark: str, now_ms: int
+    ledger: Ledger, policy: Policy, rogue: UnmanagedJobRecord, job: JobRecord, mark: str, now_ms: int
 ) -> list[Write] | None:
     """The writes that adopt a training job; None while its team is at its limit.
 

@@ -20,7 +20,7 @@ from headway_service.ports.training_jobs import Sighting, TrainingJobs
 from headway_service.sagemaker_api.status import STARTING
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import policy_actions, transitions
-from headway_service.store.policy_actions import Measure
+from headway_service.store.policy_actions import PolicyAction
 from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_attempt, find_job, find_request, find_reservation, retry_on_conflict
@@ -99,7 +99,7 @@ class Observer:
         if record is None or record.attempt_state is AttemptState.LAUNCHING:
             return False
         if record.missing_since_ms is None:
-            self._table.write(transitions.miss(record, now_ms))
+            self._table.write(transitions.note_missing(record, now_ms))
             return False
         if not is_proven(record.missing_since_ms, now_ms):
             return False
@@ -119,7 +119,7 @@ class Observer:
         sighting: Sighting | None,
         now_ms: int,
         *,
-        retry: transitions.Retrial | None = None,
+        retry: transitions.RetryPlan | None = None,
         vanished: bool = False,
     ) -> None:
         """End an attempt: its instances become free, and its job moves on.
@@ -160,7 +160,7 @@ class Observer:
         Nobody tells that end again. Who settles the launch finds the attempt changed, and so asks SageMaker.
         """
         try:
-            self._table.write(transitions.still(attempt, now_ms))
+            self._table.write(transitions.touch(attempt, now_ms))
         except Conflict:
             return False
         return True
@@ -176,14 +176,14 @@ class Observer:
             ruled = True
             job = self._require_job(attempt)
             measure = self._measure(job, attempt, sighting)
-        writes = transitions.sighted(attempt, sighting, now_ms, ruled=ruled, measure=measure, job=job)
+        writes = transitions.record_status(attempt, sighting, now_ms, ruled=ruled, action=measure, job=job)
         self._table.write(writes)
         if measure is not None:
             log = {"job": attempt.job_name, "attempt": attempt.attempt_name, "reason": measure.reason.code}
             logger.info("a measure was taken", extra={**log, "cause": measure.cause})
         return measure is not None and measure.cause is not None
 
-    def _measure(self, job: JobRecord, attempt: AttemptRecord, sighting: Sighting) -> Measure | None:
+    def _measure(self, job: JobRecord, attempt: AttemptRecord, sighting: Sighting) -> PolicyAction | None:
         """What the policy does about an attempt that runs."""
         configuration = self._configuration()
         measure = policy_actions.on_interruption(job, sighting.interruptions, configuration.spot.max_interruptions)
@@ -197,7 +197,7 @@ class Observer:
 
     def _outcome(
         self, attempt: AttemptRecord, sighting: Sighting, now_ms: int
-    ) -> tuple[JobTrigger, Reason, transitions.Retrial | None]:
+    ) -> tuple[JobTrigger, Reason, transitions.RetryPlan | None]:
         """What a final status means for the job, and how it goes on with another attempt, if it does."""
         trigger, reason, retry = _end(attempt, sighting)
         if sighting.status == "Completed" or attempt.stop_cause is not None:
@@ -205,7 +205,7 @@ class Observer:
         kind = failure_kind(sighting.secondary_status, sighting.failure_reason)
         if sighting.secondary_status == "MaxWaitTimeExceeded" and self._configuration().spot.after_wait:
             message = "it waited for spot instances in vain; it goes on with instances on demand"
-            retry = transitions.Retrial(on_demand=True)
+            retry = transitions.RetryPlan(on_demand=True)
             return JobTrigger.RETRY, Reason(code=ReasonCode.ON_DEMAND, message=message), retry
         if sighting.status != "Failed" and kind is not FailureKind.TIME:
             return trigger, reason, None
@@ -213,7 +213,7 @@ class Observer:
         message = f"{reason.message}; {verdict.sentence}"
         if verdict.wait_ms is None:
             return trigger, Reason(code=reason.code, message=message), None
-        retry = transitions.Retrial(kind=kind, not_before_ms=now_ms + verdict.wait_ms)
+        retry = transitions.RetryPlan(kind=kind, not_before_ms=now_ms + verdict.wait_ms)
         return JobTrigger.RETRY, Reason(code=ReasonCode.RETRIED, message=message), retry
 
     def _failure(self, kind: FailureKind, attempt: AttemptRecord, sighting: Sighting, now_ms: int) -> Failure:
@@ -257,7 +257,7 @@ def _stage(secondary_status: str | None) -> str | None:
     return "Starting" if secondary_status in STARTING else secondary_status
 
 
-def _end(attempt: AttemptRecord, sighting: Sighting) -> tuple[JobTrigger, Reason, transitions.Retrial | None]:
+def _end(attempt: AttemptRecord, sighting: Sighting) -> tuple[JobTrigger, Reason, transitions.RetryPlan | None]:
     """What a final status means, unless the job is tried again after a failure."""
     if sighting.status == "Completed":
         return JobTrigger.COMPLETE, Reason(code=ReasonCode.COMPLETED, message="completed"), None
@@ -266,7 +266,7 @@ def _end(attempt: AttemptRecord, sighting: Sighting) -> tuple[JobTrigger, Reason
         # ran into a limit of its own meanwhile, that is not why it ended.
         trigger, code = _BY_POLICY[attempt.stop_cause]
         on_demand = attempt.stop_cause is StopCause.ON_DEMAND
-        retry = transitions.Retrial(on_demand=on_demand, priority=attempt.requeue_priority)
+        retry = transitions.RetryPlan(on_demand=on_demand, priority=attempt.requeue_priority)
         return trigger, Reason(code=code, message=attempt.stop_reason), retry if trigger is JobTrigger.RETRY else None
     limit = LIMITS.get(sighting.secondary_status)
     if limit is not None:

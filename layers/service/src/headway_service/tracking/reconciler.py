@@ -71,7 +71,7 @@ def reconcile(
     for attempt in same[:MAX_NOTED]:
         try:
             # As of before the list was asked for.
-            table.write(transitions.still(attempt, now_ms))
+            table.write(transitions.touch(attempt, now_ms))
         except (Busy, Conflict) as error:
             logger.warning("not noted now", extra={"attempt": attempt.attempt_name, "error": str(error)})
     ended = 0

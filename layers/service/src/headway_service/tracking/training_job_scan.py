@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from headway_service.errors import ListingExpired
 from headway_service.ports.table import Delete, Table
 from headway_service.ports.training_jobs import AllTrainingJobs
-from headway_service.store.records.scan import SweepRecord
+from headway_service.store.records.scan import ScanRecord
 from headway_service.store.repository import find_scan
 
 MAX_PAGES = 10
@@ -68,13 +68,13 @@ def sweep(
         try:
             page = training_jobs.live(after_ms, place.token if place else None)
         except ListingExpired:
-            table.write([Delete(key=SweepRecord.KEY)])
+            table.write([Delete(key=ScanRecord.KEY)])
             return
         yield tuple(each.name for each in page.jobs)
         if page.token is None:
             if place is not None:
-                table.write([Delete(key=SweepRecord.KEY)])
+                table.write([Delete(key=ScanRecord.KEY)])
             completed(began_ms)
             return
-        place = SweepRecord(created_after_ms=after_ms, token=page.token, began_ms=began_ms)
+        place = ScanRecord(created_after_ms=after_ms, token=page.token, began_ms=began_ms)
         table.write([place.put()])

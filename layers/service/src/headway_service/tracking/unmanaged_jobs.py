@@ -21,7 +21,7 @@ from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG, as_ruled, limi
 from headway_service.config.document import Configuration
 from headway_service.errors import Busy, Conflict, LacksPermission, NothingToStop, Unclear
 from headway_service.observability.logging import logger
-from headway_service.pools.apply_config import InForce, applied
+from headway_service.pools.apply_config import EffectiveConfig, find_applied
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs, Description, Sighting
 from headway_service.sagemaker_api.visibility import is_proven
@@ -31,7 +31,7 @@ from headway_service.store.marks import Marks
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import JobRecord
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.repository import find_attempt, find_unmanaged_job, retry_on_conflict
 from headway_service.tracking.adoption import adoption
 from headway_service.tracking.lost_attempts import Lost, Origin, origin_of
@@ -121,14 +121,14 @@ class Rogues:
             Busy: the table is, or others keep changing it.
             Unclear: SageMaker gave no answer.
         """
-        force = applied(self._table)
+        force = find_applied(self._table)
         if force is None:
             # There are no pools before the first tick.
             return False
         busy = Busy(f"`{name}` keeps changing; look at it again")
         return retry_on_conflict(lambda: self._look(name, force, now_ms), otherwise=busy)
 
-    def _look(self, name: str, force: InForce, now_ms: int) -> bool:
+    def _look(self, name: str, force: EffectiveConfig, now_ms: int) -> bool:
         known, attempt = self._known(name), self._attempt(name)
         if known is None and attempt is not None:
             return False
@@ -155,12 +155,12 @@ class Rogues:
             self._stop(rogue, verdict, now_ms)
         return bool(known and shortfall(known.charged, rogue.charged))
 
-    def _forget(self, known: RogueRecord, why: str) -> bool:
-        self._table.write(transitions.forget_rogue(known))
+    def _forget(self, known: UnmanagedJobRecord, why: str) -> bool:
+        self._table.write(transitions.forget_unmanaged(known))
         logger.info(why, extra={"rogue": known.training_job_name, "charged": known.charged})
         return bool(known.charged)
 
-    def _adopt(self, rogue: RogueRecord, job: JobRecord, mark: str, force: InForce, now_ms: int) -> bool:
+    def _adopt(self, rogue: UnmanagedJobRecord, job: JobRecord, mark: str, force: EffectiveConfig, now_ms: int) -> bool:
         """Make a training job the live attempt of the job that waits for it. False if there is no room for it now."""
         names = {"rogue": rogue.training_job_name, "job": job.job_name}
         writes = adoption(read_ledger(self._table), force.configuration.policy(), rogue, job, mark, now_ms)
@@ -186,27 +186,27 @@ class Rogues:
         again = self._training_jobs.described(found.name)
         return again is not None and again.live and again.created_ms == found.created_ms
 
-    def _see(self, found: Description, verdict: _Verdict, force: InForce, now_ms: int) -> RogueRecord:
-        rogue = RogueRecord(
+    def _see(self, found: Description, verdict: _Verdict, force: EffectiveConfig, now_ms: int) -> UnmanagedJobRecord:
+        rogue = UnmanagedJobRecord(
             training_job_name=found.name,
             arn=found.arn,
             created_ms=found.created_ms,
             since_ms=now_ms,
             **_told(found, verdict, "", force, now_ms),
         )
-        self._table.write(transitions.see_rogue(rogue))
+        self._table.write(transitions.charge_unmanaged(rogue))
         logger.info("a rogue job is seen", extra={"rogue": found.name, "demand": rogue.demand, "stop": rogue.stop})
         return rogue
 
     def _change(
-        self, known: RogueRecord, found: Description, verdict: _Verdict, force: InForce, now_ms: int
-    ) -> RogueRecord:
+        self, known: UnmanagedJobRecord, found: Description, verdict: _Verdict, force: EffectiveConfig, now_ms: int
+    ) -> UnmanagedJobRecord:
         problem = known.stop_problem if verdict.stop else ""
-        rogue, writes = transitions.change_rogue(known, **_told(found, verdict, problem, force, now_ms))
+        rogue, writes = transitions.update_unmanaged(known, **_told(found, verdict, problem, force, now_ms))
         self._table.write(writes)
         return rogue
 
-    def _stop(self, rogue: RogueRecord, verdict: _Verdict, now_ms: int) -> None:
+    def _stop(self, rogue: UnmanagedJobRecord, verdict: _Verdict, now_ms: int) -> None:
         problem = verdict.protection
         try:
             if not problem:
@@ -219,16 +219,16 @@ class Rogues:
         name = rogue.training_job_name
         logger.info("a rogue job is asked to stop", extra={"rogue": name, "reason": verdict.stop, "problem": problem})
         changes = {"stop_sent_ms": now_ms, "stop_problem": problem, "reason": verdict.reason(problem)}
-        self._table.write(transitions.change_rogue(rogue, **changes)[1])
+        self._table.write(transitions.update_unmanaged(rogue, **changes)[1])
 
-    def _known(self, name: str) -> RogueRecord | None:
+    def _known(self, name: str) -> UnmanagedJobRecord | None:
         return find_unmanaged_job(self._table, name)
 
     def _attempt(self, name: str) -> AttemptRecord | None:
         return find_attempt(self._table, name)
 
 
-def is_stop_due(rogue: RogueRecord, now_ms: int) -> bool:
+def is_stop_due(rogue: UnmanagedJobRecord, now_ms: int) -> bool:
     """Whether a rogue job has to be asked to stop now.
 
     Not before its tags can be relied on: until SageMaker shows them, it seems to break rules on tags.
@@ -240,12 +240,12 @@ def is_stop_due(rogue: RogueRecord, now_ms: int) -> bool:
     )
 
 
-def _may_go_on(rogue: RogueRecord) -> bool:
+def _may_go_on(rogue: UnmanagedJobRecord) -> bool:
     """Whether nobody wants a training job stopped: neither an operator, nor the queue before its table was restored."""
     return rogue.training_job_status == "InProgress" and not rogue.stop_asked_by
 
 
-def _is_gone(known: RogueRecord, found: Description | None, now_ms: int) -> bool:
+def _is_gone(known: UnmanagedJobRecord, found: Description | None, now_ms: int) -> bool:
     """Whether a rogue job is not there any more."""
     if found is None:
         return is_proven(known.created_ms, now_ms)
@@ -272,7 +272,11 @@ def demand_of(description: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _judge(
-    found: Description, tags: Mapping[str, str], configuration: Configuration, lost: Lost, known: RogueRecord | None
+    found: Description,
+    tags: Mapping[str, str],
+    configuration: Configuration,
+    lost: Lost,
+    known: UnmanagedJobRecord | None,
 ) -> _Verdict:
     job = as_ruled(found.document, tags, configuration)
     outside = lost.origin is Origin.OUTSIDE
@@ -313,7 +317,7 @@ def _stop_by_policy(configuration: Configuration, broken: Sequence[Violation]) -
     return ""
 
 
-def _told(found: Description, verdict: _Verdict, problem: str, force: InForce, now_ms: int) -> dict[str, Any]:
+def _told(found: Description, verdict: _Verdict, problem: str, force: EffectiveConfig, now_ms: int) -> dict[str, Any]:
     """What is known of a rogue job now."""
     return {
         "training_job_status": found.status,

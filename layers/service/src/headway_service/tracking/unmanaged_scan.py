@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 from headway_service.errors import Busy, Conflict, Unclear
 from headway_service.observability.logging import logger
-from headway_service.pools.apply_config import applied
+from headway_service.pools.apply_config import find_applied
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger, read_ledger
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.tracking.training_job_scan import sweep
 from headway_service.tracking.unmanaged_jobs import Rogues, is_stop_due
 
@@ -56,19 +56,19 @@ def patrol(
     Returns:
         How many training jobs were looked at.
     """
-    force = applied(table)
+    force = find_applied(table)
     if force is None:
         return 0
     ledger = read_ledger(table)
     now_ms = clock()
 
-    def is_due(rogue: RogueRecord) -> bool:
+    def is_due(rogue: UnmanagedJobRecord) -> bool:
         unheard = rogue.seen_ms <= now_ms - after_s * 1000
         return unheard or rogue.config_version != force.version or is_stop_due(rogue, now_ms)
 
     run = _Run(table, rogues, ledger, clock, deadline_ms)
 
-    def order(rogue: RogueRecord) -> tuple[bool, int, str]:
+    def order(rogue: UnmanagedJobRecord) -> tuple[bool, int, str]:
         # What an operator asked for comes first: it is done within a minute, however many are due.
         asked = bool(rogue.stop_asked_by) and is_stop_due(rogue, now_ms)
         return not asked, rogue.seen_ms, rogue.training_job_name

@@ -55,4 +55,4 @@ def stop_rogue_job(name: RogueName, request: Request) -> tuple[RogueJob, int]:
 
     Or one that the queue has lost its record of. Asking again is no error.
     """
-    return rogue_document(services(request).rogue_stops.ask(name, caller(request).name)), HTTPStatus.ACCEPTED
+    return rogue_document(services(request).unmanaged_job_stops.ask(name, caller(request).name)), HTTPStatus.ACCEPTED

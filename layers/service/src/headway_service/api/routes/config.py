@@ -21,7 +21,7 @@ from headway_service.errors import (
     VersionRequired,
 )
 from headway_service.observability.logging import logger
-from headway_service.pools.apply_config import InForce, current
+from headway_service.pools.apply_config import EffectiveConfig, get_with_problem
 
 router = DocumentedRouter("Configuration")
 
@@ -46,7 +46,7 @@ def show_configuration(request: Request) -> Response[Configuration]:
     The document carries its version, so that it can be changed and put as it is. The version is the `ETag`, too.
     """
     given = services(request)
-    return _answer(current(given.table, given.store, given.clock))
+    return _answer(get_with_problem(given.table, given.store, given.clock))
 
 
 @router.call(
@@ -73,7 +73,7 @@ def replace_configuration(
     given = services(request)
     who = caller(request)
     made_from = _made_from(if_match, configuration.validate(document).version)
-    applied = given.editor(remaining_ms(request)()).replace(document, made_from)
+    applied = given.config_editor(remaining_ms(request)()).replace(document, made_from)
     logger.info("configuration replaced", extra={"caller": who.arn, "version": applied.version})
     given.wake("configuration changed")
     return _answer(applied)
@@ -98,7 +98,7 @@ def _made_from(if_match: str | None, version: int | None) -> int | None:
     return version
 
 
-def _answer(known: InForce) -> Response[Configuration]:
+def _answer(known: EffectiveConfig) -> Response[Configuration]:
     body = Configuration(
         settings={**known.configuration.model_dump(mode="json"), "version": known.version},
         version=known.version,

@@ -46,7 +46,7 @@ class Submit(_Change):
     change: Literal["submit"]
     request: Annotated[dict[str, Any], Field(description="A CreateTrainingJob request.")]
 
-    def as_asked(self) -> service.Change:
+    def as_asked(self) -> service.Edit:
         """It for the service."""
         return service.SubmitRequest(request=self.request)
 
@@ -57,7 +57,7 @@ class Withdraw(_Change):
     change: Literal["withdraw"]
     job_name: str
 
-    def as_asked(self) -> service.Change:
+    def as_asked(self) -> service.Edit:
         """It for the service."""
         return forecast.Withdraw(job=self.job_name)
 
@@ -69,7 +69,7 @@ class Reprioritise(_Change):
     job_name: str
     priority: Annotated[int, Field(ge=0, le=MAX_PRIORITY)]
 
-    def as_asked(self) -> service.Change:
+    def as_asked(self) -> service.Edit:
         """It for the service."""
         return forecast.Reprioritise(job=self.job_name, priority=self.priority)
 
@@ -81,7 +81,7 @@ class Resize(_Change):
     pool: InstanceType
     size: Annotated[int, Field(ge=0, le=MAX_POOL_SIZE)]
 
-    def as_asked(self) -> service.Change:
+    def as_asked(self) -> service.Edit:
         """It for the service."""
         return forecast.Resize(pool=self.pool, size=self.size)
 
@@ -99,7 +99,7 @@ class Changes(BaseModel):
 @router.call("GET /jobs/<name>/explanation", {HTTPStatus.OK: "The explanation."}, JobNotFound)
 def explain_job(name: Annotated[str, Path(description="The name of the job.")], request: Request) -> Explanation:
     """Explain why a job is where it is, and when it is expected to start or end."""
-    return explanation_document(request_context.foresight(request).explain(name))
+    return explanation_document(request_context.forecast_service(request).explain(name))
 
 
 @router.call("GET /forecast", {HTTPStatus.OK: "The forecast."}, InvalidRequest, JobNotFound)
@@ -109,7 +109,7 @@ def forecast_starts(
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="At most so many.")] = MAX_LISTED,
 ) -> Forecast:
     """Forecast when waiting jobs start."""
-    return forecast_document(request_context.foresight(request).forecast(job, limit))
+    return forecast_document(request_context.forecast_service(request).forecast(job, limit))
 
 
 @router.call(
@@ -129,7 +129,7 @@ def what_if(changes: Annotated[Changes, Body()], request: Request) -> WhatIf:
     They are applied in order to the queue as it is, and decisions are run forward. Nothing is changed.
     """
     return what_if_document(
-        request_context.foresight(request).what_if(
+        request_context.forecast_service(request).what_if(
             [each.as_asked() for each in changes.changes], request_context.caller(request)
         )
     )

@@ -19,7 +19,7 @@ from headway_service.api.request_context import (
     IdempotencyKey,
     call,
     caller,
-    foresight,
+    forecast_service,
     remaining_ms,
     services,
 )
@@ -41,7 +41,7 @@ from headway_service.errors import (
 from headway_service.jobs.submit_batch import MAX_BATCH, submit_all
 from headway_service.observability.request_log import job_named_in
 from headway_service.sagemaker_api.names import MAX_NAME_CHARS
-from headway_service.store.job_listing import MAX_LISTED, Wanted
+from headway_service.store.job_listing import MAX_LISTED, JobFilter
 
 router = DocumentedRouter("Jobs")
 
@@ -95,7 +95,7 @@ def submit_job(
     """Submit a job."""
     request.context[SUBMITTED] = job_named_in(training_request)
     if dry_run:
-        return dry_run_document(foresight(request).dry_run(training_request, caller(request))), HTTPStatus.OK
+        return dry_run_document(forecast_service(request).dry_run(training_request, caller(request))), HTTPStatus.OK
     seen, new = services(request).submitter.submit(training_request, caller(request), key)
     return job_document(seen), HTTPStatus.CREATED if new else HTTPStatus.OK
 
@@ -160,7 +160,7 @@ def list_jobs(
     owners = [owner] if owner is not None else []
     if mine:
         owners.append(caller(request).arn)
-    wanted = Wanted(
+    wanted = JobFilter(
         states=frozenset(state or _NOT_ENDED), owners=frozenset(owners), team=team, name_contains=name_contains
     )
     page, following = services(request).job_queries.jobs(wanted, limit, next_token)

@@ -71,7 +71,7 @@ def pause_pool(pool: PoolName, why: Annotated[Why, Body()], request: Request) ->
 
     Nothing is started there, and nobody preempted for it, until it is resumed. What runs goes on.
     """
-    services(request).pauses.pause(pool, caller(request).name, why.reason)
+    services(request).pool_operations.pause(pool, caller(request).name, why.reason)
     return _show(request, pool)
 
 
@@ -81,14 +81,14 @@ def drain_pool(pool: PoolName, drain: Annotated[Drain, Body()], request: Request
 
     What runs goes on to its end, or is stopped and put back into the line.
     """
-    services(request).pauses.pause(pool, caller(request).name, drain.reason, stops=drain.stop)
+    services(request).pool_operations.pause(pool, caller(request).name, drain.reason, stops=drain.stop)
     return _show(request, pool)
 
 
 @router.call("POST /pools/<pool>/resume", {HTTPStatus.OK: "The pool."}, InvalidRequest, NotAllowed, PoolNotFound)
 def resume_pool(pool: PoolName, request: Request) -> PoolUse:
     """Let jobs start again in a pool that was paused."""
-    services(request).pauses.resume(pool, caller(request).name)
+    services(request).pool_operations.resume(pool, caller(request).name)
     return _show(request, pool)
 
 
@@ -99,7 +99,7 @@ def resize_pool(pool: PoolName, change: Annotated[Resize, Body()], request: Requ
     Nothing else of the configuration document changes. What runs goes on, also where that is more than the size.
     """
     given = services(request)
-    given.editor(remaining_ms(request)()).resize(pool, change.size)
+    given.config_editor(remaining_ms(request)()).resize(pool, change.size)
     given.wake("a pool was resized")
     return _show(request, pool)
 
@@ -107,14 +107,14 @@ def resize_pool(pool: PoolName, change: Annotated[Resize, Body()], request: Requ
 @router.call("POST /pause", {HTTPStatus.OK: "Each pool."}, *_PAUSING)
 def pause_everything(why: Annotated[Why, Body()], request: Request) -> Capacity:
     """Pause all pools, those too that are added later."""
-    services(request).pauses.pause(PauseRecord.EVERYTHING, caller(request).name, why.reason)
+    services(request).pool_operations.pause(PauseRecord.EVERYTHING, caller(request).name, why.reason)
     return _show_all(request)
 
 
 @router.call("POST /resume", {HTTPStatus.OK: "Each pool."}, NotAllowed, RestoreUnfinished)
 def resume_everything(request: Request) -> Capacity:
     """End the pause of all pools. One that was paused by itself stays so."""
-    services(request).pauses.resume(PauseRecord.EVERYTHING, caller(request).name)
+    services(request).pool_operations.resume(PauseRecord.EVERYTHING, caller(request).name)
     return _show_all(request)
 
 

@@ -6,21 +6,21 @@ partition ``pk``       sort key ``sk``             item
 ``job#<job>``          ``job``                     :class:`JobRecord`: state, reasons, ended attempts
 ``job#<job>``          ``request``                 the CreateTrainingJob request; never changes, so that a
                                                    change of state does not pay for writing it again
-``line#<pool>#<team>`` rank                        :class:`LineEntry`: one per pool that a waiting job demands;
+``line#<pool>#<team>`` rank                        :class:`QueueEntry`: one per pool that a waiting job demands;
                                                    ``line#<pool>`` for jobs without a team
 ``ledger``             ``attempt#<attempt>``       :class:`AttemptRecord`: an attempt that holds instances
 ``ledger``             ``pause#<pool>``            :class:`PauseRecord`: a pool that somebody has paused; ``pause#*``
                                                    for all pools
 ``ledger``             ``pool#<pool>``             :class:`PoolRecord`: its size and what is free
 ``ledger``             ``reservation#<job>``       :class:`ReservationRecord`: freed for a waiting job
-``ledger``             ``rogue#<training job>``    :class:`RogueRecord`: one that did not come through the queue
+``ledger``             ``rogue#<training job>``    :class:`UnmanagedJobRecord`: one that did not come through the queue
 ``ledger``             ``team#<team>``             :class:`TeamRecord`: a team that has lines
 ``config``             ``config``                  the last valid configuration
 ``config``             ``edit#<invocation>``       a write of the configuration that is not known to have ended well
 ``config``             ``lease``                   who changes the configuration now
 ``deployment``         ``deployment``              the key of the marks (:mod:`headway_service.store.marks`)
 ``launch#<attempt>``   ``given up``                :class:`GivenUpRecord`: a launch that is over for the queue
-``sweep``              ``sweep``                   :class:`SweepRecord`: how far all training jobs were gone through
+``sweep``              ``sweep``                   :class:`ScanRecord`: how far all training jobs were gone through
 =====================  ==========================  ============================================================
 
 The ledger is one partition, so that one strongly consistent query reads all that holds capacity.

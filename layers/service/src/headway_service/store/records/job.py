@@ -11,7 +11,7 @@ from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
 from headway_service.ports.table import Equals, Item, Key, Put
 from headway_service.store.records.base import ReasonRecord, Record
-from headway_service.store.records.queue_entry import LineEntry, owner_mark, rank_of, waiting_of
+from headway_service.store.records.queue_entry import QueueEntry, owner_hash, rank_of, waiting_of
 from headway_service.store.schema_version import stamped, upgraded
 
 MAX_HISTORY = 50
@@ -137,14 +137,16 @@ class JobRecord(Record):
     def line_keys(self) -> list[Key]:
         """Where its entries in the lines are kept, if it stands there."""
         rank = self.rank()
-        return [Key(LineEntry.partition(pool, self.team), rank) for pool in sorted(self.demand)] if self.in_line else []
+        return (
+            [Key(QueueEntry.partition(pool, self.team), rank) for pool in sorted(self.demand)] if self.in_line else []
+        )
 
-    def line_entries(self) -> list[LineEntry]:
+    def line_entries(self) -> list[QueueEntry]:
         """Its entries in the lines, if it stands there."""
         if not self.in_line:
             return []
         return [
-            LineEntry(
+            QueueEntry(
                 pool=pool,
                 job_name=self.job_name,
                 demand=self.demand,
@@ -155,7 +157,7 @@ class JobRecord(Record):
                 held_by=self.held_by,
                 team=self.team,
                 limit_ms=self.limit_ms,
-                owned_by=owner_mark(self.owner),
+                owned_by=owner_hash(self.owner),
             )
             for pool in sorted(self.demand)
         ]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from headway_service.store.records.job import JobRecord
 
 
-class LineEntry(Record):
+class QueueEntry(Record):
     """A waiting job in its team's line of one pool, with all that planning needs."""
 
     pool: str
@@ -27,7 +27,7 @@ class LineEntry(Record):
     held_by: str = ""
     team: str = ""
     limit_ms: int | None = None
-    #: See :func:`owner_mark`; empty as well in entries of a time before it was kept.
+    #: See :func:`owner_hash`; empty as well in entries of a time before it was kept.
     owned_by: str = ""
 
     @staticmethod
@@ -59,7 +59,7 @@ class LineEntry(Record):
         return waiting_of(self)
 
 
-def owner_mark(owner: str | None) -> str:
+def owner_hash(owner: str | None) -> str:
     """What tells an owner's entries in a line from those of others; empty for nobody in particular.
 
     An ARN may have 2048 characters, and entries are read by the thousand.
@@ -67,12 +67,12 @@ def owner_mark(owner: str | None) -> str:
     return hashlib.sha256(owner.encode()).hexdigest()[:16] if owner else ""
 
 
-def rank_of(of: JobRecord | LineEntry) -> str:
+def rank_of(of: JobRecord | QueueEntry) -> str:
     """The place in a line, as a sort key."""
     return rank_key(of.priority, of.entry_time + of.handicap_ms, of.job_name)
 
 
-def waiting_of(of: JobRecord | LineEntry) -> WaitingJob:
+def waiting_of(of: JobRecord | QueueEntry) -> WaitingJob:
     """The job as the scheduler sees it."""
     return WaitingJob(
         name=of.job_name,

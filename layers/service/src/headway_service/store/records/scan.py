@@ -8,7 +8,7 @@ from headway_service.ports.table import Key, Put
 from headway_service.store.records.base import Record
 
 
-class SweepRecord(Record):
+class ScanRecord(Record):
     """Where the next page of all training jobs begins, while the listing goes on."""
 
     created_after_ms: int

@@ -10,7 +10,7 @@ from headway_service.ports.table import Absent, Delete, Equals, Key, Put
 from headway_service.store.records.base import LEDGER, ReasonRecord, Record
 
 
-class RogueRecord(Record):
+class UnmanagedJobRecord(Record):
     """A live training job that did not come through the queue. What is charged for it is not free in its pools."""
 
     training_job_name: str

@@ -13,13 +13,13 @@ from headway.model import Demand, WaitingJob
 from headway.reasons import Reason
 from headway_service.ports.table import Check, Equals, Write
 from headway_service.ports.training_jobs import Sighting
-from headway_service.store.policy_actions import Measure, on_drain
+from headway_service.store.policy_actions import PolicyAction, on_drain
 from headway_service.store.records.attempt import NOBODY, AttemptRecord, StopCause
 from headway_service.store.records.job import (
     JobRecord,
 )
 from headway_service.store.records.ledger import PauseRecord
-from headway_service.store.records.queue_entry import LineEntry
+from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.store.transitions.shared import change_attempt, move_job, note_step, require_not_paused
 
 
@@ -88,7 +88,7 @@ def preempt(
     return stopping, [
         moved.put(was=job.version),
         stopping.put(was=attempt.version),
-        Check(key=LineEntry.key_of(preemptor), requires=Equals("jobName", preemptor.name)),
+        Check(key=QueueEntry.key_of(preemptor), requires=Equals("jobName", preemptor.name)),
         *require_not_paused(preemptor.demand),
     ]
 
@@ -114,13 +114,13 @@ def stop_sent(attempt: AttemptRecord, now_ms: int) -> list[Write]:
     return [change_attempt(attempt, stop_sent_ms=now_ms).put(was=attempt.version)]
 
 
-def sighted(
+def record_status(
     attempt: AttemptRecord,
     sighting: Sighting,
     now_ms: int,
     *,
     ruled: bool,
-    measure: Measure | None,
+    action: PolicyAction | None,
     job: JobRecord | None,
 ) -> list[Write]:
     """A newer status that does not end the attempt, and the policy action that follows from it.
@@ -130,7 +130,7 @@ def sighted(
         sighting: the status.
         now_ms: now.
         ruled: whether the rules have been checked.
-        measure: the policy action, if there is one; needs the job.
+        action: the policy action, if there is one; needs the job.
         job: the job of the attempt.
     """
     seen = attempt.model_copy(
@@ -145,36 +145,36 @@ def sighted(
             "ruled": ruled,
         }
     )
-    if measure is None or job is None:
+    if action is None or job is None:
         return [change_attempt(seen).put(was=attempt.version)]
-    return take_measure(job, seen, measure, now_ms)
+    return apply_policy_action(job, seen, action, now_ms)
 
 
-def still(attempt: AttemptRecord, now_ms: int) -> list[Write]:
+def touch(attempt: AttemptRecord, now_ms: int) -> list[Write]:
     """SageMaker has reported the known status of the attempt again."""
     return [change_attempt(attempt, seen_ms=now_ms, missing_since_ms=None).put(was=attempt.version)]
 
 
-def miss(attempt: AttemptRecord, now_ms: int) -> list[Write]:
+def note_missing(attempt: AttemptRecord, now_ms: int) -> list[Write]:
     """SageMaker has no training job of the attempt, for the first time."""
     return [change_attempt(attempt, missing_since_ms=now_ms).put(was=attempt.version)]
 
 
-def take_measure(job: JobRecord, attempt: AttemptRecord, measure: Measure, now_ms: int) -> list[Write]:
+def apply_policy_action(job: JobRecord, attempt: AttemptRecord, action: PolicyAction, now_ms: int) -> list[Write]:
     """A policy action: stops a running attempt, or only adds a step to the history of its job.
 
     Args:
         job: the job.
         attempt: its running attempt.
-        measure: the policy action.
+        action: the policy action.
         now_ms: now.
     """
-    if measure.cause is None:
-        told = (*attempt.told, *([measure.watch] if measure.watch else []))
-        moved = note_step(job, job.job_state, measure.reason, now_ms, attempt=attempt.attempt_name)
+    if action.cause is None:
+        told = (*attempt.told, *([action.watch] if action.watch else []))
+        moved = note_step(job, job.job_state, action.reason, now_ms, attempt=attempt.attempt_name)
         return [moved.put(was=job.version), change_attempt(attempt, told=told).put(was=attempt.version)]
-    moved = move_job(job, JobTrigger.STOP, measure.reason, now_ms, attempt=attempt.attempt_name)
-    stopping = _stopping(attempt, measure.cause, now_ms, stop_reason=measure.ends, requeue_priority=measure.priority)
+    moved = move_job(job, JobTrigger.STOP, action.reason, now_ms, attempt=attempt.attempt_name)
+    stopping = _stopping(attempt, action.cause, now_ms, stop_reason=action.ends, requeue_priority=action.priority)
     return [moved.put(was=job.version), stopping.put(was=attempt.version)]
 
 
@@ -188,7 +188,7 @@ def drain(job: JobRecord, attempt: AttemptRecord, pause: PauseRecord, now_ms: in
         now_ms: now.
     """
     return [
-        *take_measure(job, attempt, on_drain(pause), now_ms),
+        *apply_policy_action(job, attempt, on_drain(pause), now_ms),
         Check(key=PauseRecord.key(pause.pool), requires=Equals("sinceMs", pause.since_ms)),
     ]
 

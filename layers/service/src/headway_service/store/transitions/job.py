@@ -25,9 +25,9 @@ from headway_service.store.records.job import (
     request_key,
 )
 from headway_service.store.records.ledger import ReservationRecord, TeamRecord
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.transitions.ledger import free
-from headway_service.store.transitions.retry_plan import Retrial
+from headway_service.store.transitions.retry_plan import RetryPlan
 from headway_service.store.transitions.shared import (
     change_attempt,
     move_job,
@@ -42,7 +42,7 @@ GIVEN_UP_KEPT_S = 5_184_000
 StoppingCondition)."""
 
 
-def accept(job: JobRecord, request: str) -> list[Write]:
+def enqueue(job: JobRecord, request: str) -> list[Write]:
     """A new job enters the queue. Fails if there is a job of that name.
 
     Args:
@@ -95,7 +95,7 @@ def start(
     ]
 
 
-def postpone(
+def defer_launch(
     job: JobRecord,
     attempt: AttemptRecord,
     reason: Reason,
@@ -199,7 +199,7 @@ def end(
     reservation: ReservationRecord | None,
     now_ms: int,
     expires_at: int,
-    retry: Retrial | None,
+    retry: RetryPlan | None,
     vanished: bool,
 ) -> list[Write]:
     """The attempt has ended (or was never launched); its instances become free, or are reserved for the preemptor.
@@ -287,7 +287,7 @@ def change_priority(
 def adopt(
     job: JobRecord,
     attempt: AttemptRecord,
-    rogue: RogueRecord,
+    rogue: UnmanagedJobRecord,
     reservation: ReservationRecord | None,
     reason: Reason,
     now_ms: int,

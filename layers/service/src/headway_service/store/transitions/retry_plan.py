@@ -10,7 +10,7 @@ from headway_service.store.records.job import JobRecord
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Retrial:
+class RetryPlan:
     """How a job continues with another attempt.
 
     Attributes:

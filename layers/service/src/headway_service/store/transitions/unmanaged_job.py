@@ -6,27 +6,27 @@ from typing import Any
 
 from headway.vectors import minus
 from headway_service.ports.table import Absent, Equals, Write
-from headway_service.store.records.unmanaged_job import RogueRecord
+from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.store.transitions.shared import return_instances
 
 
-def see_rogue(rogue: RogueRecord) -> list[Write]:
+def charge_unmanaged(rogue: UnmanagedJobRecord) -> list[Write]:
     """A live unmanaged training job is charged to its pools. Fails if it is already known."""
     return [rogue.put(requires=Absent()), *return_instances(minus({}, rogue.charged))]
 
 
-def change_rogue(rogue: RogueRecord, **changes: Any) -> tuple[RogueRecord, list[Write]]:
+def update_unmanaged(rogue: UnmanagedJobRecord, **changes: Any) -> tuple[UnmanagedJobRecord, list[Write]]:
     """An unmanaged training job has changed; its pools are charged accordingly."""
     moved = rogue.model_copy(update={"version": rogue.version + 1, **changes})
     put = moved.put(requires=Equals("version", rogue.version))
     return moved, [put, *return_instances(minus(rogue.charged, moved.charged))]
 
 
-def ask_to_stop(rogue: RogueRecord, by: str) -> tuple[RogueRecord, list[Write]]:
+def request_stop(rogue: UnmanagedJobRecord, by: str) -> tuple[UnmanagedJobRecord, list[Write]]:
     """An operator requests the stop of an unmanaged training job. It is due at once, even after a failed stop."""
-    return change_rogue(rogue, stop=True, stop_asked_by=by, stop_sent_ms=None, stop_problem="")
+    return update_unmanaged(rogue, stop=True, stop_asked_by=by, stop_sent_ms=None, stop_problem="")
 
 
-def forget_rogue(rogue: RogueRecord) -> list[Write]:
+def forget_unmanaged(rogue: UnmanagedJobRecord) -> list[Write]:
     """An unmanaged training job has ended; the instances charged for it become free."""
     return [rogue.delete(), *return_instances(rogue.charged)]
