@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bench.units import WRITE_BYTES, item_bytes
+from bench.metering.dynamodb_units import WRITE_BYTES, item_bytes
 from headway_service.errors import NewerSchema, OlderSchema
 from headway_service.ports.table import Item, Key, Put
 from headway_service.store import schema_version
