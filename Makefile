@@ -173,39 +173,39 @@ bench: .venv/.made .envs/sandbox/.made .envs/sam/.made build ## measure all of i
 
 .PHONY: bench-page
 bench-page: .venv/.made ## write docs/performance.md anew from bench/results, without measuring
-	$(VENV)/python -m bench.page
+	$(VENV)/python -m bench.report.page
 
 .PHONY: bench-scale
 bench-scale: .venv/.made .envs/sandbox/.made .envs/sam/.made ## measure long lines and bursts on a sandbox; BENCH=--quick
-	$(VENV)/python -m bench.scale $(BENCH)
+	$(VENV)/python -m bench.scenarios.scale $(BENCH)
 
 .PHONY: bench-kueue
 bench-kueue: .venv/.made ## replay Kueue's own performance test in real time; BENCH=--quick for a tenth
-	$(VENV)/python bench/kueue.py $(BENCH)
+	$(VENV)/python -m bench.scenarios.kueue $(BENCH)
 
 .PHONY: bench-schedule
 bench-schedule: .venv/.made ## time the decision alone with up to 100,000 waiting jobs; BENCH=--quick
-	$(VENV)/python bench/schedule_speed.py $(BENCH)
+	$(VENV)/python -m bench.scenarios.decision $(BENCH)
 
 .PHONY: bench-help
 bench-help: .venv/.made ## time headway --help beside an interpreter that does nothing; BENCH="--runs 50"
-	$(VENV)/python bench/help_speed.py $(BENCH)
+	$(VENV)/python -m bench.scenarios.cli_help $(BENCH)
 
 .PHONY: bench-cost
 bench-cost: .venv/.made ## count what an idle queue and 1,000 jobs use, and price it; writes docs/cost.md; BENCH=--print writes nothing
-	$(VENV)/python -m bench.cost $(BENCH)
+	$(VENV)/python -m bench.scenarios.cost $(BENCH)
 
 .PHONY: bench-article
 bench-article: .venv/.made ## count what a pass and a job use, beside the founding article's scheduler; BENCH=--quick
-	$(VENV)/python -m bench.article $(BENCH)
+	$(VENV)/python -m bench.scenarios.article $(BENCH)
 
 .PHONY: bench-reaction
 bench-reaction: .venv/.made build ## time warm handlers and cold starts, weigh the layers; BENCH=--quick
-	$(VENV)/python -m bench.reaction $(BENCH)
+	$(VENV)/python -m bench.scenarios.reaction $(BENCH)
 
 .PHONY: bench-slurm
 bench-slurm: .venv/.made .envs/sandbox/.made .envs/sam/.made ## measure beside Slurm, as root, which it installs if need be; BENCH=--quick
-	$(VENV)/python -m bench.slurm $(BENCH)
+	$(VENV)/python -m bench.scenarios.slurm $(BENCH)
 
 ##@ Build and deploy
 

@@ -1,1 +1,1 @@
-"""Measurements, each a script of its own."""
+"""How fast and how costly is Headway? Measurements, each a script of its own; `make bench` runs all of them."""

@@ -24,11 +24,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import page, part_process
-from bench.machine import machine
-from bench.noise import is_busy, noise
+from bench import part_process
+from bench.metering.machine import machine
+from bench.metering.noise import is_busy, noise
 from bench.outcome import Outcome, outcomes_table
-from bench.page import MACHINE, PAGE, RESULTS, ROOT
+from bench.report import page
+from bench.report.page import MACHINE, PAGE, RESULTS, ROOT
 
 LOGS = QUICK_RESULTS = ROOT / "build" / "bench"
 SKIPPED_KEY = "skipped"
@@ -60,15 +61,15 @@ class Part:
 
 
 PARTS = (
-    Part(name="help", module="bench.help_speed", quick=("--runs", "5"), timeout_s=120),
-    Part(name="schedule", module="bench.schedule_speed", timeout_s=300),
+    Part(name="help", module="bench.scenarios.cli_help", quick=("--runs", "5"), timeout_s=120),
+    Part(name="schedule", module="bench.scenarios.decision", timeout_s=300),
     # Three, so that one sees how they differ.
-    Part(name="kueue", module="bench.kueue", full=("--runs", "3"), timeout_s=600),
-    Part(name="reaction", module="bench.reaction", timeout_s=900),
-    Part(name="article", module="bench.article", timeout_s=1200),
-    Part(name="cost", module="bench.cost", quick=("--print",), takes_path=False, timeout_s=300),
-    Part(name="scale", module="bench.scale", timeout_s=1800),
-    Part(name="slurm", module="bench.slurm", timeout_s=2100),
+    Part(name="kueue", module="bench.scenarios.kueue", full=("--runs", "3"), timeout_s=600),
+    Part(name="reaction", module="bench.scenarios.reaction", timeout_s=900),
+    Part(name="article", module="bench.scenarios.article", timeout_s=1200),
+    Part(name="cost", module="bench.scenarios.cost", quick=("--print",), takes_path=False, timeout_s=300),
+    Part(name="scale", module="bench.scenarios.scale", timeout_s=1800),
+    Part(name="slurm", module="bench.scenarios.slurm", timeout_s=2100),
 )
 
 Run = Callable[[Sequence[str], float, Path], int]

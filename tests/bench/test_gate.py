@@ -9,7 +9,11 @@ from typing import Any
 
 import pytest
 
-from bench.article import (
+from bench.metering.dynamodb_units import MeteredTable
+from bench.metering.table_scans import ScannedTable
+from bench.queues.full_queues import ArticleQueue, FullQueue, HeadwayQueue
+from bench.queues.virtual_time import CostWorld
+from bench.scenarios.article import (
     COMES,
     ENDS,
     JOB,
@@ -25,11 +29,7 @@ from bench.article import (
     lists,
     lists_by_the_minute,
 )
-from bench.article import watched as watched_for
-from bench.cost_world import CostWorld
-from bench.full_queues import ArticleQueue, FullQueue, HeadwayQueue
-from bench.scans import ScannedTable
-from bench.units import MeteredTable
+from bench.scenarios.article import watched as watched_for
 from headway_service.ports.table import Item
 from headway_service.tracking import reconciler
 

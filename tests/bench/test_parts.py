@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from bench import help_speed, kueue, reaction, schedule_speed, slurm
-from bench.kueue_jobs import submissions
-from bench.kueue_replay import Replay
-from bench.performance_tables import tables_of
-from bench.sides import Sizes
-from bench.slurm_side import Slurm, SlurmMissing
-from bench.timed_training_jobs import BrokenPromiseError
+from bench.peers.kueue_jobs import submissions
+from bench.peers.side import Sizes
+from bench.peers.slurm import Slurm, SlurmMissing
+from bench.queues.timed_training_jobs import BrokenPromiseError
+from bench.report.performance_tables import tables_of
+from bench.scenarios import cli_help, decision, kueue, reaction, slurm
+from bench.scenarios.kueue_replay import Replay
 
 
 def written(path: Path) -> dict[str, Any]:
@@ -54,11 +54,11 @@ def test_a_broken_promise_is_written_and_fails(monkeypatch, tmp_path):
 
 def test_decisions_are_written_with_their_spread(monkeypatch, tmp_path):
     name = "one pool"
-    monkeypatch.setattr(schedule_speed, "RUNNING", 8)
-    monkeypatch.setattr(schedule_speed, "WAITING", (5, 50, 500))
-    monkeypatch.setattr(schedule_speed, "SCENES", {name: schedule_speed.SCENES[name]})
+    monkeypatch.setattr(decision, "RUNNING", 8)
+    monkeypatch.setattr(decision, "WAITING", (5, 50, 500))
+    monkeypatch.setattr(decision, "SCENES", {name: decision.SCENES[name]})
     path = tmp_path / "schedule.json"
-    call(monkeypatch, schedule_speed, "--quick", "--json", str(path))
+    call(monkeypatch, decision, "--quick", "--json", str(path))
     found = written(path)
     assert found["ms"][name].keys() == {"5", "50"}
     assert all(0 < each["from"] <= each["median"] <= each["to"] for each in found["ms"][name].values())
@@ -66,9 +66,9 @@ def test_decisions_are_written_with_their_spread(monkeypatch, tmp_path):
 
 
 def test_each_start_of_the_command_line_is_written(monkeypatch, tmp_path):
-    monkeypatch.setattr(help_speed, "seconds", lambda _command: 0.25)
+    monkeypatch.setattr(cli_help, "seconds", lambda _command: 0.25)
     path = tmp_path / "help.json"
-    assert help_speed.main(["--runs", "3", "--json", str(path)]) == 0
+    assert cli_help.main(["--runs", "3", "--json", str(path)]) == 0
     found = written(path)
     assert found["ms"] == {"python -c pass": [250.0] * 3, "headway --help": [250.0] * 3}
     assert "| `headway --help` | 250 |" in tables_of({"help": found}, {})["help"]

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from bench import noise, page, suite
-from bench.machine import cpu_model, machine, versions
+from bench import suite
+from bench.metering import noise
+from bench.metering.machine import cpu_model, machine, versions
+from bench.report import page
 from bench.suite import PARTS, Part
 
 FIGURES: dict[str, Any] = {"figures": {"one": 1}}
@@ -157,11 +159,11 @@ def test_a_part_gets_its_options_and_the_place_of_its_figures(tmp_path, quick, o
 
 
 def test_a_part_that_chooses_its_own_place_keeps_its_figures(tmp_path):
-    part = Part(name="cost", module="bench.cost", takes_path=False)
+    part = Part(name="cost", module="bench.scenarios.cost", takes_path=False)
     (tmp_path / "cost.json").write_text(json.dumps(FIGURES))
     run = Runner({"cost": 1}, {})
     suite.measure([part], tmp_path, quick=False, run=run)
-    assert run.commands == [(sys.executable, "-m", "bench.cost")]
+    assert run.commands == [(sys.executable, "-m", "bench.scenarios.cost")]
     assert read(tmp_path, "cost") == FIGURES
 
 

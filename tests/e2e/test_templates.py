@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.waiting import eventually
@@ -56,6 +57,16 @@ def make(sb: Sandbox) -> Iterator[Make]:
     yield make
     for name in made:
         client.delete_stack(StackName=name)
+
+
+def test_a_function_of_a_transform_that_the_template_does_not_declare_is_refused(sb: Sandbox):
+    text = (FOLDER / "network.yaml").read_text(encoding="utf-8")
+    plain = text.replace("Transform: AWS::LanguageExtensions\n", "")
+    assert plain != text
+    with pytest.raises(ClientError, match=r"Fn::ForEach|malformed"):
+        sb.client("cloudformation").create_change_set(
+            StackName="undeclared", ChangeSetName="first", ChangeSetType="CREATE", TemplateBody=plain
+        )
 
 
 def endpoints(sb: Sandbox, vpc: str) -> set[str]:

@@ -1,6 +1,7 @@
 """The table and the configuration. The sandbox ignores encryption, recovery, expiry and retention."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -34,6 +35,12 @@ def test_the_table_outlives_a_change_that_would_replace_it_and_the_stack_unless_
     assert resources["JobsTable"]["UpdateReplacePolicy"] == "Retain"
     assert template["Conditions"]["KeepsTable"] == {"Fn::Equals": [{"Ref": "KeepTable"}, "true"]}
     assert template["Parameters"]["KeepTable"]["Default"] == "true"
+
+
+def test_the_template_needs_no_transform_but_sams(text):
+    # AWS::LanguageExtensions takes part in the hashes of SAM's logical ids: removing it later would replace resources.
+    assert re.findall(r"^Transform:.*", text, re.MULTILINE) == ["Transform: AWS::Serverless-2016-10-31"]
+    assert not re.search(r"!(Length|ToJsonString)|Fn::(ForEach|Length|ToJsonString)", text)
 
 
 def test_the_table_is_protected_unless_somebody_says_otherwise(table, template):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from headway.lifecycle import JobState
 from headway_sandbox.errors import AwsError
 from headway_service.api.serializers import job_document
 from headway_service.ports.table import LISTED
+from headway_service.store.job_listing import JobFilter
+from headway_service.store.records.job import SUMMARY, JobRecord
 from tests.service.scheduling.test_launcher import fail_once
 from tests.service.world import P5, World, on
 
@@ -97,6 +100,34 @@ def test_a_later_attempt_that_is_postponed_leaves_the_first_start_as_it_was(worl
     assert told(world, "a")[0] == first
 
 
-def test_a_listing_tells_it_all_and_dynamodb_takes_so_many_attributes() -> None:
-    assert {"held", "preemptionCount", "usage"} < {*LISTED}
-    assert len({*LISTED}) == len(LISTED) <= MAX_PROJECTED
+def test_the_index_projects_what_listings_filter_by_and_has_room_for_more() -> None:
+    assert {"jobName", "jobState", "owner", "team", "summary"} < {*LISTED}
+    assert len({*LISTED}) == len(LISTED) < MAX_PROJECTED
+    assert not {*LISTED} & {*SUMMARY}
+
+
+def test_a_listing_shows_of_a_job_what_its_own_item_shows(world: World) -> None:
+    world.submit("a", 3, Environment=LONG)
+    world.tick()
+    world.submit("b", 5, ResourceConfig=on(2))
+    world.tick()
+    world.pass_time(130)
+    world.tick()
+    page, _ = world.queries.jobs(JobFilter(states=frozenset(JobState)), 100, None)
+    # What is shown of a single job only.
+    less = {"request_digest": "", "history": (), "attempts": (), "version": 1, "idempotency_key": None}
+    for listed in (seen.job for seen in page):
+        whole = JobRecord.parse(world.table.get(JobRecord.key(listed.job_name)) or {})
+        more = {name: getattr(listed, name) for name in ("checkpoints", "preemptible", "expires_at", "retried")}
+        assert listed == whole.model_copy(update=less | more)
+    assert {seen.job.preemption_count for seen in page} == {0, 1}
+
+
+def test_what_a_listing_does_not_filter_by_is_in_one_map(world: World) -> None:
+    world.submit("a")
+    world.tick()
+    world.pass_time(3600)
+    item = world.table.get(JobRecord.key("a"))
+    assert item is not None
+    assert {"attemptCount", "endedMs", "startedMs", "instanceMs", "limitMs"} <= {*item["summary"]} <= {*SUMMARY}
+    assert not {*item} & {*SUMMARY, "usage"}

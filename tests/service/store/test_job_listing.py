@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.units import MeteredTable
+from bench.metering.dynamodb_units import MeteredTable
 from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
 from headway.policy import DEFAULT_POLICY
 from headway_service.errors import InvalidRequest

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.units import MeteredTable
+from bench.metering.dynamodb_units import MeteredTable
 from headway_service.ports.table import Put
 from headway_service.store.queue_tail import MAX_TAIL, read_queue_tail
 from headway_service.testing.memory_table import MemoryTable

@@ -1,4 +1,4 @@
-"""Every stored item says which shape it has, and code reads no shape that it does not know."""
+"""Every stored item carries the number of its shape, and code refuses an item in a shape that it does not know."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from bench.units import WRITE_BYTES, item_bytes
-from headway_service.errors import NewerSchema
+from bench.metering.dynamodb_units import WRITE_BYTES, item_bytes
+from headway_service.errors import NewerSchema, OlderSchema
 from headway_service.ports.table import Item, Key, Put
 from headway_service.store import schema_version
 from headway_service.store.records.attempt import AttemptRecord
@@ -47,7 +47,7 @@ def test_every_item_carries_its_schema(world: World) -> None:
     assert isinstance(world.table, MemoryTable)
     kinds = set()
     for item in world.table.items():
-        assert item["schema"] == 1, f"{item['pk']} {item['sk']}"
+        assert item["shape"] == 1, f"{item['pk']} {item['sk']}"
         kinds.add((item["pk"].split("#")[0], item["sk"].split("#")[0]))
     assert {("job", "job"), ("job", "request"), ("ledger", "pool"), ("ledger", "attempt"), ("config", "config")} < kinds
 
@@ -82,17 +82,37 @@ def test_a_usual_job_keeps_within_a_write_unit_to_its_end(world: World) -> None:
     assert item_bytes(item) <= WRITE_BYTES
 
 
-@pytest.mark.parametrize("number", [None, 1])
-def test_an_item_without_a_number_has_the_first_shape(number: int | None) -> None:
-    item = {"pk": "ledger", "sk": f"pool#{P5}", "pool": P5, "size": 2, "free": 1}
-    assert PoolRecord.parse(item if number is None else {**item, "schema": number}).size == 2
+@pytest.mark.parametrize(
+    ("key", "meets_it"),
+    [(PoolRecord.key(P5), "tick"), (JobRecord.key("a"), "show"), (Key("config", "config"), "tick")],
+    ids=str,
+)
+def test_a_table_from_before_the_first_release_is_refused_and_left_alone(world: World, key: Key, meets_it: str) -> None:
+    world.submit("a")
+    item = world.table.get(key)
+    assert item is not None
+    old = {name: value for name, value in item.items() if name != "shape"} | {"schema": 1}
+    world.table.write([Put(item=old)])
+    calls: dict[str, Callable[[], object]] = {"tick": world.tick, "show": lambda: world.queries.show("a", ROOT)}
+    with pytest.raises(OlderSchema, match=r"has shape 0, .* does not read: deploy with another TableName"):
+        calls[meets_it]()
+    assert world.table.get(key) == old
+    assert world.fleet.jobs(now=world.now_s) == []
+
+
+def test_an_older_item_without_an_upgrade_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema_version, "SCHEMA", 3)
+    monkeypatch.setattr(schema_version, "UPGRADES", {2: lambda item: item})
+    with pytest.raises(OlderSchema, match=r"has shape 1, .* or deploy a version in between first"):
+        schema_version.upgraded({"pk": "ledger", "sk": "pool#p5", "shape": 1})
+    assert schema_version.upgraded({"pk": "ledger", "sk": "pool#p5", "shape": 2})["shape"] == 2
 
 
 def test_an_older_item_is_read_in_the_shape_of_today_and_written_so(next_shape: None) -> None:
-    old = {"pk": "ledger", "sk": f"pool#{P5}", "pool": P5, "count": 2, "free": 1, "schema": 1}
+    old = {"pk": "ledger", "sk": f"pool#{P5}", "pool": P5, "count": 2, "free": 1, "shape": 1}
     pool = PoolRecord.parse(old)
     assert pool.size == 2
-    assert pool.put().item["schema"] == 2
+    assert pool.put().item["shape"] == 2
     assert request_in({**old, "sk": "request", "jobDetails": "{}"}) == {}
 
 
@@ -112,11 +132,11 @@ def test_what_newer_code_wrote_is_refused_and_left_alone(world: World, key: Key,
     world.submit("a")
     item = world.table.get(key)
     assert item is not None
-    world.table.write([Put(item={**item, "schema": 2})])
+    world.table.write([Put(item={**item, "shape": 2})])
     calls: dict[str, Callable[[], object]] = {"tick": world.tick, "show": lambda: world.queries.show("a", ROOT)}
-    with pytest.raises(NewerSchema, match="has schema 2 and this code knows 1: deploy the version that wrote it"):
+    with pytest.raises(NewerSchema, match=r"has shape 2 .* up to shape 1: deploy the version that wrote it"):
         calls[meets_it]()
-    assert world.table.get(key) == {**item, "schema": 2}
+    assert world.table.get(key) == {**item, "shape": 2}
     assert world.fleet.jobs(now=world.now_s) == []
 
 
@@ -133,7 +153,7 @@ def test_what_newer_code_added_is_ignored(world: World, key: Key) -> None:
 
 
 def test_items_of_a_kind_that_newer_code_added_are_left_alone(world: World) -> None:
-    unknown = {"pk": "ledger", "sk": f"plan#{P5}", "pool": P5, "schema": 1}
+    unknown = {"pk": "ledger", "sk": f"plan#{P5}", "pool": P5, "shape": 1}
     world.table.write([Put(item=unknown)])
     world.submit("a")
     world.tick()

@@ -240,3 +240,7 @@ class ListingExpired(HeadwayError):
 
 class NewerSchema(HeadwayError):
     """An item of the table was written by code that is newer than this."""
+
+
+class OlderSchema(HeadwayError):
+    """An item of the table has a shape that is older than all that this code can read."""

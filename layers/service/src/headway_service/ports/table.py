@@ -115,13 +115,13 @@ Write = Put | Change | Delete | Check
 
 
 LISTED = (
-    *("jobName", "jobState", "priority", "entryTime", "handicapMs", "demand", "team", "limitMs", "owner"),
-    *("requestDigest", "attemptCount", "liveAttempt", "notBeforeMs", "heldBy", "reason", "endedMs", "schema"),
-    *("held", "preemptionCount", "usage"),
+    *("jobName", "jobState", "priority", "entryTime", "demand", "team", "owner", "liveAttempt", "held", "reason"),
+    *("summary", "shape"),
 )
-"""Attributes of a job that a listing holds beside its keys; not its history and ended attempts, which may be large.
+"""Attributes of a job that the index projects beside its keys; not its history and ended attempts, which may be large.
 
-There is no room for more: DynamoDB takes 20 in one index (API reference, Projection).
+An index projects at most 20 attributes (DynamoDB API reference, Projection: NonKeyAttributes). So what a listing shows
+but does not filter by is in the map ``summary`` (:data:`headway_service.store.records.job.SUMMARY`).
 """
 
 

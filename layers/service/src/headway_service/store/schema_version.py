@@ -5,36 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headway_service.errors import NewerSchema
+from headway_service.errors import NewerSchema, OlderSchema
 from headway_service.ports.table import Item
 
 SCHEMA = 1
-"""The number of the shapes that this code writes. Every item carries it as ``schema``."""
+"""The number of the shapes that this code writes. Every item carries it as ``shape``."""
 
 Upgrade = Callable[[Item], Item]
 
 UPGRADES: Mapping[int, Upgrade] = {}
-"""By number: what makes an item of that shape one of the next. An upgrade looks at the keys to know what it has."""
+"""By number: converts an item of that shape to the next. An upgrade recognizes the kind of item by its keys."""
 
 
 def stamped(item: Item) -> dict[str, Any]:
-    """An item as it is written."""
-    return {**item, "schema": SCHEMA}
+    """An item with the number of the current shape, ready to be written."""
+    return {**item, "shape": SCHEMA}
 
 
 def upgraded(item: Item) -> Item:
-    """An item in the shape of today. What was written before items carried a number has shape 1.
+    """An item in the current shape.
 
     Raises:
-        NewerSchema: newer code has written it.
+        NewerSchema: newer code has written the item.
+        OlderSchema: no upgrade leads from the item's shape to the current one.
     """
-    # Records of the stream have numbers as Decimal.
-    number = int(item.get("schema", 1))
+    # Stream records hold numbers as Decimal. Before the first release items had no attribute "shape".
+    number = int(item.get("shape", 0))
+    name = f"the item {item.get('pk')} {item.get('sk')}"
     if number > SCHEMA:
         raise NewerSchema(
-            f"the item {item.get('pk')} {item.get('sk')} has schema {number} and this code knows {SCHEMA}: "
+            f"{name} has shape {number} and this code reads up to shape {SCHEMA}: "
             "deploy the version that wrote it, or a later one"
         )
     for step in range(number, SCHEMA):
+        if step not in UPGRADES:
+            raise OlderSchema(
+                f"{name} has shape {number}, which this version does not read: deploy with another TableName for an "
+                "empty queue, or deploy a version in between first, which upgrades the table"
+            )
         item = UPGRADES[step](item)
     return item

@@ -22,6 +22,16 @@ MAX_ENDED_ATTEMPTS = 20
 """Ended attempts that are kept with a job, the newest."""
 
 
+SUMMARY = (
+    *("handicapMs", "limitMs", "preemptionCount", "attemptCount", "notBeforeMs", "heldBy", "endedMs"),
+    *("startedMs", "instanceMs"),
+)
+"""Attributes that are stored in the map ``summary``: a listing shows them and does not filter by them.
+
+The index projects the map as one attribute. What listings show in the future is added here.
+"""
+
+
 class Step(Record):
     """A step of a job's history."""
 
@@ -76,8 +86,9 @@ class JobRecord(Record):
     preemption_count: int = 0
     #: ARN of the caller that submitted it.
     owner: str | None = None
-    #: Digest of the canonical request, to tell the same request from another one of that name.
-    request_digest: str
+    #: Digest of the canonical request, to tell the same request from another one of that name. Empty in a listing: the
+    #: index does not project it.
+    request_digest: str = ""
     #: What the call that submitted it was known by, if its caller said.
     idempotency_key: str | None = None
     #: Whether it stands in no line until somebody releases it, though it waits.
@@ -107,10 +118,24 @@ class JobRecord(Record):
     expires_at: int | None = None
     version: int = 1
 
+    @classmethod
+    def parse(cls, item: Item) -> JobRecord:
+        """The record in an item."""
+        item = upgraded(item)
+        summary = item.get("summary", {})
+        return cls.model_validate({**item, **summary, "usage": summary})
+
     @staticmethod
     def key(job: str) -> Key:
         """Where the job is kept."""
         return Key(f"job#{job}", "job")
+
+    def fields(self) -> dict[str, Any]:
+        """The attributes of the item, without keys and defaults; those of :data:`SUMMARY` in their map."""
+        fields = super().fields()
+        fields |= fields.pop("usage", {})
+        summary = {name: fields.pop(name) for name in SUMMARY if name in fields}
+        return {**fields, "summary": summary} if summary else fields
 
     def listed(self) -> tuple[str, str]:
         """The listing it belongs to and its place there."""

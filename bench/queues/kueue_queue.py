@@ -1,0 +1,182 @@
+"""A queue in one process: Headway's real tick, launcher and observer on the table in memory, watched for its promises.
+
+Jobs enter through ``transitions.enqueue`` without the checks of admission, which are not what is measured.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from bench.peers.kueue_jobs import POOLS, Submission
+from bench.queues.timed_training_jobs import BrokenPromiseError, TimedTrainingJobs
+from headway.lifecycle import JobState
+from headway.reasons import Reason, ReasonCode
+from headway_service.config.document import Configuration
+from headway_service.pools.apply_config import get_effective
+from headway_service.ports.training_jobs import Sighting
+from headway_service.scheduling.launcher import Launcher
+from headway_service.scheduling.tick import Ticker
+from headway_service.store import transitions
+from headway_service.store.marks import Marks
+from headway_service.store.records.base import LEDGER
+from headway_service.store.records.job import JobRecord
+from headway_service.testing.memory_config import MemoryConfiguration
+from headway_service.testing.memory_table import MemoryTable
+from headway_service.tracking.observer import Observer
+
+_INVOCATION_MS = 60_000
+
+
+class Queue:
+    """Virtual invocations: each tick has a launcher and a lease of its own, as in Lambda.
+
+    Args:
+        document: the configuration document.
+        training_jobs: SageMaker.
+        clock_ms: now, ms since the epoch.
+        limit_s: of each job's run time.
+
+    Attributes:
+        preemptions, releases, rounds: of all ticks, as their reports tell them.
+        tick_ms: how long each tick took.
+    """
+
+    def __init__(
+        self,
+        document: Mapping[str, Any],
+        training_jobs: TimedTrainingJobs,
+        clock_ms: Callable[[], int],
+        *,
+        limit_s: int,
+    ) -> None:
+        self._training_jobs = training_jobs
+        self._clock_ms = clock_ms
+        self._limit_s = limit_s
+        self._table = MemoryTable()
+        self._store = MemoryConfiguration(document)
+        self._observer = Observer(self._table, retention_s=86_400, configuration=self._in_force)
+        self._tokens = 0
+        self._marks = Marks(self._table, "queue", self._token)
+        self.preemptions = 0
+        self.releases = 0
+        self.rounds = 0
+        self.tick_ms: list[float] = []
+
+    def accept(self, job: Submission, *, team: str, entered_ms: int) -> None:
+        """Put a job into the line of a team; of no team if that is empty."""
+        request = json.dumps(
+            {
+                "TrainingJobName": job.name,
+                "ResourceConfig": {"InstanceType": job.pool, "InstanceCount": job.kind.demand},
+                "StoppingCondition": {"MaxRuntimeInSeconds": self._limit_s},
+                "Environment": {"RUN_MS": str(job.kind.run_ms)},
+                "Tags": [],
+            }
+        )
+        entered = Reason(code=ReasonCode.ENTERED, message="entered the line")
+        record = JobRecord.model_validate(
+            {
+                "jobName": job.name,
+                "jobState": JobState.PENDING,
+                "priority": job.kind.priority,
+                "entryTime": entered_ms,
+                "demand": {job.pool: job.kind.demand},
+                "requestDigest": hashlib.sha256(request.encode()).hexdigest(),
+                "reason": {"code": entered.code, "message": entered.message},
+                "team": team,
+                "limitMs": self._limit_s * 1000,
+            }
+        )
+        self._table.write(transitions.enqueue(record, request))
+
+    def take(self, sighting: Sighting) -> None:
+        """Take in the end of a training job.
+
+        Raises:
+            BrokenPromiseError: the observer does not.
+        """
+        if not self._observer.take(sighting, self._clock_ms()):
+            raise BrokenPromiseError(f"the end of {sighting.attempt} is not taken in")
+
+    def tick(self) -> None:
+        """Decide, and do it.
+
+        Raises:
+            BrokenPromiseError: something was turned away although nobody else writes.
+        """
+        began_s = time.perf_counter()
+        deadline_ms = self._clock_ms() + _INVOCATION_MS
+        launcher = Launcher(
+            self._table,
+            self._training_jobs,
+            self._observer,
+            holder=self._token(),
+            deadline_ms=deadline_ms,
+            jitter=lambda: 0.0,
+        )
+        ticker = Ticker(
+            table=self._table,
+            store=self._store,
+            launcher=launcher,
+            clock=self._clock_ms,
+            marks=self._marks,
+            deadline_ms=deadline_ms,
+        )
+        report = ticker.run()
+        self.tick_ms.append((time.perf_counter() - began_s) * 1000)
+        self.preemptions += len(report.preempted)
+        self.releases += len(report.released)
+        self.rounds += report.rounds
+        if report.rejected or report.unclear:
+            raise BrokenPromiseError(f"{report.rejected} actions rejected, {report.unclear} unclear, with one writer")
+
+    def check(self) -> int:
+        """The capacity promise, on the ledger as it is stored.
+
+        Returns:
+            How many instances are held.
+
+        Raises:
+            BrokenPromiseError: it is broken.
+        """
+        pools: dict[str, tuple[int, int]] = {}
+        held, reserved = dict.fromkeys(POOLS, 0), dict.fromkeys(POOLS, 0)
+        for item in self._table.query(LEDGER, limit=1_000_000):
+            kind = item["sk"].partition("#")[0]
+            if kind == "pool":
+                pools[item["pool"]] = (item["size"], item["free"])
+            elif kind in {"attempt", "reservation"}:
+                sums = held if kind == "attempt" else reserved
+                for pool, count in item["demand"].items():
+                    sums[pool] += count
+        for pool, (size, left) in pools.items():
+            if held[pool] + reserved[pool] > size or left != size - held[pool] - reserved[pool]:
+                told = f"{held[pool]} held and {reserved[pool]} reserved of {size}, {left} free"
+                raise BrokenPromiseError(f"the ledger of {pool}: {told}")
+            if self._training_jobs.in_use[pool] > held[pool]:
+                raise BrokenPromiseError(f"{pool}: {self._training_jobs.in_use[pool]} in use, {held[pool]} held")
+        return sum(held.values())
+
+    def problems(self, jobs: Sequence[Submission]) -> list[str]:
+        """Which of these jobs did not come to the one good end, and what is left over."""
+        found = []
+        done = self._training_jobs.completed
+        for job in jobs:
+            item = self._table.get(JobRecord.key(job.name))
+            state = item["jobState"] if item else "missing"
+            if state != JobState.COMPLETED or done.get(job.name) != 1:
+                found.append(f"{job.name} is {state}; completed {done.get(job.name, 0)} times")
+        if self.check():
+            found.append("instances are still held")
+        return found
+
+    def _in_force(self) -> Configuration:
+        return get_effective(self._table, self._store, self._clock_ms).configuration
+
+    def _token(self) -> str:
+        self._tokens += 1
+        return f"mark-{self._tokens}"

@@ -1,0 +1,220 @@
+"""Counts what an idle queue, 1,000 jobs, a preemption and an hour of a running job use, and prices it.
+
+    make bench-cost                    measures, prints, writes bench/results/cost.json and the tables of docs/cost.md
+
+The real handlers run; items have their real sizes; what is counted is the same in each run. Only the handlers' time is
+this machine's, and the time of calls to AWS is assumed (ASSUMED_CALL_MS).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.metering.dynamodb_units import item_bytes
+from bench.metering.machine import describe_machine
+from bench.metering.prices import DATE, HOURS_A_MONTH, PRICES, REGION
+from bench.queues.virtual_time import CostWorld
+from bench.report.cost_tables import filled, tables_of
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULT = ROOT / "bench" / "results" / "cost.json"
+PAGE = ROOT / "docs" / "cost.md"
+
+IDLE_MINUTES, JOBS, POOL_SIZE = 60, 40, 8
+MINUTES_A_MONTH = HOURS_A_MONTH * 60
+MB = {"api": 1024, "schedule": 1024, "observe": 512, "reconcile": 512, "patrol": 512, "watch": 512, "tell": 512}
+"""The functions' memory (template.yaml)."""
+ASSUMED_CALL_MS = {"DynamoDB calls": 5, "SQS requests": 10, "SSM calls": 20, "EventBridge calls": 20}
+ASSUMED_CALL_MS |= {"SNS messages": 20, "CloudWatch requests": 50, "SageMaker calls": 200}
+"""How long an invocation waits for an answer: assumed, as there is no AWS here."""
+PLATFORM_LOG_BYTES = 600
+"""START, END and REPORT of an invocation, and what CloudWatch adds to each event (26 bytes), roughly."""
+POLLS_A_MINUTE = 5 * 60 // 20
+"""Lambda asks a queue in five long polls at once, 20 s each, when nothing comes (AWS's compute blog, "Estimating cost
+for Amazon SQS message processing using AWS Lambda"). It may be fewer for a FIFO queue with one group."""
+
+IDLE_CASES: dict[str, dict[str, str]] = {
+    "idle month": {},
+    "idle month, watched in full": {"Alarms": "all", "CreateDashboard": "true"},
+}
+"""The parameters of each, beside the template's defaults."""
+
+Use = dict[str, float]
+
+
+def main() -> int:
+    """Measure, and write what was found."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--print", action="store_true", help="write nothing")
+    args = parser.parse_args()
+    result = measured()
+    tables = tables_of(result)
+    print("\n\n".join(f"{name}\n{table}" for name, table in tables.items()))
+    if not args.print:
+        RESULT.parent.mkdir(exist_ok=True)
+        RESULT.write_text(json.dumps(result, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), tables), encoding="utf-8")
+    return 0
+
+
+def measured() -> dict[str, Any]:
+    """What is used, by case and kind of use."""
+    warm = CostWorld(POOL_SIZE)
+    warm.minute()
+    _live(warm, 1)
+    idle, metrics = idle_minute()
+    return {
+        "machine": describe_machine(),
+        "prices": {"region": REGION, "date": DATE},
+        **{
+            case: _rounded({**_times(idle, MINUTES_A_MONTH), **standing(metrics, **parameters)})
+            for case, parameters in IDLE_CASES.items()
+        },
+        "1,000 jobs": _rounded(_times(jobs(JOBS), 1000 / JOBS)),
+        "1,000 preemptions": _rounded(_times(preemption(), 1000)),
+        "1,000 hours of a running job": _rounded(_times(running_hour(idle), 1000)),
+    }
+
+
+def idle_minute() -> tuple[Use, int]:
+    """What a minute uses in which nobody wants anything, and how many metrics are published meanwhile."""
+    world = CostWorld(POOL_SIZE)
+    world.minute()
+    world.forget()
+    for _ in range(IDLE_MINUTES):
+        world.pass_time(60)
+        world.minute()
+    minute = _times(_use_of(world), 1 / IDLE_MINUTES)
+    minute["SQS requests"] += POLLS_A_MINUTE
+    return minute, len(world.metrics)
+
+
+def standing(metrics: int, **parameters: str) -> Use:
+    """What is there all month, whatever happens, with these parameters and the defaults of the others.
+
+    Of an alarm each metric is billed that it looks at (CloudWatch's pricing page, "Alarms").
+    """
+    # Conditions of the form that the two for alarms and the dashboard have; what has another one is not counted here.
+    simple = re.findall(r'^  (\w+): !Equals \[!Ref (\w+), "?(\w+)"?\]$', _template(), re.MULTILINE)
+    holding = {name for name, of, value in simple if parameters.get(of, default_of(of)) == value}
+    made = [
+        resource
+        for resource in re.split(r"^  (?=\w+:$)", _template(), flags=re.MULTILINE)
+        if holding.issuperset(re.findall(r"^    Condition: (\w+)$", resource, re.MULTILINE))
+    ]
+
+    def of_type(kind: str) -> list[str]:
+        return [each for each in made if re.search(rf"^    Type: {kind}$", each, re.MULTILINE)]
+
+    return {
+        "CloudWatch metrics": metrics,
+        "CloudWatch alarms": sum(
+            len(re.findall(r"\bMetricName: ", each)) for each in of_type("AWS::CloudWatch::Alarm")
+        ),
+        "CloudWatch dashboards": len(of_type("AWS::CloudWatch::Dashboard")),
+        "KMS keys": len(of_type("AWS::KMS::Key")),
+    }
+
+
+def default_of(parameter: str) -> str:
+    """What a parameter of the template is if nobody says otherwise."""
+    (described,) = re.findall(rf"^  {parameter}:\n(?:    .*\n)*?    Default: (.*)$", _template(), re.MULTILINE)
+    return str(described).strip('"')
+
+
+def _template() -> str:
+    return (ROOT / "template.yaml").read_text(encoding="utf-8")
+
+
+def jobs(number: int) -> Use:
+    """What so many jobs use from submission to end: all submitted at once, eight run at a time, none preempted."""
+    world = CostWorld(POOL_SIZE)
+    world.minute()
+    world.forget()
+    _live(world, number)
+    return _use_of(world)
+
+
+def preemption() -> Use:
+    """What a preemption uses beyond what its two jobs use anyway."""
+    uses = []
+    for priority in (9, 1):
+        world = CostWorld(1)
+        world.minute()
+        world.forget()
+        world.submit("first")
+        world.pass_time(400)
+        world.submit("second", priority=priority)
+        _drain(world)
+        uses.append(_use_of(world))
+    preempted, in_turn = uses
+    return {kind: preempted.get(kind, 0) - in_turn.get(kind, 0) for kind in preempted}
+
+
+def running_hour(idle: Use) -> Use:
+    """What an hour of a running job uses beyond what idle minutes use."""
+    world = CostWorld(POOL_SIZE)
+    world.submit("long", run_s=7200)
+    world.pass_time(300)
+    world.forget()
+    for _ in range(60):
+        world.pass_time(60)
+        world.minute()
+    used = _use_of(world)
+    used["SQS requests"] += 60 * POLLS_A_MINUTE
+    # A metric is billed for each hour in which it has any value.
+    used["CloudWatch metrics"] = len(world.metrics) / HOURS_A_MONTH
+    return {kind: max(0.0, number - 60 * idle.get(kind, 0)) for kind, number in used.items()}
+
+
+def _live(world: CostWorld, number: int) -> None:
+    for n in range(number):
+        world.submit(f"job-{n:04}")
+    _drain(world)
+
+
+def _drain(world: CostWorld) -> None:
+    for _ in range(10_000):
+        if all(item.get("jobState") in {"completed", "failed", "stopped"} for item in world.jobs()):
+            return
+        world.pass_time(60)
+    raise RuntimeError("the jobs do not end")
+
+
+def _use_of(world: CostWorld) -> Use:
+    """What the world used, by kind of use."""
+    used: dict[str, float] = defaultdict(float)
+    for (_, kind), number in world.used.items():
+        used[kind] += number
+    waited_ms = dict(world.handler_ms)
+    for (function, kind), number in world.used.items():
+        waited_ms[function] += number * ASSUMED_CALL_MS.get(kind, 0)
+    invocations = used["Lambda requests"]
+    return {
+        **{kind: used[kind] for kind in PRICES if kind in used},
+        "Lambda GB-seconds": sum(MB[function] / 1024 * ms / 1000 for function, ms in waited_ms.items()),
+        "CloudWatch log GB": (used["CloudWatch log bytes"] + invocations * PLATFORM_LOG_BYTES) / 1e9,
+        # The first request of each second is traced, so at these rates every invocation is.
+        "X-Ray traces": invocations if default_of("Tracing") == "Active" else 0,
+        "DynamoDB GB kept, with recovery": sum(map(item_bytes, world.jobs())) / 1e9,
+        "API Gateway requests": world.used["api", "Lambda requests"],
+        "SageMaker calls": used["SageMaker calls"],
+    }
+
+
+def _times(use: Mapping[str, float], factor: float) -> Use:
+    return {kind: number * factor for kind, number in use.items()}
+
+
+def _rounded(use: Mapping[str, float]) -> Use:
+    return {kind: float(f"{number:.4g}") for kind, number in use.items() if number}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
