@@ -1,4 +1,4 @@
-"""Writes the tables of docs/performance.md and the plots from what was measured.
+"""Writes the tables of docs/explanation/performance.md and the plots from what was measured.
 
 python -m bench.page               from bench/results; measures nothing
 """
@@ -17,8 +17,8 @@ from bench.plots import plots
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
-PAGE = ROOT / "docs" / "performance.md"
-PLOTS = ROOT / "docs" / "plots"
+PAGE = ROOT / "docs" / "explanation" / "performance.md"
+PLOTS = ROOT / "docs" / "explanation" / "plots"
 MACHINE = "machine"
 BEFORE = "before"
 """The folder, among the figures, of those of an earlier version."""

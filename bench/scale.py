@@ -6,7 +6,7 @@
 Four parts. *Long lines* in memory, with units and calls (bench/long_lines.py), and in a sandbox's table over HTTP
 (bench/long_sandbox.py). *A burst* of submissions on a sandbox (bench/burst.py). *Ends* of running attempts within one
 minute on virtual time (bench/minute_of_ends.py). *Bounds*: what DynamoDB's partitions allow with the units of each step
-(bench/partitions.py); docs/scale.md argues on from these. It fails (exit 1) if anything that was accepted is lost.
+(bench/partitions.py); docs/explanation/scale.md builds on these. It fails (exit 1) if an accepted job is lost.
 """
 
 from __future__ import annotations

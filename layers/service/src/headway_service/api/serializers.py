@@ -1,4 +1,4 @@
-"""The documents that the HTTP API answers with; ``docs/api.md`` describes them."""
+"""The documents that the HTTP API answers with; ``docs/reference/api.md`` describes them."""
 
 from __future__ import annotations
 
