@@ -168,11 +168,11 @@ format: .venv/.made ## format the code and mend what lint can mend
 BENCH ?=
 
 .PHONY: bench
-bench: .venv/.made .envs/sandbox/.made .envs/sam/.made build ## measure all of it, and write docs/performance.md; BENCH=--quick, BENCH="--only kueue"
+bench: .venv/.made .envs/sandbox/.made .envs/sam/.made build ## measure all of it, and write docs/explanation/performance.md; BENCH=--quick, BENCH="--only kueue"
 	$(VENV)/python -m bench.suite $(BENCH)
 
 .PHONY: bench-page
-bench-page: .venv/.made ## write docs/performance.md anew from bench/results, without measuring
+bench-page: .venv/.made ## write docs/explanation/performance.md anew from bench/results, without measuring
 	$(VENV)/python -m bench.report.page
 
 .PHONY: bench-scale
@@ -192,7 +192,7 @@ bench-help: .venv/.made ## time headway --help beside an interpreter that does n
 	$(VENV)/python -m bench.scenarios.cli_help $(BENCH)
 
 .PHONY: bench-cost
-bench-cost: .venv/.made ## count what an idle queue and 1,000 jobs use, and price it; writes docs/cost.md; BENCH=--print writes nothing
+bench-cost: .venv/.made ## count what an idle queue and 1,000 jobs use, and price it; writes docs/explanation/cost.md; BENCH=--print writes nothing
 	$(VENV)/python -m bench.scenarios.cost $(BENCH)
 
 .PHONY: bench-article
@@ -256,6 +256,7 @@ lock: .envs/uv/.made ## pin anew what the .in files name; UPGRADE=1 takes the ne
 	$(call compile,requirements/fuzz)
 	$(call compile,requirements/template)
 	$(call compile,requirements/audit)
+	$(call compile,requirements/docs)
 	$(call compile,requirements/mutants)
 	$(call compile,requirements/sdk2-first)
 	$(call compile,requirements/sdk2)

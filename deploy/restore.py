@@ -1,4 +1,4 @@
-"""What a restore of the table needs beside AWS's own commands. docs/restore.md walks through it.
+"""What a restore of the table needs beside AWS's own commands. docs/how-to/restore.md walks through it.
 
     python deploy/restore.py copy sagemaker-queue-restored sagemaker-queue --second 2026-11-22T09:30:00Z
     python deploy/restore.py guard sagemaker-queue

@@ -27,7 +27,7 @@ from headway_service.testing.memory_table import MemoryTable
 
 INSTANCES = 8
 TEAMS = tuple(f"team{number:02}" for number in range(11))
-"""A line takes 10,000 jobs at most (docs/semantics.md), so it takes the lines of some teams for 100,000 to wait."""
+"""A queue takes at most 10,000 jobs (docs/reference/semantics.md), so 100,000 waiting jobs need several teams."""
 
 WAITING_PRIORITIES, RUNNING_PRIORITY = (1, 2, 5), 9
 """Nobody is preempted: who outranks what runs has been started already."""

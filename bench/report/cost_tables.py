@@ -1,4 +1,4 @@
-"""What was counted, priced, as the tables of docs/cost.md."""
+"""What was counted, priced, as the tables of docs/explanation/cost.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the tables of docs/performance.md and the plots from the stored figures.
+"""Write the tables of docs/explanation/performance.md and the plots from the stored figures.
 
 Run `python -m bench.report.page`: it reads bench/results and measures nothing.
 """
@@ -17,8 +17,8 @@ from bench.report.plots import plots
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "bench" / "results"
-PAGE = ROOT / "docs" / "performance.md"
-PLOTS = ROOT / "docs" / "plots"
+PAGE = ROOT / "docs" / "explanation" / "performance.md"
+PLOTS = ROOT / "docs" / "explanation" / "plots"
 MACHINE = "machine"
 BEFORE = "before"
 """The folder, among the figures, of those of an earlier version."""

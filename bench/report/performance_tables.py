@@ -1,4 +1,4 @@
-"""What stands at each place of docs/performance.md. A part that was not measured says so at its place."""
+"""What stands at each place of docs/explanation/performance.md. A part that was not measured says so at its place."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
     },
     "reaction": {"reaction.svg": "p50 and p99 of reactions and submissions against the backlog"},
 }
-"""By place: files of docs/plots, and what is seen on them."""
+"""By place: files of docs/explanation/plots, and what is seen on them."""
 
 
 def tables_of(
@@ -45,7 +45,7 @@ def tables_of(
     Args:
         results: the figures, by the name of their part.
         before: those of an earlier version.
-        plots: the files in docs/plots that there are.
+        plots: the files in docs/explanation/plots that there are.
     """
     drawn = set(plots)
     return {

@@ -1,6 +1,6 @@
 """Counts what an idle queue, 1,000 jobs, a preemption and an hour of a running job use, and prices it.
 
-    make bench-cost                    measures, prints, writes bench/results/cost.json and the tables of docs/cost.md
+    make bench-cost                    measures, prints, writes bench/results/cost.json and docs/explanation/cost.md
 
 The real handlers run; items have their real sizes; what is counted is the same in each run. Only the handlers' time is
 this machine's, and the time of calls to AWS is assumed (ASSUMED_CALL_MS).
@@ -24,7 +24,7 @@ from bench.report.cost_tables import filled, tables_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = ROOT / "bench" / "results" / "cost.json"
-PAGE = ROOT / "docs" / "cost.md"
+PAGE = ROOT / "docs" / "explanation" / "cost.md"
 
 IDLE_MINUTES, JOBS, POOL_SIZE = 60, 40, 8
 MINUTES_A_MONTH = HOURS_A_MONTH * 60

@@ -6,7 +6,8 @@
 Four parts. *Long queues* in memory, with units and calls (`long_queues`), and in a sandbox's table over HTTP
 (`long_sandbox_queues`). *A burst* of submissions on a sandbox (`burst`). *Ends* of running attempts within one minute
 on virtual time (`burst_of_ends`). *Bounds*: what DynamoDB's partitions allow with the units of each step
-(`bench.metering.partitions`); docs/scale.md is based on them. The exit code is 1 if an accepted job is lost.
+(`bench.metering.partitions`); docs/explanation/scale.md is based on
+them. The exit code is 1 if an accepted job is lost.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The private HTTP API: ``docs/api.md`` describes it, ``headway_service.api.routes`` has its calls."""
+"""The private HTTP API: ``docs/reference/api.md`` describes it, ``headway_service.api.routes`` has its calls."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _field_at(loc: tuple[str | int, ...]) -> str:
 @app.not_found
 def _no_such_path(_: NotFoundError) -> Response[str]:
     event = app.current_event
-    return _answer(JobNotFound(f"there is no {event.http_method} {event.path}; see docs/api.md"))
+    return _answer(JobNotFound(f"there is no {event.http_method} {event.path}; see docs/reference/api.md"))
 
 
 @app.exception_handler(Exception)  # type: ignore[untyped-decorator]

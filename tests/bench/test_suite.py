@@ -118,7 +118,7 @@ def test_a_suite_that_is_broken_off_says_so_and_writes_no_page(tmp_path, monkeyp
     monkeypatch.setattr(suite, "measure", measure)
     monkeypatch.setattr(page, "write", lambda _: pytest.fail("a page was written"))
     assert suite.main(["--results", str(tmp_path)]) == code
-    assert "docs/performance.md is as it was" in capsys.readouterr().out
+    assert "docs/explanation/performance.md is as it was" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("arguments", [["--only", "nonsense"], ["--only"], ["kueue"], ["--only", "kueue", "nonsense"]])

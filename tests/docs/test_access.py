@@ -18,8 +18,8 @@ from headway_service.errors import InvalidRequest, NotAllowed
 from tests.docs.test_docs import ROOT, blocks
 from tests.service.world import ACCOUNT, ADA, BOB, on, request
 
-PAGE = (ROOT / "docs/access.md").read_text()
-(DOCUMENT,) = (json.loads(text) for text in blocks("docs/access.md", "json"))
+PAGE = (ROOT / "docs/reference/access.md").read_text()
+(DOCUMENT,) = (json.loads(text) for text in blocks("docs/reference/access.md", "json"))
 
 
 def caller(name: str) -> Caller:

@@ -54,18 +54,18 @@ def test_the_diagram_of_a_job_is_drawn_from_its_transition_table() -> None:
     lines = ["stateDiagram-v2", "    [*] --> pending: submit"]
     lines += [f"    {state} --> {following}: {trigger}" for (state, trigger), following in JOB_TRANSITIONS.items()]
     lines += [f"    {state} --> [*]" for state in JobState if state in TERMINAL]
-    assert blocks("docs/semantics.md", "mermaid")[0].splitlines() == lines
+    assert blocks("docs/reference/semantics.md", "mermaid")[0].splitlines() == lines
 
 
 def test_the_diagram_of_an_attempt_is_drawn_from_its_transition_table() -> None:
     lines = ["stateDiagram-v2", "    [*] --> launching: intent"]
     lines += [f"    {state} --> {following}: {trigger}" for (state, trigger), following in ATTEMPT_TRANSITIONS.items()]
     lines += ["    ended --> [*]"]
-    assert blocks("docs/semantics.md", "mermaid")[1].splitlines() == lines
+    assert blocks("docs/reference/semantics.md", "mermaid")[1].splitlines() == lines
 
 
 def limits() -> list[tuple[str, str]]:
-    text = (ROOT / "docs/semantics.md").read_text().partition("## Limits")[2]
+    text = (ROOT / "docs/reference/semantics.md").read_text().partition("## Limits")[2]
     rows = re.findall(r"^\| [^|]+ \| (?P<limit>[^|]+) \| `(?P<name>[\w.]+)` \|$", text, re.MULTILINE)
     return [(name, limit.strip()) for limit, name in rows]
 
@@ -112,7 +112,7 @@ def keys(document: Any) -> set[str]:
 
 def test_the_documents_of_the_api_page_have_the_fields_that_are_answered() -> None:
     job, _, _, _, _, _, _, _, rogue, letter, refusal, document = (
-        json.loads(text) for text in blocks("docs/api.md", "json")
+        json.loads(text) for text in blocks("docs/reference/api.md", "json")
     )
     seen = World().submit("a")
     assert keys(job) == keys(job_document(seen))
@@ -145,11 +145,11 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("block", "kind"), list(enumerate(EXAMPLES)), ids=[kind.__name__ for kind in EXAMPLES])
 def test_the_examples_of_the_api_page_are_what_the_api_takes_and_answers(block: int, kind: Any) -> None:
-    TypeAdapter(kind).validate_json(blocks("docs/api.md", "json")[block], extra="forbid")
+    TypeAdapter(kind).validate_json(blocks("docs/reference/api.md", "json")[block], extra="forbid")
 
 
 def test_the_page_names_every_field_of_a_pool_and_of_a_redrive_and_every_error_code() -> None:
-    page = (ROOT / "docs/api.md").read_text()
+    page = (ROOT / "docs/reference/api.md").read_text()
     for field in keys(redrive_document(Redrive())):
         assert f'"{field}"' in page
     use = PoolUse(pool="p", size=1, allocated=0, stopping=0, reserved=0, rogue=0, free=1, waiting=0)
@@ -163,7 +163,7 @@ def test_the_page_names_every_field_of_a_pool_and_of_a_redrive_and_every_error_c
 
 
 def test_the_job_of_the_quickstart_is_one_that_the_queue_takes() -> None:
-    (text,) = blocks("docs/quickstart.md", "json")
+    (text,) = blocks("docs/tutorial/quickstart.md", "json")
     pools = configuration.validate({"pools": {"ml.p5.48xlarge": {"size": 2}}})
     admitted = admit.admit(json.loads(text), pools, CALLER)
     assert admitted.name == "first"

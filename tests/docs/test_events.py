@@ -1,4 +1,4 @@
-"""docs/events.md and its schema say what the code does."""
+"""docs/reference/events.md and its schema say what the code does."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from headway_service.events.job_events import EVENTS, JobChange, JobEvent, schem
 from headway_service.events.notifications import message_of
 from tests.docs.test_docs import blocks
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs/reference"
 PAGE = (DOCS / "events.md").read_text()
 
 REGENERATE = """from headway_service.events.job_events import schema
 import json, pathlib
-pathlib.Path("docs/events.schema.json").write_text(json.dumps(schema(), indent=2) + "\\n")"""
+pathlib.Path("docs/reference/events.schema.json").write_text(json.dumps(schema(), indent=2) + "\\n")"""
 
 
 def examples() -> list[tuple[type[JobEvent], dict[str, Any]]]:
-    documents = [json.loads(text) for text in blocks("docs/events.md", "json")]
+    documents = [json.loads(text) for text in blocks("docs/reference/events.md", "json")]
     return list(zip(EVENTS, documents[: len(EVENTS)], strict=True))
 
 
@@ -53,7 +53,7 @@ def test_the_table_of_reasons_is_that_of_the_code() -> None:
 
 
 def test_the_example_of_a_message_is_what_is_sent() -> None:
-    (text,) = blocks("docs/events.md", "text")
+    (text,) = blocks("docs/reference/events.md", "text")
     subject, _, body = text.partition("\n\n")
     failed = JobChange.model_validate(
         {
@@ -75,5 +75,5 @@ def test_the_attributes_that_subscribers_choose_by_are_named() -> None:
 
 
 def test_the_example_of_a_policy_is_one_that_the_queue_takes() -> None:
-    document = json.loads(blocks("docs/events.md", "json")[-1])
+    document = json.loads(blocks("docs/reference/events.md", "json")[-1])
     assert validate(document).notifications.tell("Failed", "research")

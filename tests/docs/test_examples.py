@@ -6,7 +6,7 @@ import pytest
 
 from tests.docs.test_docs import blocks
 
-PAGES = ("docs/semantics.md",)
+PAGES = ("docs/reference/semantics.md",)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -11,7 +11,7 @@ from headway_client.cli.main import main
 from headway_service.config import rules
 from tests.docs.test_docs import ROOT
 
-PAGE = (ROOT / "docs/guardrails.md").read_text()
+PAGE = (ROOT / "docs/how-to/guardrails.md").read_text()
 RULES = PAGE.partition("## Rules\n")[2].partition("\n## ")[0]
 
 

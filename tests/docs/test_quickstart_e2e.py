@@ -17,7 +17,7 @@ from headway_sandbox.local.sandbox import Sandbox
 
 pytestmark = pytest.mark.e2e
 
-PAGE = (Path(__file__).parents[2] / "docs/quickstart.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/tutorial/quickstart.md").read_text()
 # What the fixture does in their place: it starts and stops a sandbox of its own.
 BY_THE_FIXTURE = ("make setup", "source ", "headway sandbox")
 

@@ -61,7 +61,7 @@ def test_what_is_not_signed_is_refused(sb: Sandbox, queue: QueueView, method: st
     assert queue.jobs() == {}
 
 
-# ------------------------------------------------------------------------------------- people, as docs/access.md has it
+# --------------------------------------------------------------------------- people, as docs/reference/access.md has it
 
 SECRET = "hunter2"
 PEOPLE = {"ada": "UserPolicy", "bob": "UserPolicy", "lea": "LeadPolicy", "adam": "AdminPolicy", "stranger": None}

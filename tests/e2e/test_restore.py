@@ -1,4 +1,4 @@
-"""The drill of docs/restore.md: the table is put back to an earlier state, and the queue goes on from there."""
+"""The drill of docs/how-to/restore.md: the table is put back to an earlier state, and the queue goes on from there."""
 
 from __future__ import annotations
 

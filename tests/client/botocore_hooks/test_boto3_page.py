@@ -1,4 +1,4 @@
-"""The examples of docs/clients/boto3.md run as they stand there."""
+"""The examples of docs/how-to/clients/boto3.md run as they stand there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.client.logs.test_reader import attempt
 from tests.client.pages import example, headings
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 
-PAGE = "docs/clients/boto3.md"
+PAGE = "docs/how-to/clients/boto3.md"
 
 
 @pytest.fixture(autouse=True)

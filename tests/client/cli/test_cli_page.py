@@ -14,7 +14,7 @@ from headway_client.cli import parser, shell_completion
 from headway_client.cli.grammar import common_options
 from tests.client.command_line import ROOT
 
-PAGE = (ROOT / "docs/clients/cli.md").read_text()
+PAGE = (ROOT / "docs/reference/cli.md").read_text()
 FOLDER = ROOT / "client/src/headway_client"
 LEVELS = {level.name: level for level in shell_completion.levels(parser.build())}
 COMMANDS = {name: level for name, level in LEVELS.items() if name and not level.commands}

@@ -427,7 +427,7 @@ def test_the_base_install_pulls_in_neither_sdk():
 
 # -------------------------------------------------------------------------------------------------------- the examples
 
-PAGE = "docs/clients/training-queue.md"
+PAGE = "docs/how-to/clients/training-queue.md"
 IN_OTHER_ENVIRONMENTS = {"An estimator of SDK 2", "A ModelTrainer of SDK 3", "Go on with the model"}
 
 
@@ -487,7 +487,7 @@ def test_the_example_of_finding_jobs(server: ContractServer):
 
 @pytest.mark.usefixtures("endpoint_set")
 def test_the_example_for_those_who_come_from_aws_batch(server: ContractServer):
-    page = "docs/clients/from-aws-batch.md"
+    page = "docs/how-to/clients/from-aws-batch.md"
     assert headings(page) == ["The short way"]
 
     found = run_example(page, "The short way", request=request())

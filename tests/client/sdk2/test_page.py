@@ -1,4 +1,4 @@
-"""The examples of docs/clients/sdk-v2.md run as they stand there."""
+"""The examples of docs/how-to/clients/sdk-v2.md run as they stand there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.client.pages import example, headings
 from tests.client.sdk2.test_session import BOTO_SESSION, ROLE
 from tests.client.server import ContractServer
 
-PAGE = "docs/clients/sdk-v2.md"
+PAGE = "docs/how-to/clients/sdk-v2.md"
 
 
 @pytest.fixture(autouse=True)

@@ -290,7 +290,7 @@ def test_a_trainer_needs_the_other_sdk(queue: TrainingQueue, finished: str):
 
 # -------------------------------------------------------------------------------------------------------- the examples
 
-PAGE = "docs/clients/training-queue.md"
+PAGE = "docs/how-to/clients/training-queue.md"
 
 
 def test_the_example_of_an_estimator(server: ContractServer, sources: str, monkeypatch: pytest.MonkeyPatch):

@@ -1,4 +1,4 @@
-"""The examples of docs/clients/sdk-v3.md run as they stand there."""
+"""The examples of docs/how-to/clients/sdk-v3.md run as they stand there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.client.pages import example, headings
 from tests.client.sdk3.test_training import ROLE, only_job
 from tests.client.server import ContractServer
 
-PAGE = "docs/clients/sdk-v3.md"
+PAGE = "docs/how-to/clients/sdk-v3.md"
 pytestmark = pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")
 
 

@@ -310,7 +310,7 @@ def test_the_example_of_a_trainer(server: ContractServer):
         "base_job_name": "vision",
     }
 
-    exec(example("docs/clients/training-queue.md", "A ModelTrainer of SDK 3"), {"settings": settings})
+    exec(example("docs/how-to/clients/training-queue.md", "A ModelTrainer of SDK 3"), {"settings": settings})
 
     (job,) = server.queue.jobs.values()
     assert job["priority"] == 5

@@ -1,4 +1,4 @@
-"""The promises of ``docs/semantics.md`` that a single decision can keep or break, on random snapshots.
+"""The promises of ``docs/reference/semantics.md`` that a single decision can keep or break, on random snapshots.
 
 Each rule is written down a second time here, in other words than in the scheduler, as a predicate that asserts it.
 ``test_mutations`` shows that each predicate notices when its rule is broken.

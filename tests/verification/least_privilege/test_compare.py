@@ -204,7 +204,7 @@ def test_each_statement_of_the_real_template_has_a_name_by_which_calls_are_told_
 @pytest.mark.parametrize("reason", GRANTED_WITHOUT_A_RUN, ids=lambda reason: reason.sid)
 def test_a_reason_is_given_for_what_the_real_template_grants_and_stands_in_the_docs(grants, reason):
     assert {grant.action for grant in grants if reason.covers(grant)} == reason.actions
-    page = (Checkout.here().root / "docs" / "security.md").read_text("utf-8")
+    page = (Checkout.here().root / "docs" / "reference" / "security.md").read_text("utf-8")
     actions = ", ".join(f"`{action}`" for action in sorted(reason.actions))
     assert f"| {reason.sid} | {actions} | {reason.because} | {reason.source} |" in page
 

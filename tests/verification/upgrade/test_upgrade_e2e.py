@@ -9,11 +9,11 @@ import pytest
 
 from headway_verification.upgrade.__main__ import play
 
-PAGE = (Path(__file__).parents[3] / "docs/release.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/how-to/release.md").read_text(encoding="utf-8")
 
 
 def questions_on_the_page() -> list[tuple[str, str]]:
-    """What `docs/release.md` says is asked, and the answers that it gives."""
+    """What `docs/how-to/release.md` says is asked, and the answers that it gives."""
     (block,) = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     asked = [re.fullmatch(r"(.*\[.*\]): ?(.*)", line) for line in block.splitlines()]
     return [(match[1], match[2]) for match in asked if match]

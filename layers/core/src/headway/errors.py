@@ -22,7 +22,7 @@ class InvalidTransition(HeadwayError):
 
 
 class InvariantViolation(HeadwayError):
-    """A plan or a snapshot would break a promise of ``docs/semantics.md``; nothing of it may be applied."""
+    """A plan or a snapshot would break a promise of ``docs/reference/semantics.md``; nothing of it may be applied."""
 
 
 class InvalidPolicy(HeadwayError):

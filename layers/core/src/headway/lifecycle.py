@@ -1,6 +1,6 @@
 """The life of a job and of an attempt, as transition tables: what is not in a table cannot happen.
 
-``docs/semantics.md`` draws its diagrams from these tables.
+``docs/reference/semantics.md`` draws its diagrams from these tables.
 """
 
 from __future__ import annotations

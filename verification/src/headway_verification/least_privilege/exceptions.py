@@ -1,6 +1,6 @@
 """Why something is granted that no run can use, each with its source, and why something may be refused.
 
-docs/security.md shows the same.
+docs/reference/security.md shows the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A new stack takes over the table that a deleted one has left: what docs/release.md does with the AWS CLI."""
+"""A new stack takes over the table that a deleted one has left: what docs/how-to/release.md does with the AWS CLI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which team a caller's job is charged to, and whether the caller may have it so. ``docs/access.md`` describes it."""
+"""Which team a caller's job is charged to, and whether the caller may choose it: ``docs/reference/access.md``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents that the HTTP API answers with, made of what the service found; ``docs/api.md`` describes them."""
+"""The documents of the HTTP API, made of what the service found; ``docs/reference/api.md`` describes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what: the rules on callers, teams and roles. Pure; ``docs/access.md`` describes them.
+"""Who may do what: the rules on callers, teams and roles. Pure; ``docs/reference/access.md`` describes them.
 
 IAM decides which calls somebody may make. This decides which jobs, teams and roles a call may be about.
 """

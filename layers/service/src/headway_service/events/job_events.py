@@ -1,6 +1,6 @@
-"""The events on the event bus. Pure; ``docs/events.md`` describes them.
+"""The events on the event bus. Pure; ``docs/reference/events.md`` describes them.
 
-The JSON schema in ``docs/events.schema.json`` is made from these models. Fields, codes and detail types may be added at
+``docs/reference/events.schema.json`` is made from these models. Fields, codes and detail types may be added at
 any time; whatever else changes needs another ``schemaVersion``.
 """
 

@@ -1,7 +1,7 @@
 """What is measured of the queue: every metric that it publishes, and what a change of a job comes to.
 
 A metric's dimensions are bounded in number, as each combination of their values is billed as a metric of its own. All
-have the dimension ``service``, the stack; some have one more. ``docs/operations.md`` has the table of them.
+have the dimension ``service``, the stack; some have one more. ``docs/how-to/operations.md`` has the table of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The shapes of stored items, by number, and how older ones are read. `docs/migration.md` says how to change one."""
+"""The shapes of stored items, by number, and how older ones are read. See `docs/how-to/migration.md`."""
 
 from __future__ import annotations
 
