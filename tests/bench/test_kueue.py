@@ -11,8 +11,8 @@ from bench.kueue_jobs import KINDS, POOL_SIZE, POOLS, TEAMS, Submission, submiss
 from bench.kueue_replay import Replay
 from bench.kueue_report import figures_of, table_of
 from bench.timed_training_jobs import BrokenPromiseError, TimedTrainingJobs
-from headway_service.admission.admit import JOB_TAG
 from headway_service.errors import TrainingJobEnded
+from headway_service.sagemaker_api.tags import JOB_TAG
 
 SMALL, POOL = KINDS[0], POOLS[0]
 

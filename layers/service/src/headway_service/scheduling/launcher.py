@@ -19,7 +19,6 @@ from typing import Any
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.reasons import Reason, ReasonCode
 from headway.vectors import describe
-from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.errors import (
     Conflict,
     LaunchError,
@@ -34,6 +33,7 @@ from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import Sighting, TrainingJobs
 from headway_service.sagemaker_api.launch_request import on_demand, without_warm_pool
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.scheduling.backoff import BackOffs
 from headway_service.store import transitions
