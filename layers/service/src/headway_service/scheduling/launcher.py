@@ -41,7 +41,7 @@ from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord, request_in, request_key
 from headway_service.store.repository import MAX_TRIES
-from headway_service.tracking.observer import Observer
+from headway_service.tracking.observer import Observer, StatusOutcome
 
 POSTPONED_FOR_S = 60
 """How long a job waits after SageMaker postponed its launch (an account quota, a permission)."""
@@ -316,7 +316,8 @@ class Launcher:
 
     def _look(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Take in what SageMaker says of an attempt that is known to be ours. Returns whether it has ended."""
-        return self._observer.look(attempt.attempt_name, self._training_jobs, now_ms)
+        outcome = self._observer.look(attempt.attempt_name, self._training_jobs, now_ms)
+        return outcome is StatusOutcome.TICK_DUE
 
     def _postpone(
         self,
