@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.config import Config
 
-from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.names import attempt_name
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store import marks
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import PauseRecord

@@ -26,7 +26,7 @@ from headway_service.store.records.base import LEDGER
 from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
-from headway_service.tracking.observer import Observer
+from headway_service.tracking.observer import Observer, StatusOutcome
 
 _INVOCATION_MS = 60_000
 
@@ -99,7 +99,7 @@ class Queue:
         Raises:
             BrokenPromiseError: the observer does not.
         """
-        if not self._observer.take(sighting, self._clock_ms()):
+        if self._observer.take(sighting, self._clock_ms()) is not StatusOutcome.TICK_DUE:
             raise BrokenPromiseError(f"the end of {sighting.attempt} is not taken in")
 
     def tick(self) -> None:

@@ -6,9 +6,9 @@ import heapq
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from headway_service.admission.admit import JOB_TAG
 from headway_service.errors import TrainingJobEnded
 from headway_service.ports.training_jobs import Sighting
+from headway_service.sagemaker_api.tags import JOB_TAG
 
 
 class BrokenPromiseError(Exception):

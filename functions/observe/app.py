@@ -12,6 +12,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from headway_service.bootstrap import Services
 from headway_service.observability.logging import logger
 from headway_service.sagemaker_api.status import sighting_of
+from headway_service.tracking.observer import StatusOutcome
 
 services = Services.from_environment()
 cold_start.over()
@@ -21,7 +22,9 @@ cold_start.over()
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """Apply one event. An error is raised, so that Lambda tries again and then hands it to the dead-letter queue."""
     sighting = sighting_of(event["detail"])
-    due = services.observer.take(sighting, services.clock())
-    # What is an attempt of the queue did not come past it.
-    if services.rogues.hear(sighting, services.clock()) if due is None else due:
+    outcome = services.observer.take(sighting, services.clock())
+    due = outcome is StatusOutcome.TICK_DUE
+    if outcome is StatusOutcome.NOT_OURS:
+        due = services.rogues.hear(sighting, services.clock())
+    if due:
         services.wake(f"{sighting.attempt} {sighting.status}")

@@ -14,9 +14,9 @@ from moto import mock_aws
 from deploy import restore
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import Fleet
-from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.ports.table import Absent
 from headway_service.sagemaker_api.names import attempt_name
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store.records.ledger import PauseRecord
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import ROOT, World, request

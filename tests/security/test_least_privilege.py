@@ -15,8 +15,8 @@ from headway_sandbox.inprocess.lambda_loader import event
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.sandbox import Sandbox
 from headway_sandbox.local.template import expanded
-from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.dead_letters.redrive import MAX_REDRIVEN
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_verification.least_privilege.compare import Fault, Finding, prove
 from headway_verification.least_privilege.exceptions import GRANTED_WITHOUT_A_RUN

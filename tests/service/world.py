@@ -29,7 +29,7 @@ from headway_service.store.ledger import read_ledger
 from headway_service.store.marks import Marks
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
-from headway_service.tracking.observer import Observer
+from headway_service.tracking.observer import Observer, StatusOutcome
 from headway_service.tracking.reconciler import reconcile
 from headway_service.tracking.unmanaged_jobs import Rogues
 from headway_service.tracking.unmanaged_scan import patrol
@@ -140,8 +140,10 @@ class World:
     def hear(self, detail: Mapping[str, Any]) -> bool:
         """Take in an event, as the observer does. Returns whether a tick is due."""
         sighting = sighting_of(detail)
-        due = self.observer.take(sighting, self.clock())
-        return self.rogues.hear(sighting, self.clock()) if due is None else due
+        outcome = self.observer.take(sighting, self.clock())
+        if outcome is StatusOutcome.NOT_OURS:
+            return self.rogues.hear(sighting, self.clock())
+        return outcome is StatusOutcome.TICK_DUE
 
     def reconcile(self, after_s: int = 300) -> int:
         """Run reconcile."""

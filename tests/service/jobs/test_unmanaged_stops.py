@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.errors import Busy, Conflict, RogueJobNotFound
 from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.tracking.unmanaged_scan import MAX_LOOKS

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from headway.lifecycle import AttemptState
 from headway.reasons import outside
-from headway_service.admission.admit import ATTEMPT_TAG
 from headway_service.errors import Busy
 from headway_service.monitoring import gauges, queue_depth
 from headway_service.monitoring.gauges import drift_by_pool, pool_figures, stuck_attempts
 from headway_service.observability import metrics
 from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Change
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord

@@ -17,6 +17,7 @@ from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.job import JobRecord
+from headway_service.tracking.observer import StatusOutcome
 from tests.service.world import INVOCATION_S, ROOT, World, on, request
 
 
@@ -363,7 +364,7 @@ def test_an_end_that_is_told_while_its_launch_is_being_settled_is_taken_in(
     look = world.observer._attempt
     monkeypatch.setattr(world.observer, "_attempt", lambda name: next(shown, None) or look(name))
     ended = Sighting(attempt="a", status="Completed", secondary_status="Completed", modified_ms=world.clock())
-    assert world.observer.take(ended, world.clock())
+    assert world.observer.take(ended, world.clock()) is StatusOutcome.TICK_DUE
     assert world.states("a") == {"a": "completed"}
 
 
@@ -372,5 +373,5 @@ def test_a_sighting_during_a_launch_is_left_to_whoever_settles_it(world: World) 
     fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500))
     world.tick()
     strange = Sighting(attempt="a", status="Completed", secondary_status="Completed", modified_ms=world.clock())
-    assert world.observer.take(strange, world.clock()) is None
+    assert world.observer.take(strange, world.clock()) is StatusOutcome.NOT_OURS
     assert world.states("a") == {"a": "running"}

@@ -10,10 +10,10 @@ import pytest
 from headway.lifecycle import AttemptState
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
-from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.errors import Busy, Conflict, Unclear
 from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Delete
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
 from headway_service.scheduling.launcher import ASK_AGAIN_S, POSTPONED_FOR_S, Launcher

@@ -24,6 +24,7 @@ from headway_service.store.ledger import read_ledger
 from headway_service.store.records.job import JobRecord, request_key
 from headway_service.store.records.ledger import PoolRecord, ReservationRecord
 from headway_service.store.snapshot import read_snapshot
+from headway_service.tracking.observer import StatusOutcome
 from tests.service.world import P5, ROOT, World, on, request
 
 
@@ -299,7 +300,7 @@ def test_an_older_status_does_not_replace_a_newer_one(world: World) -> None:
 
 def test_events_of_training_jobs_that_are_not_ours_are_ignored(world: World) -> None:
     sighting = Sighting(attempt="somebody", status="Completed", secondary_status="Completed", modified_ms=1)
-    assert world.observer.take(sighting, world.clock()) is None
+    assert world.observer.take(sighting, world.clock()) is StatusOutcome.NOT_OURS
 
 
 @pytest.mark.parametrize(

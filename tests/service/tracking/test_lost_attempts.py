@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from headway_sandbox.sagemaker.faults import Faults
-from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
 from headway_service.ports.table import Delete
 from headway_service.sagemaker_api.names import attempt_name
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.marks import Marks

@@ -18,6 +18,7 @@ from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord, 
 from headway_service.store.records.job import EndedAttempt, JobRecord, Usage, request_item, request_key
 from headway_service.store.records.ledger import ReservationRecord
 from headway_service.store.repository import MAX_TRIES
+from headway_service.tracking.observer import StatusOutcome
 from tests.service.world import DAY_S, P5, World, request
 
 INTERNAL = "InternalServerError: We encountered an internal error."
@@ -64,7 +65,11 @@ def seen(world: World, status: str = "InProgress", secondary_status: str = "Trai
     return Sighting(attempt="a", status=status, secondary_status=secondary_status, **more)
 
 
-def take(world: World, sighting: Sighting, *, asked: bool = False) -> bool | None:
+IGNORED, RECORDED = StatusOutcome.IGNORED, StatusOutcome.RECORDED
+TICK_DUE, NOT_OURS = StatusOutcome.TICK_DUE, StatusOutcome.NOT_OURS
+
+
+def take(world: World, sighting: Sighting, *, asked: bool = False) -> StatusOutcome:
     return world.observer.take(sighting, world.clock(), asked=asked)
 
 
@@ -75,13 +80,13 @@ def configure(world: World, **more: Any) -> None:
 
 def test_a_training_job_of_nobodys_is_not_known(world: World) -> None:
     stranger = Sighting(attempt="b", status="Completed", secondary_status="", modified_ms=1)
-    assert take(world, stranger) is None
+    assert take(world, stranger) is NOT_OURS
 
 
 @pytest.mark.parametrize(("status", "noted"), [("InProgress", False), ("Completed", True)])
 def test_of_a_launch_only_that_its_name_has_ended_is_noted(world: World, status: str, noted: bool) -> None:
     before = change(world, attempt_state=AttemptState.LAUNCHING, seen_ms=1)
-    assert take(world, seen(world, status)) is None
+    assert take(world, seen(world, status)) is NOT_OURS
     after = found(world)
     assert after.attempt_state is AttemptState.LAUNCHING
     assert (after.version, after.seen_ms) == ((before.version + 1, world.clock()) if noted else (before.version, 1))
@@ -98,14 +103,14 @@ def test_a_launch_that_is_settled_while_its_end_is_noted_ends(world: World, monk
         write(writes)
 
     monkeypatch.setattr(world.table, "write", settle_first)
-    assert take(world, seen(world, "Completed")) is True
+    assert take(world, seen(world, "Completed")) is TICK_DUE
     assert world.states("a") == {"a": "completed"}
 
 
 @pytest.mark.parametrize(("asked", "noted"), [(False, False), (True, True)])
 def test_what_says_nothing_new_is_noted_only_if_it_was_asked_for(world: World, asked: bool, noted: bool) -> None:
     before = change(world, ruled=True, modified_ms=world.clock(), **STARTED)
-    assert take(world, seen(world, secondary_status="Starting"), asked=asked) is False
+    assert take(world, seen(world, secondary_status="Starting"), asked=asked) is (RECORDED if noted else IGNORED)
     assert (found(world).seen_ms == world.clock()) is noted
     assert found(world).version == before.version + noted
 
@@ -141,7 +146,7 @@ def test_what_says_nothing_new_is_noted_only_if_it_was_asked_for(world: World, a
 )
 def test_only_news_is_written(world: World, known: dict[str, Any], said: dict[str, Any], news: bool) -> None:
     before = change(world, **{"ruled": True, "modified_ms": 10, **STARTED, **known})
-    assert take(world, seen(world, **{"secondary_status": "Starting", **said})) is False
+    assert take(world, seen(world, **{"secondary_status": "Starting", **said})) is (RECORDED if news else IGNORED)
     assert found(world).version == before.version + news
 
 
@@ -159,7 +164,7 @@ def test_a_change_that_meets_others_is_tried_again_so_often(
 
     monkeypatch.setattr(world.table, "write", meet)
     if conflicts < MAX_TRIES:
-        assert take(world, seen(world, "Completed")) is True
+        assert take(world, seen(world, "Completed")) is TICK_DUE
     else:
         with pytest.raises(Busy, match=r"^`a` keeps changing; take the event again$"):
             take(world, seen(world, "Completed"))
@@ -170,8 +175,8 @@ def test_an_answer_of_sagemaker_is_taken_and_noted(world: World, status: str, du
     change(world, ruled=True, seen_ms=1, modified_ms=world.clock() * 2, **STARTED)
     if due:
         world.fleet.finish("a", now=world.now_s)
-    answer = world.observer.look("a", world.training_jobs, world.clock())
-    assert answer is due
+    outcome = world.observer.look("a", world.training_jobs, world.clock())
+    assert outcome is (TICK_DUE if due else RECORDED)
     if not due:
         assert found(world).seen_ms == world.clock()
 
@@ -185,7 +190,7 @@ def test_what_sagemaker_does_not_find_and_no_attempt_holds_anything_for_changes_
     name = "a" if launching else "b"
     if launching:
         change(world, attempt_state=AttemptState.LAUNCHING, missing_since_ms=1)
-    assert world.observer.look(name, world.training_jobs, world.clock()) is False
+    assert world.observer.look(name, world.training_jobs, world.clock()) is NOT_OURS
     assert world.states("a") == {"a": "running"}
     assert world.table.get(AttemptRecord.key("a")) is not None
 
@@ -194,13 +199,13 @@ def test_an_attempt_that_is_not_found_has_vanished_once_that_is_proven(world: Wo
     world.fleet.finish("a", now=world.now_s)
     world.fleet.delete("a", now=world.now_s)
     first_ms = world.clock()
-    assert world.observer.look("a", world.training_jobs, world.clock()) is False
+    assert world.observer.look("a", world.training_jobs, world.clock()) is RECORDED
     assert found(world).missing_since_ms == first_ms
     world.now_s += VISIBLE_AFTER_S - 1
-    assert world.observer.look("a", world.training_jobs, world.clock()) is False
+    assert world.observer.look("a", world.training_jobs, world.clock()) is IGNORED
     assert found(world).missing_since_ms == first_ms
     world.now_s += 1
-    assert world.observer.look("a", world.training_jobs, world.clock()) is True
+    assert world.observer.look("a", world.training_jobs, world.clock()) is TICK_DUE
     ended = job(world)
     assert (str(ended.job_state), ended.reason.code, ended.reason.message) == (
         "failed",
@@ -329,7 +334,7 @@ def test_a_final_status_is_what_it_means_for_the_job(
     world: World, attempt: dict[str, Any], said: dict[str, Any], state: str, code: str, message: str
 ) -> None:
     change(world, **attempt)
-    assert take(world, seen(world, **{"secondary_status": "x", **said})) is True
+    assert take(world, seen(world, **{"secondary_status": "x", **said})) is TICK_DUE
     step = job(world).history[-1]
     assert (str(step.job_state), str(step.reason.code), step.reason.message) == (state, code, message)
     assert step.reason.jobs == (("b",) if code == "ReturnedToLine" else ())
@@ -464,7 +469,7 @@ def test_what_an_attempt_frees_is_reserved_for_the_job_that_it_was_stopped_for_i
 
 def test_an_attempt_that_was_stopped_for_a_job_that_is_gone_ends(world: World) -> None:
     change(world, stop_cause=StopCause.PREEMPTION, freed_for="b", freed={P5: 1})
-    assert take(world, seen(world, "Stopped")) is True
+    assert take(world, seen(world, "Stopped")) is TICK_DUE
     assert world.states("a") == {"a": "preempted"}
 
 
@@ -474,7 +479,7 @@ def test_a_rule_is_looked_at_once_when_an_attempt_runs(
 ) -> None:
     configure(world, rules={"tagged": {"require": {"tags": {"project": ["*"]}}, "onStart": on_start}})
     change(world, ruled=False)
-    assert take(world, seen(world)) is (on_start == "stop")
+    assert take(world, seen(world)) is (TICK_DUE if on_start == "stop" else RECORDED)
     assert found(world).ruled
     assert job(world).history[-1].reason.code == "BreaksRules"
     assert world.states("a") == {"a": "stopping" if on_start == "stop" else "running"}
@@ -483,7 +488,7 @@ def test_a_rule_is_looked_at_once_when_an_attempt_runs(
     assert line["cause"] == (StopCause.POLICY if on_start == "stop" else None)
     history = len(job(world).history)
     world.now_s += 1
-    assert take(world, seen(world, interruptions=1)) is False
+    assert take(world, seen(world, interruptions=1)) is RECORDED
     assert len(job(world).history) == history
 
 
@@ -504,14 +509,14 @@ def test_a_rule_is_looked_at_with_the_request_and_the_team(
     world.table.write([Put(item=request_item("a", json.dumps(request("a", Tags=tags))))])
     change_job(world, team=team)
     change(world, ruled=False)
-    assert take(world, seen(world)) is not keeps
+    assert take(world, seen(world)) is (RECORDED if keeps else TICK_DUE)
 
 
 def test_an_attempt_whose_request_is_gone_goes_on(world: World) -> None:
     configure(world, rules={"tagged": {"require": {"tags": {"project": ["*"]}}, "onStart": "stop"}})
     world.table.write([Delete(key=request_key("a"))])
     change(world, ruled=False)
-    assert take(world, seen(world)) is False
+    assert take(world, seen(world)) is RECORDED
     assert found(world).ruled
 
 
@@ -531,7 +536,7 @@ def test_an_attempt_that_spot_interrupts_too_often_has_to_stop(
 ) -> None:
     configure(world, spot={"maxInterruptions": 1})
     change(world, **attempt)
-    assert take(world, seen(world, interruptions=interruptions)) is stops
+    assert take(world, seen(world, interruptions=interruptions)) is (TICK_DUE if stops else RECORDED)
     assert (found(world).stop_cause is StopCause.ON_DEMAND) is stops
     assert found(world).interruptions == interruptions
 

@@ -11,9 +11,9 @@ import pytest
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import G5
-from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.pools.apply_config import find_applied
 from headway_service.ports.table import Key
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.ledger import PoolRecord

@@ -17,7 +17,6 @@ from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT
 from headway_sandbox.sagemaker.authorization import permissions
 from headway_sandbox.sagemaker.raw_answers import RawAnswer
 from headway_sandbox.sagemaker.service import Fleet
-from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.errors import Busy, UnreadableAnswer
 from headway_service.ports.config_store import ConfigurationText
 from headway_service.ports.table import (
@@ -33,6 +32,7 @@ from headway_service.ports.table import (
     Tally,
     Write,
 )
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.cooperative_scheduler import Killed, current

@@ -14,8 +14,8 @@ from typing import Any
 from headway_sandbox.cloudwatch.memory_cloudwatch import MemoryCloudWatch
 from headway_sandbox.sagemaker.service import Fleet
 from headway_sandbox.sagemaker.training_job import TrainingJob
-from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.ports.table import Key
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store.marks import KEY as MARK_KEY
 from headway_service.store.schema_version import SCHEMA
 from headway_service.testing.memory_table import MemoryTable

@@ -12,8 +12,8 @@ from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
-from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.names import attempt_name
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_verification.soak.deployment import Queue
 from headway_verification.soak.invariants import FORGED
 

@@ -23,27 +23,10 @@ from headway_service.errors import (
 )
 from headway_service.sagemaker_api import request_schema
 from headway_service.sagemaker_api.launch_request import on_demand
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, MAX_TAGS, PREEMPTIBLE_TAG, PRIORITY_TAGS, TEAM_TAGS
 
 MAX_REQUEST_BYTES = 400_000
 """The largest request, as canonical JSON: what fits into one DynamoDB item (400 KiB) beside its keys."""
-
-PRIORITY_TAGS = ("priority", "headway:priority")
-"""Tags that carry the priority; the first is the article's, the second says whose it is."""
-
-TEAM_TAGS = ("team", "headway:team")
-"""Tags that name the team; looked at only if teams are configured."""
-
-PREEMPTIBLE_TAG = "headway:preemptible"
-"""Tag that says whether the job may be stopped for another one, ``true`` or ``false``."""
-
-JOB_TAG = "headway:job"
-"""Tag that the queue puts on every training job it launches: the job's name."""
-
-ATTEMPT_TAG = "headway:attempt"
-"""Tag that the queue puts on every training job it launches: the attempt's random mark."""
-
-MAX_TAGS = 48
-"""SageMaker takes 50 tags on a training job; two are the queue's own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,9 +11,10 @@ from typing import Any
 
 from headway.jobpolicy.rule_conflicts import contradictions
 from headway.jobpolicy.rules import INSTANCE_TYPE, Allowed, Rule, Violation, matches, tags_in
-from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG, TEAM_TAGS, as_ruled, review
+from headway_service.admission.admit import as_ruled, review
 from headway_service.config.document import Configuration, parse, text_to_keep
 from headway_service.errors import FieldError
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, TEAM_TAGS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

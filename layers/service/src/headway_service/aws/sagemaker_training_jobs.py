@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ParamValidationError
 
 from headway.jobpolicy.rules import tags_in
-from headway_service.admission.admit import ATTEMPT_TAG
 from headway_service.aws.error_codes import FAILED_CALLS, Verdict, code_of, describe, judge, message_of
 from headway_service.errors import (
     LacksPermission,
@@ -28,6 +27,7 @@ from headway_service.ports.training_jobs import LIVE, Description, LivePage, Sig
 from headway_service.response_check import check_answers, member
 from headway_service.sagemaker_api.masking import masked
 from headway_service.sagemaker_api.status import listed_of, sighting_of
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG
 
 if TYPE_CHECKING:
     from mypy_boto3_sagemaker import SageMakerClient

@@ -18,7 +18,6 @@ from typing import Any
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.reasons import Reason, ReasonCode
 from headway.vectors import describe
-from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.errors import (
     Conflict,
     LaunchError,
@@ -33,13 +32,14 @@ from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import Sighting, TrainingJobs
 from headway_service.sagemaker_api.launch_request import on_demand, without_warm_pool
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.scheduling.backoff import BackOffs
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.repository import find_attempt, find_job, find_request, retry_on_conflict
-from headway_service.tracking.observer import Observer
+from headway_service.tracking.observer import Observer, StatusOutcome
 
 POSTPONED_FOR_S = 60
 """How long a job waits after SageMaker postponed its launch (an account quota, a permission)."""
@@ -315,7 +315,8 @@ class Launcher:
 
     def _look(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Take in what SageMaker says of an attempt that is known to be ours. Returns whether it has ended."""
-        return self._observer.look(attempt.attempt_name, self._training_jobs, now_ms)
+        outcome = self._observer.look(attempt.attempt_name, self._training_jobs, now_ms)
+        return outcome is StatusOutcome.TICK_DUE
 
     def _postpone(
         self,

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.names import attempt_name
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.store.marks import Marks
 from headway_service.store.records.job import JobRecord
 from headway_service.store.repository import find_given_up, find_job

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum, auto
 
 from headway.jobpolicy.failure_kinds import LIMITS, FailureKind, failure_kind
 from headway.jobpolicy.retry import Failure, judge
@@ -33,6 +34,19 @@ _BY_POLICY = {
 """What becomes of a job whose attempt the policy has stopped."""
 
 
+class StatusOutcome(Enum):
+    """The effect of a status that SageMaker reports for a training job."""
+
+    #: It says nothing new.
+    IGNORED = auto()
+    #: It is written down; no decision depends on it.
+    RECORDED = auto()
+    #: Instances became free, or an attempt has to be stopped.
+    TICK_DUE = auto()
+    #: The training job is not known to be an attempt of the queue.
+    NOT_OURS = auto()
+
+
 class Observer:
     """Applies sightings to the table.
 
@@ -47,7 +61,7 @@ class Observer:
         self._retention_s = retention_s
         self._configuration = configuration
 
-    def take(self, sighting: Sighting, now_ms: int, *, asked: bool = False) -> bool | None:
+    def take(self, sighting: Sighting, now_ms: int, *, asked: bool = False) -> StatusOutcome:
         """Apply what was seen of a training job.
 
         Args:
@@ -56,60 +70,59 @@ class Observer:
             asked: whether it answers a question asked now, so that it is noted even if it says nothing new.
 
         Returns:
-            Whether a tick is due: instances became free, or there is something to stop. None if this is not known to
-            be an attempt of the queue.
+            The effect on the queue.
 
         Raises:
             Busy: the table is; the same sighting may be taken again.
         """
 
-        def apply() -> bool | None:
+        def apply() -> StatusOutcome:
             attempt = self._attempt(sighting.attempt)
             if attempt is None:
                 # Ended already, or no training job of ours.
-                return None
+                return StatusOutcome.NOT_OURS
             if attempt.attempt_state is AttemptState.LAUNCHING:
                 if sighting.ended and not self._heard(attempt, now_ms):
                     raise Conflict([0])
                 # As long as the launch is not settled, this may be somebody else's training job of that name.
-                return None
+                return StatusOutcome.NOT_OURS
             if not sighting.ended and not asked and not _is_news(attempt, sighting):
-                return False
+                return StatusOutcome.IGNORED
             if sighting.ended:
                 trigger, reason, retry = self._outcome(attempt, sighting, now_ms)
                 self.end(attempt, trigger, reason, sighting, now_ms, retry=retry)
-                return True
+                return StatusOutcome.TICK_DUE
             return self._goes_on(attempt, sighting, now_ms)
 
         busy = Busy(f"`{sighting.attempt}` keeps changing; take the event again")
         return retry_on_conflict(apply, otherwise=busy)
 
-    def look(self, attempt: str, training_jobs: TrainingJobs, now_ms: int) -> bool:
+    def look(self, attempt: str, training_jobs: TrainingJobs, now_ms: int) -> StatusOutcome:
         """Ask SageMaker about an attempt of ours and apply the answer.
 
         An attempt that SageMaker does not find has ended only if it still does not find it when it has had time to.
 
         Returns:
-            Whether a tick is due, as :meth:`take`.
+            The effect on the queue, as of :meth:`take`.
         """
         sighting = training_jobs.describe(attempt)
         if sighting is not None:
-            return bool(self.take(sighting, now_ms, asked=True))
+            return self.take(sighting, now_ms, asked=True)
         record = self._attempt(attempt)
         if record is None or record.attempt_state is AttemptState.LAUNCHING:
-            return False
+            return StatusOutcome.NOT_OURS
         if record.missing_since_ms is None:
             self._table.write(transitions.note_missing(record, now_ms))
-            return False
+            return StatusOutcome.RECORDED
         if not is_proven(record.missing_since_ms, now_ms):
-            return False
+            return StatusOutcome.IGNORED
         reason = Reason(
             code=ReasonCode.VANISHED,
             message=f"the training job `{attempt}` was deleted outside the queue, so how it ended is not known",
         )
         gone = Sighting(attempt=attempt, status="Deleting", secondary_status="", modified_ms=now_ms)
         self.end(record, JobTrigger.FAIL, reason, gone, now_ms, vanished=True)
-        return True
+        return StatusOutcome.TICK_DUE
 
     def end(
         self,
@@ -165,8 +178,8 @@ class Observer:
             return False
         return True
 
-    def _goes_on(self, attempt: AttemptRecord, sighting: Sighting, now_ms: int) -> bool:
-        """Note a status that does not end the attempt. Returns whether the policy has it stopped now.
+    def _goes_on(self, attempt: AttemptRecord, sighting: Sighting, now_ms: int) -> StatusOutcome:
+        """Note a status that does not end the attempt. A tick is due if the policy stops the attempt now.
 
         Both in one write: the same sighting is not looked at again.
         """
@@ -181,7 +194,7 @@ class Observer:
         if measure is not None:
             log = {"job": attempt.job_name, "attempt": attempt.attempt_name, "reason": measure.reason.code}
             logger.info("a measure was taken", extra={**log, "cause": measure.cause})
-        return measure is not None and measure.cause is not None
+        return StatusOutcome.TICK_DUE if measure is not None and measure.cause is not None else StatusOutcome.RECORDED
 
     def _measure(self, job: JobRecord, attempt: AttemptRecord, sighting: Sighting) -> PolicyAction | None:
         """What the policy does about an attempt that runs."""

@@ -17,7 +17,7 @@ from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger, read_ledger
-from headway_service.tracking.observer import Observer
+from headway_service.tracking.observer import Observer, StatusOutcome
 from headway_service.tracking.unchanged import unchanged
 
 MAX_LOOKS = 100
@@ -78,7 +78,8 @@ def reconcile(
     others = {each.attempt_name for each in silent} - {each.attempt_name for each in same}
     for attempt in [each for each in silent if each.attempt_name in others][:MAX_LOOKS]:
         try:
-            ended += observer.look(attempt.attempt_name, training_jobs, clock())
+            outcome = observer.look(attempt.attempt_name, training_jobs, clock())
+            ended += outcome is StatusOutcome.TICK_DUE
         except (Unclear, Busy, Conflict) as error:
             logger.warning("not reconciled now", extra={"attempt": attempt.attempt_name, "error": str(error)})
     logger.info("reconciled", extra={"silent": len(silent), "unchanged": len(same), "ended": ended})

@@ -17,13 +17,14 @@ from headway import reasons
 from headway.jobpolicy.rules import OnStart, Violation, violations
 from headway.model import Demand
 from headway.vectors import shortfall
-from headway_service.admission.admit import ATTEMPT_TAG, JOB_TAG, as_ruled, limit_ms
+from headway_service.admission.admit import as_ruled, limit_ms
 from headway_service.config.document import Configuration
 from headway_service.errors import Busy, Conflict, LacksPermission, NothingToStop, Unclear
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, find_applied
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs, Description, Sighting
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger

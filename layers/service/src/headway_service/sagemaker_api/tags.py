@@ -1,0 +1,21 @@
+"""The names of the tags that the queue reads from requests and puts on training jobs."""
+
+from __future__ import annotations
+
+PRIORITY_TAGS = ("priority", "headway:priority")
+"""Tags that carry the priority. The first is the founding article's; the second names its owner."""
+
+TEAM_TAGS = ("team", "headway:team")
+"""Tags that name the team. They are read only if teams are configured."""
+
+PREEMPTIBLE_TAG = "headway:preemptible"
+"""Tag that says whether the job may be stopped for another job: ``true`` or ``false``."""
+
+JOB_TAG = "headway:job"
+"""Tag on every training job that the queue launches: the name of the job."""
+
+ATTEMPT_TAG = "headway:attempt"
+"""Tag on every training job that the queue launches: the attempt's random mark."""
+
+MAX_TAGS = 48
+"""SageMaker allows 50 tags on a training job. The queue adds two."""
