@@ -1,4 +1,8 @@
-"""Tables of Markdown, and numbers as they are told in them."""
+"""Markdown tables, and how numbers are written in them.
+
+Tabulate's `github` format is not used: it pads cells to the width of the column, so one changed figure would change
+every line of a table in the pages, and cells with sentences would make lines of several hundred characters.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from statistics import median
 from typing import Any
 
 Figures = Mapping[str, Any]
-"""What a part has written; see bench/suite.py."""
+"""The figures that a scenario has written; see `bench.suite`."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[int] = (0,)) -> str:

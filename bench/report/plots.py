@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bench.peers.side import advantage
 from bench.report.markdown import Figures
-from bench.report.svg import bar_plot, line_plot
+from bench.report.svg import bar_plot, line_plot, svg
 from bench.scenarios.article import ENDS, MS, READS
 
 BACKLOG = "jobs waiting"
@@ -35,7 +35,7 @@ def _passes(article: Figures, kind: str, title: str, unit: str) -> str:
         names[side]: [(float(waiting), float(scenes[ENDS][kind])) for waiting, scenes in sizes.items()]
         for side, sizes in article["figures"].items()
     }
-    return line_plot(title, series, x=BACKLOG, y=unit)
+    return svg(line_plot(title, series, x=BACKLOG, y=unit))
 
 
 def _reactions(reaction: Figures) -> str:
@@ -47,7 +47,7 @@ def _reactions(reaction: Figures) -> str:
         for name in ("reaction", "submission")
         for percentile in ("p50", "p99")
     }
-    return line_plot("Warm handlers: reactions and submissions", series, x=BACKLOG, y="ms")
+    return svg(line_plot("Warm handlers: reactions and submissions", series, x=BACKLOG, y="ms"))
 
 
 def _beside_slurm(slurm: Figures) -> str:
@@ -56,7 +56,7 @@ def _beside_slurm(slurm: Figures) -> str:
         rows[name] = {"on the sandbox": float(figure["timesAsGood"])}
         if (alone := handlers_advantage(name, figure)) is not None:
             rows[name]["handlers alone"] = alone
-    return bar_plot("Headway beside Slurm", rows, x="times as good as Slurm (right of 1: ahead)")
+    return svg(bar_plot("Headway beside Slurm", rows, x="times as good as Slurm (right of 1: ahead)"))
 
 
 def handlers_advantage(name: str, figure: Figures) -> float | None:

@@ -123,6 +123,14 @@ def test_a_listing_shows_of_a_job_what_its_own_item_shows(world: World) -> None:
     assert {seen.job.preemption_count for seen in page} == {0, 1}
 
 
+def test_a_job_without_anything_for_the_map_is_stored_without_it(world: World) -> None:
+    world.submit("a")
+    item = world.table.get(JobRecord.key("a"))
+    bare = JobRecord.parse(item or {}).model_copy(update={"limit_ms": None, "handicap_ms": 0})
+    assert "summary" not in bare.put().item
+    assert JobRecord.parse(bare.put().item) == bare
+
+
 def test_what_a_listing_does_not_filter_by_is_in_one_map(world: World) -> None:
     world.submit("a")
     world.tick()

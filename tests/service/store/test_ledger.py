@@ -263,7 +263,7 @@ def test_a_job_of_several_pools_stands_in_a_line_of_each_and_is_read_once() -> N
         assert len(table.query(QueueEntry.partition(pool, "a"), limit=9)) == 1
 
 
-def test_items_from_before_there_were_teams_are_read_as_jobs_without_one() -> None:
+def test_attributes_that_are_not_stored_have_their_defaults() -> None:
     entry: dict[str, Any] = {
         "pk": f"line#{P5}",
         "sk": "9999#0000000000000#old",
@@ -272,6 +272,7 @@ def test_items_from_before_there_were_teams_are_read_as_jobs_without_one() -> No
         "demand": {P5: 1},
         "priority": 0,
         "entryTime": 0,
+        "shape": 1,
     }
     assert QueueEntry.parse(entry).key().pk == f"line#{P5}"
     attempt = {
@@ -286,11 +287,12 @@ def test_items_from_before_there_were_teams_are_read_as_jobs_without_one() -> No
         "leaseHolder": "",
         "leaseUntilMs": 0,
         "seenMs": 0,
+        "shape": 1,
     }
     allocation = AttemptRecord.parse(attempt).allocation()
     assert (allocation.team, allocation.limit_ms, allocation.entry_time_ms) == ("", None, None)
     assert (allocation.preemptible, allocation.preemptions) == (True, 0)
-    assert TeamRecord.parse({"team": "a"}).left_ms is None
+    assert TeamRecord.parse({"team": "a", "shape": 1}).left_ms is None
 
 
 def test_who_only_looks_at_the_ledger_reads_once_and_who_decides_by_it_reads_the_teams_before() -> None:

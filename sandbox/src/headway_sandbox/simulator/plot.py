@@ -1,4 +1,7 @@
-"""A picture of simulations, as plain SVG: instances in use above, jobs in the line below, one curve a policy."""
+"""A plot of simulations as SVG: instances in use at the top, waiting jobs at the bottom, one curve for each policy.
+
+It is drawn here and not by matplotlib: the wheel ships the simulator, so matplotlib would become its dependency.
+"""
 
 from __future__ import annotations
 
