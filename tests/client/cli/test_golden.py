@@ -357,8 +357,7 @@ def interface(run: Run, *path: str) -> list[str]:
     options = re.findall(r"^ {2,4}(-[^\n]*?)(?: {2,}|\n)", out, re.MULTILINE)
     names = sorted({name for line in options for name in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", line)})
     lines = [f"headway {' '.join(path)}".rstrip() + ": " + " ".join(names)]
-    titles = {(): "COMMAND"}.get(path, "ACTION")
-    if titles in out.partition("\n\n")[0]:
+    if ("ACTION" if path else "COMMAND") in out.partition("\n\n")[0]:
         for name in commands(out):
             lines += interface(run, *path, name)
     return lines
