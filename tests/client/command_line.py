@@ -6,10 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
+
+from headway_client.cli.app import cli
 from tests.client.server import Fault
 
 Run = Callable[..., tuple[int, str, str]]
@@ -31,3 +35,41 @@ def headway(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]
 def answers(status: int, **document: Any) -> Fault:
     """Return an answer in place of the queue's."""
     return Fault(status=status, body=json.dumps(document).encode())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level:
+    """What may follow a command such as ``config show``: commands below it, its options, the values of an argument."""
+
+    path: tuple[str, ...]
+    commands: Sequence[str]
+    options: Sequence[str]
+    words: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        return " ".join(self.path)
+
+
+def levels(command: click.Command = cli, path: tuple[str, ...] = ()) -> Iterator[Level]:
+    """Yield each command of the command line, the program itself first."""
+    below = command.commands if isinstance(command, click.Group) else {}
+    options: list[str] = []
+    words: list[str] = []
+    for param in command.params:
+        if isinstance(param, click.Option):
+            options += [] if param.hidden else param.opts
+        elif isinstance(param.type, click.Choice):
+            words += param.type.choices
+    yield Level(path=path, commands=list(below), options=[*options, "-h", "--help"], words=words)
+    for name, each in below.items():
+        yield from levels(each, (*path, name))
+
+
+def parse(words: Sequence[str]) -> click.Context:
+    """Parse the command line of a command, which comes first; a ``click.UsageError`` if it is none."""
+    command: click.Command = cli
+    left = list(words)
+    while isinstance(command, click.Group):
+        command = command.commands[left.pop(0)]
+    return command.make_context("headway", left, parent=click.Context(cli, info_name="headway", **cli.context_settings))

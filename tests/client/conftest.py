@@ -13,7 +13,6 @@ import pytest
 from botocore.credentials import Credentials
 
 from headway_client.botocore_hooks.handlers import attach
-from headway_client.cli.main import main
 from headway_client.http.api import HeadwayApi
 from headway_client.http.transport import Limits
 from tests.client.aws_stub import BUCKET, AwsStub
@@ -111,6 +110,9 @@ def run(
     """Run the command line and return exit code, output and errors."""
     # The pauses between tries are tested where they are computed.
     monkeypatch.setattr("headway_client.http.transport.Limits", lambda: FAST)
+
+    # Imported here: an environment of an SDK may lack click, which only the command line needs.
+    from headway_client.cli.main import main
 
     def run(*arguments: str) -> Outcome:
         code = main(arguments)

@@ -48,7 +48,7 @@ def test_a_licence_that_is_not_known_is_none(tmp_path: Path) -> None:
 def test_the_clients_bill_has_what_the_client_asks_for_and_what_that_asks_for() -> None:
     bill = client()
     names = {component["name"] for component in bill["components"]}
-    assert {"boto3", "requests", "tabulate", "urllib3", "certifi"} <= names
+    assert {"boto3", "click", "requests", "tabulate", "urllib3", "certifi"} <= names
     assert "pydantic" not in names
     assert all(component["licenses"][0]["expression"] for component in bill["components"])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import re
 import shlex
@@ -10,21 +9,16 @@ import shlex
 import pytest
 
 from headway_client import errors
-from headway_client.cli import parser, shell_completion
-from headway_client.cli.grammar import common_options
-from tests.client.command_line import ROOT
+from headway_client.cli.command import common_options
+from tests.client.command_line import ROOT, levels, parse
 
 PAGE = (ROOT / "docs/reference/cli.md").read_text()
 FOLDER = ROOT / "client/src/headway_client"
-LEVELS = {level.name: level for level in shell_completion.levels(parser.build())}
+LEVELS = {level.name: level for level in levels()}
 COMMANDS = {name: level for name, level in LEVELS.items() if name and not level.commands}
 
 
-def options_of(made: argparse.ArgumentParser) -> set[str]:
-    return {option for action in made._actions for option in action.option_strings}
-
-
-COMMON = options_of(common_options(default=None)) | {"-h", "--help", "--version"}
+COMMON = {name for option in common_options() for name in option.opts} | {"-h", "--help", "--version"}
 
 
 def sections() -> dict[str, str]:
@@ -63,7 +57,7 @@ def test_the_common_options_are_named():
 )
 def test_an_example_is_a_command_line(line: str):
     # What a shell does with the output is none of the command's arguments.
-    assert callable(parser.parse(shlex.split(line.partition(" > ")[0])).run)
+    assert parse(shlex.split(line.partition(" > ")[0])).command.callback is not None
 
 
 def test_the_exit_codes_are_those_of_the_code():
@@ -86,7 +80,9 @@ def test_every_limit_of_the_command_line_is_on_the_page():
     documented = {row[2].strip("`") for row in rows("Limits")}
     for path in [
         *(FOLDER / "cli/commands").glob("*.py"),
+        FOLDER / "cli/filters.py",
         FOLDER / "cli/input_files.py",
+        FOLDER / "cli/params.py",
         FOLDER / "http/batch_submit.py",
         FOLDER / "http/transport.py",
     ]:

@@ -54,7 +54,7 @@ def test_of_an_ended_job_there_is_little_to_explain(run: Run, server: ContractSe
 
 
 def test_starts_are_forecast(run: Run, server: ContractServer):
-    assert run("forecast") == (0, "No jobs wait.\n", "")
+    assert run("forecast") == (0, "No jobs are waiting.\n", "")
     server.queue.add("a", held=True)
     server.queue.add("b")
     server.queue.foresight["b"] = {"expectedStart": "2026-01-02T04:00:00.000Z"}
@@ -67,11 +67,11 @@ def test_starts_are_forecast(run: Run, server: ContractServer):
         ["b", "pending", "1", "0", "1", "ml.p5.48xlarge", "2026-01-02", "04:00:00Z"],
     ]
     assert err == "headway: Each job runs until its limit.\n"
-    assert "these are the first 1" in run("forecast", "--limit", "1")[2].lower()
+    assert "only the first 1" in run("forecast", "--limit", "1")[2].lower()
     assert run("forecast", "b", "-o", "csv")[1].splitlines()[1].startswith("b,pending,1,0,")
     assert run("forecast", "nobody")[0] == 4
     server.queue.add("c", jobState="running")
-    assert run("forecast", "c") == (0, "c does not wait.\n", "")
+    assert run("forecast", "c") == (0, "c is not waiting.\n", "")
 
 
 def test_changes_are_tried_out_in_the_order_in_which_they_are_given(
@@ -109,12 +109,12 @@ def test_changes_are_tried_out_in_the_order_in_which_they_are_given(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "These are 0 changes; give 1 to 10"),
-        (["--withdraw", "a"] * 11, "These are 11 changes"),
-        (["--priority", "a"], "this is no NAME=N"),
+        ([], "There are 0 changes; give 1 to 10"),
+        (["--withdraw", "a"] * 11, "There are 11 changes"),
+        (["--priority", "a"], "expected NAME=N"),
         (["--priority", "a=10000"], "whole number from 0 to 9999"),
-        (["--pool", "=3"], "this is no POOL=N"),
-        (["--pool", "ml.a=x"], "is no whole number"),
+        (["--pool", "=3"], "expected POOL=N"),
+        (["--pool", "ml.a=x"], "is not a whole number"),
         (["--submit", "/nowhere"], "can't be read"),
         (["--withdraw", "a", "-o", "csv"], "use --output json"),
     ],

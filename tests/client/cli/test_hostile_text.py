@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 
 from headway_client.botocore_hooks.progress import sentence
 from headway_client.cli import output as render
-from headway_client.cli import shell_completion
 from headway_client.cli.commands import logs
 from headway_client.cli.output.table import Table
-from headway_client.cli.parser import build
 from headway_client.http import error_mapping
 from headway_client.logs.reader import LogEvent
 from headway_client.models import (
@@ -198,15 +196,9 @@ def test_no_sentence_of_a_waiting_program_is_shown_raw(document: Any) -> None:
 def test_no_line_of_a_container_controls_anything_not_even_colours(output: str, message: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", written := io.StringIO())
-        show = logs._show(build().parse_args(["logs", "job", "-o", output]), many_hosts=True)
+        show = logs._show(output, name_hosts=True)
         show([LogEvent(time_ms=0, attempt=1, host=1, message=message)])
     assert live_characters(written.getvalue().replace("\r\n", "\n")) == set()
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_what_completes_command_lines_holds_no_text_of_others(shell: str) -> None:
-    script = shell_completion.script(shell, build())
-    assert live_characters(script.replace("\t", " ")) == set()
 
 
 def live_characters(text: str) -> set[str]:

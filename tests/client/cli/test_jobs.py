@@ -62,7 +62,7 @@ def test_the_same_job_twice_is_one_and_too_many_are_refused(run: Run, server: Co
     assert len(server.received) == 1
     code, _, err = run("stop", *(f"job{number}" for number in range(101)))
     assert code == 2
-    assert "these are 101 jobs; a command takes up to 100" in err.lower()
+    assert "101 jobs are too many; a command takes up to 100" in err.lower()
 
 
 def test_training_jobs_that_did_not_come_through_the_queue_are_stopped(run: Run, server: ContractServer):
@@ -189,8 +189,8 @@ def test_a_container_that_may_not_run_yet_is_said_to(run: Run, server: ContractS
         ({"request": request()}, [], 5, "--set RemoteDebugConfig.EnableRemoteDebug=true"),
         ({"liveAttempt": None, "jobState": "pending"}, [], 5, "no training job to connect to now; it is pending"),
         ({}, ["--host", "algo-2"], 2, "its hosts are algo-1 to algo-1"),
-        ({}, ["--host", "algo-0"], 2, "no host such as algo-1"),
-        ({}, ["--host", "one"], 2, "no host such as algo-1"),
+        ({}, ["--host", "algo-0"], 2, "not a host such as algo-1"),
+        ({}, ["--host", "one"], 2, "not a host such as algo-1"),
     ],
 )
 def test_where_nobody_can_connect_it_is_said_why(

@@ -171,7 +171,7 @@ def test_following_gives_up_on_a_queue_that_is_gone_for_long(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--host", "one"], "no host such as algo-1"),
+        (["--host", "one"], "not a host such as algo-1"),
         (["--tail", "-1"], "whole number"),
         (["--tail", "x"], "whole number"),
     ],

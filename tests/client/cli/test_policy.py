@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from tests.client.contract import request
@@ -173,8 +174,9 @@ def test_what_a_document_says_can_not_move_the_cursor(run: Run, write: Write):
     assert "a\\x1b[2Jb" in run("policy", "test", *files)[1]
 
 
-def test_where_the_service_is_not_installed_it_says_what_to_install(write: Write):
-    path = os.pathsep.join(str(ROOT / folder) for folder in ("client/src", "layers/core/src"))
+def test_where_the_service_is_not_installed_it_says_what_to_install(write: Write, tmp_path: Path):
+    (tmp_path / "click").symlink_to(Path(click.__file__).parent)
+    path = os.pathsep.join(map(str, (ROOT / "client/src", ROOT / "layers/core/src", tmp_path)))
     # -S leaves out the environment's packages, among them the checkout.
     done = subprocess.run(
         [sys.executable, "-S", "-m", "headway_client.cli.main", "policy", "lint", write("p.json", POLICY)],

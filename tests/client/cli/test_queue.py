@@ -197,8 +197,8 @@ def test_no_color_is_heeded(endpoint_set: str, server: ContractServer):
     ("options", "words"),
     [
         (["--watch", "1"], "whole number from 2 to 3600"),
-        (["--watch", "-o", "json"], "--watch is for people"),
-        (["--watch", "-o", "csv"], "--watch is for people"),
+        (["--watch", "-o", "json"], "--watch does not support --output"),
+        (["--watch", "-o", "csv"], "--watch does not support --output"),
     ],
     ids=" ".join,
 )

@@ -117,7 +117,7 @@ def test_many_requests_go_through_the_batch_endpoint(run: Run, tmp_path: Path, s
     assert code == 0
     assert [received.target for received in server.received] == ["/v1/job-batches"]
     assert [line.split()[:3] for line in out.splitlines()[2:]] == [[name, "pending", "3"] for name in "abc"]
-    assert err == "headway: 3 submitted, 0 not taken.\n"
+    assert err == "headway: 3 submitted, 0 not accepted.\n"
 
 
 def test_what_is_not_taken_of_many_is_told_by_name_and_in_the_exit_code(
@@ -135,7 +135,7 @@ def test_what_is_not_taken_of_many_is_told_by_name_and_in_the_exit_code(
     assert [line.split()[0] for line in out.splitlines()[2:]] == ["new", "known"]
     assert "headway: taken is in use by another request; choose another name.\n" in err
     assert f"headway: {'x' * 70}: The request is not valid.\n  TrainingJobName: has 70" in err
-    assert err.endswith("headway: 1 submitted, 1 in the queue already, 2 not taken.\n")
+    assert err.endswith("headway: 1 submitted, 1 already in the queue, 2 not accepted.\n")
     code, out, err = run("submit", str(path), "-o", "json")
     assert (code, err) == (5, "")
     first, _, third, _ = json.loads(out)["results"]
@@ -169,7 +169,7 @@ def test_many_requests_on_a_terminal_have_a_progress_bar(endpoint_set: str, tmp_
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--name", "x"], "--name is for one request; these are 2"),
+        (["--name", "x"], "--name is for one request; there are 2"),
         (["-", "-"], "only once"),
     ],
 )
@@ -193,7 +193,7 @@ def test_more_requests_than_a_command_takes_are_refused(
     path = tmp_path / "many.jsonl"
     path.write_text(lines(request("a"), request("b")))
 
-    assert "These are 2 requests; a command takes up to 1." in run("submit", str(path))[2]
+    assert "2 requests are too many; a command takes up to 1." in run("submit", str(path))[2]
     assert server.received == []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -13,6 +12,7 @@ from headway_client.text import to_json, to_stderr
 
 if TYPE_CHECKING:
     from headway.errors import HeadwayError
+    from headway_client.cli.command import CommonOptions
     from headway_client.cli.output.table import Table
     from headway_client.config.profile import Connection
     from headway_client.http.api import HeadwayApi
@@ -43,27 +43,27 @@ class _MakeRows(Protocol[_Row_contra]):
     def __call__(self, jobs: Sequence[_Row_contra], /, *, wide: bool) -> Table: ...
 
 
-def connection(args: argparse.Namespace) -> Connection:
+def connection(common: CommonOptions) -> Connection:
     """Return where flags, environment and profile say that the queue is, and tell what nobody said."""
     from headway_client.config.profile import resolve_connection
 
-    found = resolve_connection(endpoint=args.endpoint, profile=args.profile, region=args.region)
+    found = resolve_connection(endpoint=common.endpoint, profile=common.profile, region=common.region)
     if found.note is not None:
         to_stderr(found.note)
     return found
 
 
-def open_api(args: argparse.Namespace) -> HeadwayApi:
+def open_api(common: CommonOptions) -> HeadwayApi:
     """Return the queue that flags, environment and profile lead to."""
     # Imported here: it brings an HTTP library and an AWS SDK, which --help must not wait for.
     from headway_client.http.api import HeadwayApi
 
-    return HeadwayApi.connect(connection(args))
+    return HeadwayApi.connect(connection(common))
 
 
-def wants_json(args: argparse.Namespace) -> bool:
+def wants_json(common: CommonOptions) -> bool:
     """Whether the user asked for JSON."""
-    return bool(args.output == "json")
+    return bool(common.output == "json")
 
 
 def show_json(document: Any) -> None:
@@ -71,32 +71,32 @@ def show_json(document: Any) -> None:
     print(to_json(document))
 
 
-def show_rows(args: argparse.Namespace, document: Any, make: MakeTable, *, empty: str = "Nothing.") -> None:
+def show_rows(common: CommonOptions, document: Any, make: MakeTable, *, empty: str = "Nothing.") -> None:
     """Print rows as --output asks for.
 
     Args:
-        args: the parsed arguments.
+        common: the common options.
         document: what to print as JSON.
         make: makes the table; for CSV it is the wide one.
         empty: the sentence if there are no rows.
     """
-    if wants_json(args):
+    if wants_json(common):
         show_json(document)
         return
-    table = make(wide=args.output != "table")
-    if args.output == "csv":
+    table = make(wide=common.output != "table")
+    if common.output == "csv":
         sys.stdout.write(table.csv())
     elif table.rows:
-        print(table.text(width=width(args), colour=colour()))
+        print(table.text(width=width(common), colour=colour()))
     else:
         print(empty)
 
 
-def width(args: argparse.Namespace) -> int | None:
+def width(common: CommonOptions) -> int | None:
     """Return how long a line may be; None to cut nothing."""
     from headway_client.cli.output import output_width
 
-    return output_width() if args.output == "table" else None
+    return output_width() if common.output == "table" else None
 
 
 def colour() -> bool:
@@ -119,36 +119,36 @@ def tell_error(error: ClientError, *, about: str = "") -> None:
         print(f"  {neutralise(item.field)}: {neutralise(item.message)}", file=sys.stderr)
 
 
-def tell_failure(args: argparse.Namespace, error: ClientError, *, about: str) -> None:
+def tell_failure(common: CommonOptions, error: ClientError, *, about: str) -> None:
     """Print what went wrong with one job or request of several, as --output asks for."""
-    if wants_json(args):
+    if wants_json(common):
         print(to_json({"jobName": about, **error.to_document()}), file=sys.stderr)
     else:
         tell_error(error, about=about)
 
 
-def act_on_jobs(args: argparse.Namespace, names: Iterable[str], act: Callable[[str], Job]) -> int:
+def act_on_jobs(common: CommonOptions, names: Iterable[str], act: Callable[[str], Job]) -> int:
     """Do the same to several jobs, show each, and go on after a failure; return the highest exit code.
 
     A failure of the only job is raised.
     """
     from headway_client.cli.output import job_rows, job_sentence
 
-    return _act_on_each(args, names, act, "jobs", job_sentence, lambda jobs, *, wide: job_rows(jobs, wide=wide))
+    return _act_on_each(common, names, act, "jobs", job_sentence, lambda jobs, *, wide: job_rows(jobs, wide=wide))
 
 
-def act_on_rogue_jobs(args: argparse.Namespace, names: Iterable[str], act: Callable[[str], RogueJob]) -> int:
+def act_on_rogue_jobs(common: CommonOptions, names: Iterable[str], act: Callable[[str], RogueJob]) -> int:
     """Do as `act_on_jobs` to training jobs that did not come through the queue."""
     from headway_client.cli.output import job_rows, rogue_sentence
 
     def rows(rogues: Sequence[RogueJob], *, wide: bool) -> Table:
         return job_rows([], rogues, wide=wide)
 
-    return _act_on_each(args, names, act, "rogueJobs", rogue_sentence, rows)
+    return _act_on_each(common, names, act, "rogueJobs", rogue_sentence, rows)
 
 
 def _act_on_each(
-    args: argparse.Namespace,
+    common: CommonOptions,
     names: Iterable[str],
     act: Callable[[str], _Shown],
     member: str,
@@ -157,7 +157,7 @@ def _act_on_each(
 ) -> int:
     chosen = list(names)
     if len(chosen) == 1:
-        _show_one(args, act(chosen[0]), sentence, rows)
+        _show_one(common, act(chosen[0]), sentence, rows)
         return EXIT_OK
     jobs: list[_Shown] = []
     failures: list[tuple[str, ClientError]] = []
@@ -166,32 +166,30 @@ def _act_on_each(
             jobs.append(act(name))
         except ClientError as error:
             failures.append((name, error))
-            if not wants_json(args):
+            if not wants_json(common):
                 tell_error(error, about=name)
             continue
-        if args.output in {"table", "wide"}:
+        if common.output in {"table", "wide"}:
             print(sentence(jobs[-1]))
     document = {
         member: [job.document for job in jobs],
         "errors": [{"jobName": name, **error.to_document()} for name, error in failures],
     }
-    if args.output in {"json", "csv"}:
-        show_rows(args, document, lambda *, wide: rows(jobs, wide=wide))
+    if common.output in {"json", "csv"}:
+        show_rows(common, document, lambda *, wide: rows(jobs, wide=wide))
     return max((error.exit_code for _, error in failures), default=EXIT_OK)
 
 
-def show_job(args: argparse.Namespace, job: Job) -> None:
+def show_job(common: CommonOptions, job: Job) -> None:
     """Show where one job stands."""
     from headway_client.cli.output import job_rows, job_sentence
 
-    _show_one(args, job, job_sentence, lambda jobs, *, wide: job_rows(jobs, wide=wide))
+    _show_one(common, job, job_sentence, lambda jobs, *, wide: job_rows(jobs, wide=wide))
 
 
-def _show_one(
-    args: argparse.Namespace, job: _Shown, sentence: Callable[[_Shown], str], rows: _MakeRows[_Shown]
-) -> None:
-    if args.output in {"json", "csv"}:
-        show_rows(args, job.document, lambda *, wide: rows([job], wide=wide))
+def _show_one(common: CommonOptions, job: _Shown, sentence: Callable[[_Shown], str], rows: _MakeRows[_Shown]) -> None:
+    if common.output in {"json", "csv"}:
+        show_rows(common, job.document, lambda *, wide: rows([job], wide=wide))
     else:
         print(sentence(job))
 

@@ -1,30 +1,42 @@
-"""Which jobs a listing shows: options that the server's listing knows."""
+"""The options that select the jobs of a listing; the server applies them."""
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
+from collections.abc import Callable
 
-from headway_client.cli import grammar
+import click
+
+from headway_client.cli.params import Function, WholeNumber
 
 MAX_LISTED_JOBS = 10_000
 
 
-def add_filters(command: argparse.ArgumentParser, *, default_limit: int) -> None:
-    """Let a command take filters, all of which a job has to pass, and a limit."""
-    command.add_argument("--mine", action="store_true", help="only jobs that you submitted")
-    command.add_argument("--owner", metavar="ARN", help="only jobs that this user or role submitted")
-    command.add_argument("--team", metavar="NAME", help="only jobs of this team")
-    command.add_argument("--name", metavar="TEXT", help="only jobs with this in their name")
-    command.add_argument(
-        "--limit",
-        type=grammar.whole(1, MAX_LISTED_JOBS),
-        default=default_limit,
-        metavar="N",
-        help=f"show at most N jobs (default {default_limit})",
-    )
+def job_filters(*, default_limit: int) -> Callable[[Function], Function]:
+    """Add the filters of `HeadwayApi.list_jobs`, which all have to match, and a limit.
 
+    Args:
+        default_limit: how many jobs are listed without --limit.
 
-def chosen(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the filters as arguments of `HeadwayApi.list_jobs`."""
-    return {"mine": args.mine, "owner": args.owner, "team": args.team, "name_contains": args.name}
+    Returns:
+        A decorator for the function of a command; it gets `mine`, `owner`, `team`, `name_contains` and `limit`.
+    """
+    options = [
+        click.option("--mine", is_flag=True, help="Only jobs that you submitted."),
+        click.option("--owner", metavar="ARN", help="Only jobs that this user or role submitted."),
+        click.option("--team", metavar="NAME", help="Only jobs of this team."),
+        click.option("--name", "name_contains", metavar="TEXT", help="Only jobs whose name contains this text."),
+        click.option(
+            "--limit",
+            type=WholeNumber(1, MAX_LISTED_JOBS),
+            default=default_limit,
+            metavar="N",
+            help=f"Show at most N jobs (default {default_limit}).",
+        ),
+    ]
+
+    def add(function: Function) -> Function:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add

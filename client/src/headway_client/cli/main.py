@@ -9,15 +9,20 @@ from contextlib import suppress
 from io import TextIOWrapper
 from itertools import pairwise
 
+import click
+
 from headway.errors import HeadwayError
-from headway_client.cli import parser
+from headway_client.cli.app import cli
+from headway_client.cli.commands.completion import VARIABLE
 from headway_client.cli.context import as_client_error, tell_error
 from headway_client.errors import (
     EXIT_BROKEN_PIPE,
     EXIT_INTERRUPTED,
     EXIT_OK,
     EXIT_UNEXPECTED,
+    EXIT_USAGE,
     ClientError,
+    UsageError,
 )
 from headway_client.text import to_json
 
@@ -33,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     _never_fail_on_encoding()
+    if VARIABLE in os.environ:
+        return _complete(os.environ[VARIABLE])
     try:
         return _run(arguments)
     except BrokenPipeError:
@@ -44,14 +51,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
 
 
+def _complete(instruction: str) -> int:
+    from click.shell_completion import shell_complete
+
+    return shell_complete(cli, {}, "headway", VARIABLE, instruction)
+
+
 def _run(arguments: list[str]) -> int:
     try:
-        args = parser.parse(arguments)
-        code: int | None = args.run(args)
+        # Not `cli.main()`: it would turn Ctrl-C and closed pipes into exit codes of its own.
+        with cli.make_context("headway", list(arguments)) as ctx:
+            code: int | None = cli.invoke(ctx)
         sys.stdout.flush()
-    except SystemExit as leaving:
-        # --help and --version: argparse leaves with 0.
-        return leaving.code if isinstance(leaving.code, int) else EXIT_OK
+    except click.exceptions.Exit as leaving:  # --help and --version
+        return leaving.exit_code
+    except click.ClickException as error:
+        _tell(_usage_error(error), as_json=_json_asked(arguments))
+        return EXIT_USAGE
     except HeadwayError as error:
         _tell(error, as_json=_json_asked(arguments))
         return error.exit_code if isinstance(error, ClientError) else EXIT_UNEXPECTED
@@ -64,6 +80,13 @@ def _run(arguments: list[str]) -> int:
         _tell(_unexpected(error), as_json=_json_asked(arguments))
         return EXIT_UNEXPECTED
     return code or EXIT_OK
+
+
+def _usage_error(error: click.ClickException) -> UsageError:
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    message = " ".join(error.format_message().split())
+    end = "" if message.endswith((".", "?", "?)")) else "."
+    return UsageError(f"{message}{end} See `{ctx.command_path if ctx else 'headway'} --help`.")
 
 
 def _unexpected(error: Exception) -> ClientError:

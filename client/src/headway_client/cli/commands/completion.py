@@ -1,21 +1,22 @@
-"""The command completion: scripts that teach a shell the command line."""
+"""The command completion: click's completion scripts for shells."""
 
 from __future__ import annotations
 
-import argparse
+import click
 
-from headway_client.cli.grammar import Commands
+from headway_client.cli.command import Command
 
-
-def register(commands: Commands) -> None:
-    """Say which arguments it takes."""
-    command = commands.add("completion", completion, "print a script that completes headway's command lines in a shell")
-    command.add_argument("shell", choices=("bash", "zsh", "fish"))
-    command.set_defaults(root=commands.root)
+VARIABLE = "_HEADWAY_COMPLETE"
+"""The environment variable by which a script asks `headway` for completions."""
 
 
-def completion(args: argparse.Namespace) -> None:
-    """Print the script."""
-    from headway_client.cli import shell_completion
+@click.command("completion", cls=Command)
+@click.argument("shell", metavar="SHELL", type=click.Choice(("bash", "zsh", "fish")))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print a script that completes headway's command lines in a shell."""
+    from click.shell_completion import get_completion_class
 
-    print(shell_completion.script(args.shell, args.root), end="")
+    completer = get_completion_class(shell)
+    if completer is not None:
+        print(completer(ctx.find_root().command, {}, "headway", VARIABLE).source())

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 from typing import TYPE_CHECKING
 
+import click
+
 from headway.sanitize import neutralise
-from headway_client.cli import grammar
-from headway_client.cli.commands.logs import host
+from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import connection, show_json, wants_json
-from headway_client.cli.grammar import Commands
+from headway_client.cli.params import Host, job_name
 from headway_client.errors import ConflictError, UsageError
 from headway_client.text import to_stderr
 
@@ -18,14 +18,11 @@ if TYPE_CHECKING:
     from headway_client.models import JobDetails
 
 
-def register(commands: Commands) -> None:
-    """Say which arguments it takes."""
-    command = commands.add("connect", connect, "print the command that opens a shell in a job's running container")
-    grammar.add_name(command)
-    command.add_argument("--host", type=host, default=1, metavar="algo-N", help="which host (default algo-1)")
-
-
-def connect(args: argparse.Namespace) -> None:
+@click.command("connect", cls=Command, help="Print the command that opens a shell in the running container of a job.")
+@job_name
+@click.option("--host", type=Host(), default=1, metavar="algo-N", help="The host (default algo-1).")
+@pass_common
+def connect(common: CommonOptions, name: str, host: int) -> None:
     """Print the command of the AWS CLI that opens a session with a host of the live attempt.
 
     Source: SageMaker developer guide, "Access a training container through AWS Systems Manager (SSM) for remote
@@ -33,13 +30,13 @@ def connect(args: argparse.Namespace) -> None:
     """
     from headway_client.http.api import HeadwayApi
 
-    found = connection(args)
-    details = HeadwayApi.connect(found).get_job(args.name)
-    target = f"sagemaker-training-job:{_attempt_name(details, args.host)}_algo-{args.host}"
+    found = connection(common)
+    details = HeadwayApi.connect(found).get_job(name)
+    target = f"sagemaker-training-job:{_attempt_name(details, host)}_algo-{host}"
     words = ["aws", "ssm", "start-session", "--target", target, "--region", found.region]
     if found.aws_profile is not None:
         words += ["--profile", found.aws_profile]
-    if wants_json(args):
+    if wants_json(common):
         show_json({"target": target, "command": words})
     else:
         print(neutralise(shlex.join(words)))

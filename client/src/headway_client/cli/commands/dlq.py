@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import argparse
-
+from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.context import open_api, show_json, show_rows, wants_json
-from headway_client.cli.grammar import Commands
 from headway_client.errors import EXIT_BUSY, EXIT_OK
 from headway_client.text import to_stderr
 
-
-def register(commands: Commands) -> None:
-    """Say which arguments they take."""
-    group = commands.group("dlq", "show or redrive what was put aside as dead letters")
-    group.add("show", show, "show the events and wake-ups that nobody could handle", rows=True)
-    group.add("redrive", redrive, "hand them to whom they were meant for; exit code 7 if some stay")
+dlq = Group("dlq", help="Show or redrive dead letters.")
 
 
-def show(args: argparse.Namespace) -> None:
-    """Show the events and wake-ups that were put aside."""
+@dlq.command("show", rows=True)
+@pass_common
+def show(common: CommonOptions) -> None:
+    """Show the events and wake-up messages that could not be handled."""
     from headway_client.cli.output import letter_rows
 
-    answer = open_api(args).dead_letters()
-    show_rows(args, answer.document, lambda *, wide: letter_rows(answer.letters, wide=wide), empty="No dead letters.")
-    if answer.more and not wants_json(args):
+    answer = open_api(common).dead_letters()
+    show_rows(common, answer.document, lambda *, wide: letter_rows(answer.letters, wide=wide), empty="No dead letters.")
+    if answer.more and not wants_json(common):
         to_stderr("There may be more than these.")
 
 
-def redrive(args: argparse.Namespace) -> int:
-    """Hand them over again; the exit code tells whether all could be."""
+@dlq.command("redrive")
+@pass_common
+def redrive(common: CommonOptions) -> int:
+    """Redrive the dead letters; exit code 7 if some remain."""
     from headway_client.cli.output import redrive_sentence
 
-    done = open_api(args).redrive()
-    if wants_json(args):
+    done = open_api(common).redrive()
+    if wants_json(common):
         show_json(done.document)
     else:
         print(redrive_sentence(done))

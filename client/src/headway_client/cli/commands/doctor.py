@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
+import click
+
 from headway.sanitize import neutralise
+from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import colour, show_rows, worst
-from headway_client.cli.grammar import Commands
 
 if TYPE_CHECKING:
     from headway_client.cli.diagnostics import Finding
     from headway_client.cli.output.table import Table
 
 
-def register(commands: Commands) -> None:
-    """Say which arguments it takes."""
-    commands.add(
-        "doctor",
-        doctor,
-        "check endpoint, network, credentials, clock and versions, and say how to mend them",
-        rows=True,
-    )
-
-
-def doctor(args: argparse.Namespace) -> int:
-    """Check the way to the queue; the exit code is that of the worst problem."""
+@click.command("doctor", cls=Command, rows=True)
+@pass_common
+def doctor(common: CommonOptions) -> int:
+    """Check endpoint, network, credentials, clock and versions, and say how to fix problems."""
     from headway_client.cli.diagnostics import examine
 
     findings = []
-    for finding in examine(endpoint=args.endpoint, profile=args.profile, region=args.region):
+    for finding in examine(endpoint=common.endpoint, profile=common.profile, region=common.region):
         findings.append(finding)
-        if args.output in {"table", "wide"}:
+        if common.output in {"table", "wide"}:
             print(_lines(finding), flush=True)
-    if args.output in {"json", "csv"}:
+    if common.output in {"json", "csv"}:
         document = {
             "findings": [
                 {"check": each.check, "result": each.result, "message": each.message, "remedy": each.remedy}
                 for each in findings
             ]
         }
-        show_rows(args, document, lambda *, wide: _table(findings))  # noqa: ARG005
+        show_rows(common, document, lambda *, wide: _table(findings))  # noqa: ARG005
     return worst(finding.exit_code for finding in findings)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from headway_client.cli import grammar, input_files
+import click
+
+from headway_client.cli import input_files
+from headway_client.cli.command import Command, CommonOptions, OrderedCommand, pass_common
 from headway_client.cli.context import colour, open_api, show_json, show_rows, wants_json, width
-from headway_client.cli.grammar import Commands
+from headway_client.cli.params import FILE, PRIORITY, WholeNumber, job_name
 from headway_client.errors import UsageError
 from headway_client.text import to_stderr
 
@@ -19,72 +21,69 @@ MAX_FORECAST_JOBS = 100
 """The most jobs that the server tells of."""
 
 
-def register(commands: Commands) -> None:
-    """Say which arguments they take."""
-    grammar.add_name(commands.add("why", why, "explain why a job waits, who is ahead of it, and what can be done"))
-
-    command = commands.add("forecast", forecast, "show when waiting jobs are expected to start", rows=True)
-    command.add_argument("name", metavar="NAME", nargs="?", help="only this job")
-    command.add_argument(
-        "--limit",
-        type=grammar.whole(1, MAX_FORECAST_JOBS),
-        default=MAX_FORECAST_JOBS,
-        metavar="N",
-        help=f"show at most N jobs (default {MAX_FORECAST_JOBS})",
-    )
-
-    command = commands.add("what-if", what_if, "show what changes would bring about, without making them")
-    group = command.add_argument_group(
-        "changes", f"up to {MAX_CHANGES}, each may repeat; they are made in the order in which they are given"
-    )
-    for option, metavar, make, text in (
-        ("--submit", "FILE", _submit, "a request is submitted; - is standard input"),
-        ("--withdraw", "NAME", _withdraw, "a job leaves the queue"),
-        ("--priority", "NAME=N", _reprioritise, "a job has another priority"),
-        ("--pool", "POOL=N", _resize, "a pool has another size"),
-    ):
-        group.add_argument(option, metavar=metavar, action=_Change, make=make, dest="changes", default=[], help=text)
-
-
-def why(args: argparse.Namespace) -> None:
-    """Explain why a job is where it is."""
+@click.command("why", cls=Command)
+@job_name
+@pass_common
+def why(common: CommonOptions, name: str) -> None:
+    """Explain why a job waits, which jobs are ahead of it, and what can be done."""
     from headway_client.cli.output import explanation_sheet
 
-    told = open_api(args).explain(args.name)
-    if wants_json(args):
+    told = open_api(common).explain(name)
+    if wants_json(common):
         show_json(told.document)
     else:
-        print(explanation_sheet(told, width=width(args), colour=colour()))
+        print(explanation_sheet(told, width=width(common), colour=colour()))
 
 
-def forecast(args: argparse.Namespace) -> None:
+@click.command("forecast", cls=Command, rows=True)
+@click.argument("name", metavar="[NAME]", required=False, help="Only this job.")
+@click.option(
+    "--limit",
+    type=WholeNumber(1, MAX_FORECAST_JOBS),
+    default=MAX_FORECAST_JOBS,
+    metavar="N",
+    help=f"Show at most N jobs (default {MAX_FORECAST_JOBS}).",
+)
+@pass_common
+def forecast(common: CommonOptions, name: str | None, limit: int) -> None:
     """Show when waiting jobs are expected to start."""
     from headway_client.cli.output import forecast_rows
 
-    told = open_api(args).forecast(args.name, limit=args.limit)
-    empty = "No jobs wait." if args.name is None else f"{args.name} does not wait."
-    show_rows(args, told.document, lambda *, wide: forecast_rows(told), empty=empty)  # noqa: ARG005
-    if wants_json(args) or not told.jobs:
+    told = open_api(common).forecast(name, limit=limit)
+    empty = "No jobs are waiting." if name is None else f"{name} is not waiting."
+    show_rows(common, told.document, lambda *, wide: forecast_rows(told), empty=empty)  # noqa: ARG005
+    if wants_json(common) or not told.jobs:
         return
     to_stderr(told.note)
     if told.more:
-        to_stderr(f"These are the first {len(told.jobs)}; there are more.")
+        to_stderr(f"Only the first {len(told.jobs)} jobs are shown.")
 
 
-def what_if(args: argparse.Namespace) -> None:
-    """Show what changes would bring about."""
+@click.command("what-if", cls=OrderedCommand)
+@click.option("--submit", multiple=True, metavar="FILE", type=FILE, help="A request is submitted; - is standard input.")
+@click.option("--withdraw", multiple=True, metavar="NAME", help="A job leaves the queue.")
+@click.option("--priority", multiple=True, metavar="NAME=N", help="The priority of a job changes.")
+@click.option("--pool", multiple=True, metavar="POOL=N", help="The size of a pool changes.")
+@click.pass_context
+def what_if(ctx: click.Context, /, **values: Sequence[str]) -> None:
+    """Show the effect of changes without making them.
+
+    Give 1 to 10 changes. They are made in the order in which they are given; each option is repeatable.
+    """
     from headway_client.cli.output import what_if_sheet
 
-    if not 1 <= len(args.changes) <= MAX_CHANGES:
+    common = ctx.ensure_object(CommonOptions)
+    chosen = OrderedCommand.in_order(ctx, values)
+    if not 1 <= len(chosen) <= MAX_CHANGES:
         raise UsageError(
-            f"These are {len(args.changes)} changes; give 1 to {MAX_CHANGES} by --submit, --withdraw, --priority and "
-            "--pool."
+            f"There are {len(chosen)} changes; give 1 to {MAX_CHANGES} of --submit, --withdraw, --priority and --pool."
         )
-    told = open_api(args).what_if([make(value) for make, value in args.changes])
-    if wants_json(args):
+    make = {"submit": _submit, "withdraw": _withdraw, "priority": _reprioritise, "pool": _resize}
+    told = open_api(common).what_if([make[name](value) for name, value in chosen])
+    if wants_json(common):
         show_json(told.document)
     else:
-        print(what_if_sheet(told, width=width(args)))
+        print(what_if_sheet(told, width=width(common)))
 
 
 def _submit(source: str) -> dict[str, Any]:
@@ -96,37 +95,20 @@ def _withdraw(name: str) -> dict[str, Any]:
 
 
 def _reprioritise(text: str) -> dict[str, Any]:
-    name, priority = _pair(text, "--priority", "NAME=N", grammar.priority)
+    name, priority = _pair(text, "--priority", "NAME=N", PRIORITY)
     return {"change": "reprioritise", "jobName": name, "priority": priority}
 
 
 def _resize(text: str) -> dict[str, Any]:
-    pool, size = _pair(text, "--pool", "POOL=N", grammar.whole(0, 999_999_999))
+    pool, size = _pair(text, "--pool", "POOL=N", WholeNumber(0, 999_999_999))
     return {"change": "resize", "pool": pool, "size": size}
 
 
-def _pair(text: str, option: str, form: str, number: Callable[[str], int]) -> tuple[str, int]:
+def _pair(text: str, option: str, form: str, number: WholeNumber) -> tuple[str, int]:
     name, sign, value = text.rpartition("=")
     if not sign or not name:
-        raise UsageError(f"{option} {text}: this is no {form}.")
+        raise UsageError(f"{option} {text}: expected {form}.")
     try:
-        return name, number(value)
-    except argparse.ArgumentTypeError as error:
-        raise UsageError(f"{option} {text}: {error}.") from error
-
-
-class _Change(argparse.Action):
-    """Keeps changes of all kinds in one list, in the order in which they are given."""
-
-    def __init__(self, *, make: Callable[[str], dict[str, Any]], **options: Any) -> None:
-        super().__init__(**options)
-        self._make = make
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,  # noqa: ARG002
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,  # noqa: ARG002
-    ) -> None:
-        setattr(namespace, self.dest, [*getattr(namespace, self.dest), (self._make, values)])
+        return name, number.convert(value, None, None)
+    except click.BadParameter as error:
+        raise UsageError(f"{option} {text}: {error.message}.") from error

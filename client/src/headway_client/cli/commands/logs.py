@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-import re
 import sys
 import time
 from collections import deque
@@ -12,19 +10,21 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import click
+
 from headway.sanitize import neutralise
-from headway_client.cli import grammar
+from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import connection, wants_json
-from headway_client.cli.grammar import Commands
+from headway_client.cli.params import Host, WholeNumber, job_name
 from headway_client.errors import BusyError, NotReachableError, ServerFaultError
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
+    from headway_client.botocore_hooks.progress import Progress
     from headway_client.http.api import HeadwayApi
     from headway_client.logs.reader import JobLogs, LogEvent
 
 MAX_TAIL_LINES = 100_000
-MAX_HOSTS = 10_000
 POLL_S = 5.0
 """How often there is a look for more, if there was nothing."""
 
@@ -38,67 +38,56 @@ _clock = time.monotonic
 Show = Callable[[Iterable["LogEvent"]], None]
 
 
-def register(commands: Commands) -> None:
-    """Say which arguments it takes."""
-    command = commands.add("logs", logs, "show what a job's training jobs have written", rows=True)
-    grammar.add_name(command)
-    command.add_argument("--follow", "-f", action="store_true", help="go on until the job has ended, or Ctrl-C")
-    command.add_argument("--host", type=host, metavar="algo-N", help="only of this host")
-    command.add_argument(
-        "--tail", type=grammar.whole(0, MAX_TAIL_LINES), metavar="N", help="of what there is, only the last N lines"
-    )
-
-
-def host(text: str) -> int:
-    """Read a host's name, such as algo-1, and return its number."""
-    match = re.fullmatch(r"algo-(\d{1,5})", text, re.ASCII)
-    if match is None or not 1 <= int(match[1]) <= MAX_HOSTS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no host such as algo-1")
-    return int(match[1])
-
-
-def logs(args: argparse.Namespace) -> None:
-    """Show the logs of a job."""
+@click.command("logs", cls=Command, rows=True)
+@job_name
+@click.option("--follow", "-f", is_flag=True, help="Continue until the job has ended, or until Ctrl-C.")
+@click.option("--host", type=Host(), metavar="algo-N", help="Only the lines of this host.")
+@click.option(
+    "--tail", type=WholeNumber(0, MAX_TAIL_LINES), metavar="N", help="Only the last N of the lines that exist already."
+)
+@pass_common
+def logs(common: CommonOptions, name: str, host: int | None, tail: int | None, *, follow: bool) -> None:
+    """Show the logs of a job: all attempts and hosts as one."""
+    from headway_client.botocore_hooks.progress import Progress
     from headway_client.http.api import HeadwayApi
     from headway_client.logs.reader import JobLogs
 
-    found = connection(args)
+    found = connection(common)
     api = HeadwayApi.connect(found)
-    details = api.get_job(args.name)
+    details = api.get_job(name)
     reader = JobLogs(found.aws_client("logs"))
-    show = _show(args, many_hosts=sum(details.job.demand.values()) > 1)
+    show = _show(common.output, name_hosts=host is None and sum(details.job.demand.values()) > 1)
     # What is there already; of it, the last lines if that is what is asked for.
-    there: deque[LogEvent] = deque(maxlen=args.tail)
+    there: deque[LogEvent] = deque(maxlen=tail)
     any_there = False
     while events := reader.new_events(details):
         any_there = True
-        there.extend(_of_host(events, args.host))
-        if args.tail is None:
+        there.extend(_of_host(events, host))
+        if tail is None:
             show(there)
             there.clear()
     show(there)
-    if not args.follow:
-        if not any_there and not wants_json(args):
+    if not follow:
+        if not any_there and not wants_json(common):
             job = details.job
             to_stderr(f"{job.name} has written nothing so far; it is {job.state}: {job.reason.message}")
         return
+    progress = Progress(None if wants_json(common) else to_stderr)
     try:
-        _follow(args, api, reader, show)
+        _follow(api, name, reader, progress, lambda events: show(_of_host(events, host)))
     except KeyboardInterrupt:
         # The way to leave, so no failure.
         print()
 
 
-def _follow(args: argparse.Namespace, api: HeadwayApi, reader: JobLogs, show: Show) -> None:
-    from headway_client.botocore_hooks.progress import Progress
+def _follow(api: HeadwayApi, name: str, reader: JobLogs, progress: Progress, show: Show) -> None:
     from headway_client.sagemaker_sdk.queued_job import MAX_OUTAGE_S
 
-    progress = Progress(None if wants_json(args) else to_stderr)
     looks_left = LAST_LOOKS
     answered_at = _clock()
     while looks_left:
         try:
-            details = api.get_job(args.name)
+            details = api.get_job(name)
             events = reader.new_events(details)
             answered_at = _clock()
         except (BusyError, NotReachableError, ServerFaultError) as error:
@@ -108,7 +97,7 @@ def _follow(args: argparse.Namespace, api: HeadwayApi, reader: JobLogs, show: Sh
             _pause(POLL_S)
             continue
         progress.see(details.job)
-        show(_of_host(events, args.host))
+        show(events)
         if not events:
             looks_left -= details.job.has_ended
             if looks_left:
@@ -119,9 +108,9 @@ def _of_host(events: Iterable[LogEvent], number: int | None) -> Iterable[LogEven
     return (event for event in events if number is None or event.host == number)
 
 
-def _show(args: argparse.Namespace, *, many_hosts: bool) -> Show:
-    """Return what prints events as --output asks for."""
-    if args.output == "csv":
+def _show(output: str, *, name_hosts: bool) -> Show:
+    """Return the function that prints events in the format of --output."""
+    if output == "csv":
         import csv
 
         from headway_client.cli.output.table import as_csv_cell
@@ -135,7 +124,7 @@ def _show(args: argparse.Namespace, *, many_hosts: bool) -> Show:
             sys.stdout.flush()
 
         return write
-    line = {"json": _as_json, "wide": _as_wide}.get(args.output, _with_host if many_hosts and not args.host else _plain)
+    line = {"json": _as_json, "wide": _as_wide}.get(output, _with_host if name_hosts else _plain)
 
     def show(events: Iterable[LogEvent]) -> None:
         for event in events:

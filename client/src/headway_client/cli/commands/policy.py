@@ -5,35 +5,34 @@ They are carried out by the very code of the service that decides in earnest, on
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+import click
+
 from headway.sanitize import neutralise
 from headway_client.cli import input_files
+from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.context import show_json, wants_json, width
-from headway_client.cli.grammar import Commands
+from headway_client.cli.params import FILE
 from headway_client.errors import EXIT_OK, EXIT_REFUSED, ClientError, FieldMessage, RefusedError, UsageError
 
-
-def register(commands: Commands) -> None:
-    """Say which arguments they take."""
-    group = commands.group("policy", "try out pools and rules before they are set")
-    check = group.add("lint", lint, "check a configuration document on this machine")
-    rehearse = group.add("test", test, "show what a document's rules say to a request; exit code 3 if refused")
-    for command in (check, rehearse):
-        command.add_argument("file", metavar="FILE", help="the document as JSON; - is standard input")
-    rehearse.add_argument("--request", required=True, metavar="JOB.json", help="the CreateTrainingJob request")
-    rehearse.add_argument("--team", metavar="NAME", help="replaces the team that the request names")
+_DOCUMENT = click.argument("file", metavar="FILE", type=FILE, help="The document as JSON; - is standard input.")
 
 
-def lint(args: argparse.Namespace) -> None:
-    """Check a configuration document, and warn of what is hardly meant."""
+policy = Group("policy", help="Try out pools and rules before they are set.")
+
+
+@policy.command("lint")
+@_DOCUMENT
+@pass_common
+def lint(common: CommonOptions, file: str) -> None:
+    """Check a configuration document on this machine, and warn of likely mistakes."""
     with _service_errors(RefusedError):
-        warnings = _load("admission.preview").lint(input_files.read_object(args.file))
-    if wants_json(args):
+        warnings = _load("admission.preview").lint(input_files.read_object(file))
+    if wants_json(common):
         show_json({"warnings": _fields(warnings)})
         return
     for warning in warnings:
@@ -42,14 +41,19 @@ def lint(args: argparse.Namespace) -> None:
     print(f"The queue would take this document; {count}.")
 
 
-def test(args: argparse.Namespace) -> int:
-    """Show what the rules of a document say to a request; the exit code tells whether it would be refused."""
+@policy.command("test")
+@_DOCUMENT
+@click.option("--request", required=True, metavar="JOB.json", type=FILE, help="The CreateTrainingJob request.")
+@click.option("--team", metavar="NAME", help="Replaces the team that the request names.")
+@pass_common
+def test(common: CommonOptions, file: str, request: str, team: str | None) -> int:
+    """Check a request against the rules of a document; exit code 3 if it would be refused."""
     from headway_client.cli.output import rehearsal_sheet
 
     # A document that can't be tried is no verdict on the request, so it has another exit code.
     with _service_errors(UsageError):
         rehearsal = _load("admission.preview").rehearse(
-            input_files.read_object(args.file), input_files.read_object(args.request), args.team
+            input_files.read_object(file), input_files.read_object(request), team
         )
     document = {
         "refused": rehearsal.refused,
@@ -60,10 +64,10 @@ def test(args: argparse.Namespace) -> int:
         ],
         "problems": _fields(rehearsal.problems),
     }
-    if wants_json(args):
+    if wants_json(common):
         show_json(document)
     else:
-        print(rehearsal_sheet(document, width=width(args)))
+        print(rehearsal_sheet(document, width=width(common)))
     return EXIT_REFUSED if rehearsal.refused else EXIT_OK
 
 

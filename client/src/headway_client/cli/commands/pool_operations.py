@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headway_client.cli import grammar
+import click
+
+from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.commands.wait import MAX_WAIT_S
 from headway_client.cli.context import open_api, show_rows
-from headway_client.cli.grammar import Commands
+from headway_client.cli.params import WholeNumber
 from headway_client.errors import EXIT_OK, EXIT_TIMEOUT, UsageError
 from headway_client.text import to_stderr
 
@@ -30,56 +31,61 @@ _pause = time.sleep
 _clock = time.monotonic
 
 
-def register(commands: Commands) -> None:
-    """Say which arguments they take."""
-    stop_all = commands.add("pause", pause, "let nothing start in a pool, or anywhere, until it is resumed", rows=True)
-    go_on = commands.add(
-        "resume", resume, "let jobs start again in a pool, or wherever not paused by itself", rows=True
-    )
-    for command in (stop_all, go_on):
-        command.add_argument("pool", metavar="POOL", nargs="?", help="the instance type; without, all pools")
-    empty = commands.add("drain", drain, "pause a pool, and let what runs there end or stop it", rows=True)
-    empty.add_argument("pool", metavar="POOL", help="the instance type")
-    for command in (stop_all, empty):
-        command.add_argument("--reason", metavar="TEXT", default=NO_REASON, help="why; everybody who waits is told")
-    empty.add_argument("--stop", action="store_true", help="stop what runs, and put its jobs back into the line")
-    empty.add_argument("--wait", action="store_true", help="wait until nothing runs there any more")
-    empty.add_argument(
-        "--timeout",
-        type=grammar.whole(0, MAX_WAIT_S),
-        metavar="SECONDS",
-        help="for --wait, exit code 9 if time is up; without, as long as it takes",
-    )
-    change = commands.add("resize", resize, "change the size of a pool; what runs goes on", rows=True)
-    change.add_argument("pool", metavar="POOL", help="the instance type")
-    change.add_argument("size", metavar="SIZE", type=grammar.whole(0, MAX_POOL_SIZE), help="instances")
+_POOL = click.argument("pool", metavar="POOL", help="The instance type.")
+_POOL_OR_ALL = click.argument(
+    "pool", metavar="[POOL]", required=False, help="The instance type; all pools if it is left out."
+)
+_REASON = click.option("--reason", metavar="TEXT", default=NO_REASON, help="The reason; it is shown to waiting users.")
 
 
-def pause(args: argparse.Namespace) -> None:
-    """Let nothing start."""
-    _show(args, open_api(args).pause(args.reason, args.pool))
+@click.command("pause", cls=Command, rows=True)
+@_POOL_OR_ALL
+@_REASON
+@pass_common
+def pause(common: CommonOptions, pool: str | None, reason: str) -> None:
+    """Start no jobs in a pool, or in all pools, until it is resumed."""
+    _show(common, open_api(common).pause(reason, pool))
 
 
-def resume(args: argparse.Namespace) -> None:
-    """Let jobs start again."""
-    _show(args, open_api(args).resume(args.pool))
+@click.command("resume", cls=Command, rows=True)
+@_POOL_OR_ALL
+@pass_common
+def resume(common: CommonOptions, pool: str | None) -> None:
+    """Start jobs again in a pool, or in all pools that are not paused on their own."""
+    _show(common, open_api(common).resume(pool))
 
 
-def drain(args: argparse.Namespace) -> int:
-    """Pause a pool, and perhaps wait until it is empty."""
-    if args.timeout is not None and not args.wait:
-        raise UsageError("--timeout says how long to wait: give --wait too.")
-    api = open_api(args)
-    answer = api.drain(args.pool, args.reason, stop=args.stop)
-    if args.wait:
-        answer = _until_empty(api, answer, args.timeout)
-    _show(args, answer)
-    return EXIT_TIMEOUT if args.wait and any(pool.allocated for pool in answer.pools) else EXIT_OK
+@click.command("drain", cls=Command, rows=True)
+@_POOL
+@_REASON
+@click.option("--stop", is_flag=True, help="Stop the running jobs and return them to the queue.")
+@click.option("--wait", is_flag=True, help="Wait until nothing runs in the pool.")
+@click.option(
+    "--timeout",
+    type=WholeNumber(0, MAX_WAIT_S),
+    metavar="SECONDS",
+    help="The longest time for --wait, exit code 9 after it; no limit by default.",
+)
+@pass_common
+def drain(common: CommonOptions, pool: str, reason: str, timeout: int | None, *, stop: bool, wait: bool) -> int:
+    """Pause a pool, and let its running jobs end or stop them."""
+    if timeout is not None and not wait:
+        raise UsageError("--timeout needs --wait.")
+    api = open_api(common)
+    answer = api.drain(pool, reason, stop=stop)
+    if wait:
+        answer = _until_empty(api, answer, timeout)
+    _show(common, answer)
+    return EXIT_TIMEOUT if wait and any(pool.allocated for pool in answer.pools) else EXIT_OK
 
 
-def resize(args: argparse.Namespace) -> None:
-    """Change the size of a pool."""
-    _show(args, open_api(args).resize(args.pool, args.size))
+@click.command("resize", cls=Command, rows=True)
+@_POOL
+@click.argument("size", metavar="SIZE", type=WholeNumber(0, MAX_POOL_SIZE), help="The number of instances.")
+@pass_common
+def resize(common: CommonOptions, pool: str, size: int) -> None:
+    """Change the size of a pool; running jobs continue."""
+    _show(common, open_api(common).resize(pool, size))
 
 
 def _until_empty(api: HeadwayApi, answer: Capacity, timeout_s: int | None) -> Capacity:
@@ -102,11 +108,11 @@ def _now(api: HeadwayApi, before: PoolUse) -> PoolUse:
     return next((pool for pool in api.capacity().pools if pool.pool == before.pool), gone)
 
 
-def _show(args: argparse.Namespace, answer: Capacity) -> None:
+def _show(common: CommonOptions, answer: Capacity) -> None:
     from headway_client.cli.output import pool_rows, pool_sentence
 
-    if args.output in {"json", "csv"}:
-        show_rows(args, answer.document, lambda *, wide: pool_rows(answer.pools))  # noqa: ARG005
+    if common.output in {"json", "csv"}:
+        show_rows(common, answer.document, lambda *, wide: pool_rows(answer.pools))  # noqa: ARG005
         return
     for pool in answer.pools:
         print(pool_sentence(pool))

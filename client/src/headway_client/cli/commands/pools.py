@@ -2,63 +2,65 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
-from headway_client.cli import grammar, input_files
+import click
+
+from headway_client.cli import input_files
+from headway_client.cli.command import Command, CommonOptions, Group, pass_common
 from headway_client.cli.context import open_api, show_json, show_rows, wants_json
-from headway_client.cli.grammar import Commands
+from headway_client.cli.params import FILE, ExclusiveOption, WholeNumber
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
     from headway_client.models import Configuration
 
 
-def register(commands: Commands) -> None:
-    """Say which arguments they take."""
-    commands.add("capacity", capacity, "show the pools and how their instances are used", rows=True)
-    config = commands.group("config", "show or set the pools and the policy")
-    config.add("show", config_show, "show the configuration document")
-    put = config.add("set", config_set, "put a configuration document, unless it has changed since")
-    put.add_argument(
-        "file",
-        metavar="FILE",
-        help="the document as JSON, as `headway config show` prints it; - is standard input",
-    )
-    condition = put.add_mutually_exclusive_group()
-    condition.add_argument(
-        "--if-version",
-        type=grammar.whole(0, 999_999_999),
-        metavar="N",
-        help="set it only if the configuration has version N; without, the version in the document",
-    )
-    condition.add_argument(
-        "--force", action="store_true", help="replace the configuration, whatever was changed since; needs no version"
-    )
-
-
-def capacity(args: argparse.Namespace) -> None:
+@click.command("capacity", cls=Command, rows=True)
+@pass_common
+def capacity(common: CommonOptions) -> None:
     """Show the pools and how their instances are used."""
     from headway_client.cli.output import pool_rows
 
-    answer = open_api(args).capacity()
+    answer = open_api(common).capacity()
     empty = "No pools. Say which there are with `headway config set FILE`."
-    show_rows(args, answer.document, lambda *, wide: pool_rows(answer.pools), empty=empty)  # noqa: ARG005
+    show_rows(common, answer.document, lambda *, wide: pool_rows(answer.pools), empty=empty)  # noqa: ARG005
 
 
-def config_show(args: argparse.Namespace) -> None:
+config = Group("config", help="Show or set the pools and the policy.")
+
+
+@config.command("show")
+@pass_common
+def config_show(common: CommonOptions) -> None:
     """Show the configuration document."""
-    _show(args, open_api(args).get_config())
+    _show(common, open_api(common).get_config())
 
 
-def config_set(args: argparse.Namespace) -> None:
-    """Put another configuration document."""
-    document = input_files.read_object(args.file)
-    _show(args, open_api(args).put_config(document, if_version=args.if_version, force=args.force))
+@config.command("set")
+@click.argument(
+    "file", metavar="FILE", type=FILE, help="The document as JSON, as `headway config show` prints it; - is stdin."
+)
+@click.option(
+    "--if-version",
+    cls=ExclusiveOption,
+    conflicts_with="force",
+    type=WholeNumber(0, 999_999_999),
+    metavar="N",
+    help="Set it only if the configuration has version N; by default the version in the document.",
+)
+@click.option(
+    "--force", is_flag=True, help="Replace the configuration whatever its version; the document needs no version."
+)
+@pass_common
+def config_set(common: CommonOptions, file: str, if_version: int | None, *, force: bool) -> None:
+    """Set the configuration document, unless it has changed in the meantime."""
+    document = input_files.read_object(file)
+    _show(common, open_api(common).put_config(document, if_version=if_version, force=force))
 
 
-def _show(args: argparse.Namespace, configuration: Configuration) -> None:
-    if wants_json(args):
+def _show(common: CommonOptions, configuration: Configuration) -> None:
+    if wants_json(common):
         show_json(configuration.document)
         return
     # The document alone goes to standard output, so that it can be saved, edited and set again.

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from headway_client.cli import grammar
+import click
+
+from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, show_rows
-from headway_client.cli.filters import add_filters, chosen
-from headway_client.cli.grammar import Commands
+from headway_client.cli.filters import job_filters
+from headway_client.cli.params import ExclusiveOption, WholeNumber
 from headway_client.errors import BusyError, NotReachableError, ServerFaultError, UsageError
 from headway_client.job_states import ENDED_STATES, JOB_STATES
 from headway_client.text import to_stderr
@@ -35,77 +37,93 @@ _REDRAW = "\x1b[H\x1b[J"
 _pause = time.sleep
 
 
-def register(commands: Commands) -> None:
-    """Say which arguments it takes."""
-    command = commands.add("queue", queue, "show who runs and who waits, and why", rows=True)
-    which = command.add_mutually_exclusive_group()
-    which.add_argument("--state", action="append", choices=JOB_STATES, help="only this state; may repeat")
-    which.add_argument("--all", action="store_true", help="ended jobs too, and those that bypassed the queue")
-    add_filters(command, default_limit=DEFAULT_LIMIT)
-    command.add_argument(
-        "--watch",
-        nargs="?",
-        type=grammar.whole(MIN_WATCH_S, MAX_WATCH_S),
-        const=DEFAULT_WATCH_S,
-        metavar="SECONDS",
-        help=f"show it again and again (every {DEFAULT_WATCH_S} seconds by default) until Ctrl-C",
-    )
-
-
-def queue(args: argparse.Namespace) -> None:
-    """Show the jobs that have not ended, or those asked for."""
-    if args.watch is not None and args.output in {"json", "csv"}:
-        raise UsageError(f"--watch is for people; for a program ask again and again with --output {args.output}.")
-    api = open_api(args)
-    if args.watch is None:
-        _show(api, args)
+@click.command("queue", cls=Command, rows=True)
+@click.option("--state", multiple=True, type=click.Choice(JOB_STATES), help="Only this state; repeatable.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    cls=ExclusiveOption,
+    conflicts_with="state",
+    help="Also ended jobs, and training jobs that bypassed the queue.",
+)
+@job_filters(default_limit=DEFAULT_LIMIT)
+@click.option(
+    "--watch",
+    is_flag=False,
+    flag_value=str(DEFAULT_WATCH_S),
+    type=WholeNumber(MIN_WATCH_S, MAX_WATCH_S),
+    metavar="[SECONDS]",
+    help=f"Refresh the list every few seconds (default {DEFAULT_WATCH_S}) until Ctrl-C.",
+)
+@pass_common
+def queue(
+    common: CommonOptions, state: Sequence[str], limit: int, watch: int | None, *, everything: bool, **filters: Any
+) -> None:
+    """Show running and waiting jobs, and why they wait."""
+    if watch is not None and common.output in {"json", "csv"}:
+        raise UsageError(f"--watch does not support --output {common.output}; call the command repeatedly.")
+    listing = _Listing(states=state, everything=everything, limit=limit, filters=filters)
+    api = open_api(common)
+    if watch is None:
+        _show(common, api, listing)
         return
     try:
-        _watch(api, args)
+        _watch(common, api, listing, watch)
     except KeyboardInterrupt:
         # The way to leave, so no failure.
         print()
 
 
-def _watch(api: HeadwayApi, args: argparse.Namespace) -> None:
+@dataclass(frozen=True, kw_only=True)
+class _Listing:
+    """Which jobs to show."""
+
+    states: Sequence[str]
+    everything: bool
+    limit: int
+    filters: dict[str, Any]
+
+
+def _watch(common: CommonOptions, api: HeadwayApi, listing: _Listing, every_s: int) -> None:
     while True:
         # On a terminal each look takes the place of the last one; elsewhere they follow on each other.
         print(_REDRAW if sys.stdout.isatty() else "", end="")
-        print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}, every {args.watch} s")
+        print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}, every {every_s} s")
         try:
-            _show(api, args)
+            _show(common, api, listing)
         except (BusyError, NotReachableError, ServerFaultError) as error:
             to_stderr(f"The queue does not answer, and is asked again: {error}")
         print(flush=True)
-        _pause(args.watch)
+        _pause(every_s)
 
 
-def _show(api: HeadwayApi, args: argparse.Namespace) -> None:
+def _show(common: CommonOptions, api: HeadwayApi, listing: _Listing) -> None:
     from headway_client.cli.output import job_rows
     from headway_client.models import RogueJobs
 
-    jobs = list(islice(_jobs(api, args), args.limit + 1))
-    shown = jobs[: args.limit]
+    jobs = list(islice(_jobs(api, listing), listing.limit + 1))
+    shown = jobs[: listing.limit]
     truncated = len(jobs) > len(shown)
-    rogues = api.rogue_jobs() if args.all else RogueJobs(jobs=(), more=False)
+    rogues = api.rogue_jobs() if listing.everything else RogueJobs(jobs=(), more=False)
     document: dict[str, Any] = {"jobs": [job.document for job in shown], "truncated": truncated}
-    if args.all:
+    if listing.everything:
         document |= {"rogueJobs": [rogue.document for rogue in rogues.jobs], "moreRogueJobs": rogues.more}
-    show_rows(args, document, lambda *, wide: job_rows(shown, rogues.jobs, wide=wide), empty="No jobs.")
-    if args.output == "json":
+    show_rows(common, document, lambda *, wide: job_rows(shown, rogues.jobs, wide=wide), empty="No jobs.")
+    if common.output == "json":
         return
     if truncated:
-        to_stderr(f"These are the first {args.limit}; there are more: see --limit.")
+        to_stderr(f"These are the first {listing.limit}; there are more: see --limit.")
     if rogues.more:
         to_stderr(f"Of the training jobs that did not come through the queue these are the first {len(rogues.jobs)}.")
 
 
-def _jobs(api: HeadwayApi, args: argparse.Namespace) -> Iterator[Job]:
+def _jobs(api: HeadwayApi, listing: _Listing) -> Iterator[Job]:
     # One more than shown, to know whether there are more.
-    limit = args.limit + 1
-    if args.state:
-        yield from api.list_jobs(states=args.state, limit=limit, **chosen(args))
+    limit = listing.limit + 1
+    if listing.states:
+        yield from api.list_jobs(states=listing.states, limit=limit, **listing.filters)
         return
-    yield from api.list_jobs(limit=limit, **chosen(args))
-    if args.all:
-        yield from api.list_jobs(states=ENDED_STATES, limit=limit, **chosen(args))
+    yield from api.list_jobs(limit=limit, **listing.filters)
+    if listing.everything:
+        yield from api.list_jobs(states=ENDED_STATES, limit=limit, **listing.filters)

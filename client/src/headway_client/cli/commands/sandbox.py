@@ -1,40 +1,47 @@
-"""The commands on the sandbox; they are carried out by the package `headway_sandbox` of a checkout."""
+"""The commands of the sandbox, which are implemented in the package `headway_sandbox` of a checkout."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from headway_client.cli import grammar
+import click
+
+from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.context import show_json, wants_json
-from headway_client.cli.grammar import Commands
+from headway_client.cli.params import Decimal, WholeNumber
 from headway_client.errors import EXIT_NOT_REACHABLE, EXIT_OK, ClientError, UsageError
 from headway_client.text import to_stderr
 
 
-def register(commands: Commands) -> None:
-    """Say which arguments they take."""
-    group = commands.group("sandbox", "run it all on this machine, with a fake SageMaker")
-    start = group.add("up", up, "start the sandbox, with the state of the last time")
-    start.add_argument(
-        "--port", type=grammar.whole(1, 65_535), metavar="N", help="where to listen (default: 4566, or a free one)"
-    )
-    start.add_argument("--speed", type=_speed, default=1.0, metavar="X", help="how much faster than real time")
-    group.add("down", down, "stop the sandbox and keep its state")
-    group.add("status", status, "show whether the sandbox runs (exit code 0), and where")
-    group.add("demo", demo, "play a story of priorities and preemption")
+class _Factor(Decimal):
+    name = "factor"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        speed = super().convert(value, param, ctx)
+        if speed == 0:
+            self.fail(f"{value!r} is not a factor such as 1 or 60", param, ctx)
+        return speed
 
 
-def up(args: argparse.Namespace) -> None:
-    """Start the sandbox, or find it running, and deploy the checkout's sources to it."""
+sandbox = Group("sandbox", help="Run the whole service on this machine, with a fake SageMaker.")
+
+
+@sandbox.command("up")
+@click.option(
+    "--port", type=WholeNumber(1, 65_535), metavar="N", help="The port to listen on (default: 4566, or a free one)."
+)
+@click.option("--speed", type=_Factor(), default=1.0, metavar="X", help="How much faster than real time.")
+@pass_common
+def up(common: CommonOptions, port: int | None, speed: float) -> None:
+    """Start the sandbox with its last state, and deploy the checkout's sources to it."""
     from dataclasses import asdict
 
     with _sandbox_errors():
-        info = _load("local.manager").up(port=args.port, speed=args.speed, report=to_stderr)
-    if wants_json(args):
+        info = _load("local.manager").up(port=port, speed=speed, report=to_stderr)
+    if wants_json(common):
         show_json(asdict(info))
         return
     print(
@@ -47,23 +54,27 @@ def up(args: argparse.Namespace) -> None:
     )
 
 
-def down(args: argparse.Namespace) -> None:
+@sandbox.command("down")
+@pass_common
+def down(common: CommonOptions) -> None:
     """Stop the sandbox and keep its state."""
     with _sandbox_errors():
         was_running = bool(_load("local.manager").down())
-    if wants_json(args):
+    if wants_json(common):
         show_json({"wasRunning": was_running})
     else:
         print("The sandbox has stopped; its state is kept." if was_running else "No sandbox was running.")
 
 
-def status(args: argparse.Namespace) -> int:
-    """Show whether the sandbox runs, and where; the exit code tells, too."""
+@sandbox.command("status")
+@pass_common
+def status(common: CommonOptions) -> int:
+    """Show whether the sandbox runs, and where; exit code 0 if it runs."""
     from dataclasses import asdict
 
     with _sandbox_errors():
         info = _load("local.manager").status()
-    if wants_json(args):
+    if wants_json(common):
         show_json({"running": info is not None, **(asdict(info) if info is not None else {})})
     elif info is not None:
         print(f"The sandbox runs at {info.endpoint} (process {info.pid}, {info.speed:g} times real speed).")
@@ -72,17 +83,11 @@ def status(args: argparse.Namespace) -> int:
     return EXIT_NOT_REACHABLE if info is None else EXIT_OK
 
 
-def demo(_: argparse.Namespace) -> int:
-    """Play the demo on a sandbox of its own."""
+@sandbox.command("demo")
+def demo() -> int:
+    """Run a demonstration of priorities and preemption on a sandbox of its own."""
     with _sandbox_errors():
         return int(_load("demo.preemption").main([]) or EXIT_OK)
-
-
-def _speed(text: str) -> float:
-    speed = grammar.decimal(text)
-    if speed == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no factor such as 1 or 60")
-    return speed
 
 
 def _load(module: str) -> Any:

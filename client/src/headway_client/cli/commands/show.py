@@ -1,26 +1,24 @@
-"""The command show: all about one job."""
+"""The command show: one job in detail."""
 
 from __future__ import annotations
 
-import argparse
+import click
 
-from headway_client.cli import grammar
+from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import colour, open_api, show_json, wants_json, width
-from headway_client.cli.grammar import Commands
+from headway_client.cli.params import job_name
 
 
-def register(commands: Commands) -> None:
-    """Say which arguments it takes."""
-    grammar.add_name(commands.add("show", show, "show a job with its attempts, reasons and history"))
-
-
-def show(args: argparse.Namespace) -> None:
-    """Show all about one job."""
+@click.command("show", cls=Command)
+@job_name
+@pass_common
+def show(common: CommonOptions, name: str) -> None:
+    """Show a job with its attempts, reasons and history."""
     from headway_client.cli.output import job_sheet
 
-    details = open_api(args).get_job(args.name)
-    if wants_json(args):
+    details = open_api(common).get_job(name)
+    if wants_json(common):
         # The details keep the job's document, which is the whole answer.
         show_json(details.job.document)
     else:
-        print(job_sheet(details, width=width(args), colour=colour()))
+        print(job_sheet(details, width=width(common), colour=colour()))

@@ -2,116 +2,142 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from headway_client.cli import grammar
+import click
+
+from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import show_json, wants_json
-from headway_client.cli.grammar import Commands
+from headway_client.cli.params import Decimal, ExclusiveOption, WholeNumber
 from headway_client.errors import UsageError
 from headway_client.text import to_json, to_stderr
 
 
-def register(commands: Commands) -> None:
-    """Say which arguments it takes."""
-    command = commands.add("simulate", simulate, "play a trace of jobs under several policies and compare them")
-    command.add_argument("--trace", required=True, metavar="FILE", help="one row a job: a .csv or .csv.gz")
-    command.add_argument("--capacity", required=True, metavar="POOL=N[,...]", help="the pools with their sizes")
-    command.add_argument(
-        "--policy",
-        type=_names,
-        default=["headway"],
-        metavar="NAME[,...]",
-        help="headway, headway-short, fifo, easy, sjf, article",
-    )
-    command.add_argument(
-        "--limits", type=_numbers, default=[1.0], metavar="X[,...]", help="limits, as multiples of true run times"
-    )
-    mapping = command.add_mutually_exclusive_group()
-    mapping.add_argument("--gpus", dest="mapping", action="store_const", const="gpus", help="an instance is one GPU")
-    mapping.add_argument("--nodes", dest="mapping", action="store_const", const="nodes", help="an instance is a node")
-    command.set_defaults(mapping="gpus")
-    command.add_argument(
-        "--stop-seconds",
-        type=grammar.whole(0, 86_400),
-        default=120,
-        metavar="S",
-        help="what a preempted job takes to stop",
-    )
-    command.add_argument(
-        "--checkpointing", type=_part, default=0.0, metavar="PART", help="the part of the jobs that writes checkpoints"
-    )
-    command.add_argument(
-        "--seed",
-        type=grammar.whole(0, 999_999_999),
-        default=0,
-        metavar="N",
-        help="decides which jobs write checkpoints",
-    )
-    command.add_argument(
-        "--rows", type=grammar.whole(1, 999_999_999), metavar="N", help="read only so many jobs of the trace"
-    )
-    command.add_argument("--processes", type=grammar.whole(1, 64), default=1, metavar="N", help="simulate side by side")
-    command.add_argument("--json", metavar="FILE", help="write all figures here")
-    command.add_argument("--picture", metavar="FILE.svg", help="draw use and line here")
+class _Names(click.ParamType[list[str]]):
+    name = "names"
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,  # noqa: ARG002
+        ctx: click.Context | None,  # noqa: ARG002
+    ) -> list[str]:
+        return [name.strip() for name in value.split(",") if name.strip()]
 
 
-def simulate(args: argparse.Namespace) -> None:
-    """Play a trace under the policies, and show how they compare."""
+class _Numbers(click.ParamType[list[float]]):
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[float]:
+        return [Decimal().convert(part.strip(), param, ctx) for part in value.split(",")]
+
+
+class _Fraction(Decimal):
+    name = "fraction"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        fraction = super().convert(value, param, ctx)
+        if fraction > 1:
+            self.fail(f"{value!r} is not a fraction from 0 to 1", param, ctx)
+        return fraction
+
+
+@click.command("simulate", cls=Command)
+@click.option("--trace", required=True, metavar="FILE", type=click.Path(), help="One row per job, .csv or .csv.gz.")
+@click.option("--capacity", required=True, metavar="POOL=N[,...]", help="The pools with their sizes.")
+@click.option(
+    "--policy",
+    type=_Names(),
+    default="headway",
+    metavar="NAME[,...]",
+    help="headway (default), headway-short, fifo, easy, sjf, article.",
+)
+@click.option(
+    "--limits", type=_Numbers(), default="1", metavar="X[,...]", help="Run time limits as multiples of true run times."
+)
+@click.option("--gpus", is_flag=True, help="An instance is one GPU (default).")
+@click.option(
+    "--nodes", is_flag=True, cls=ExclusiveOption, conflicts_with="gpus", help="An instance is a node of the trace."
+)
+@click.option(
+    "--stop-seconds",
+    type=WholeNumber(0, 86_400),
+    default=120,
+    metavar="S",
+    help="The time that a preempted job takes to stop.",
+)
+@click.option(
+    "--checkpointing",
+    type=_Fraction(),
+    default=0.0,
+    metavar="PART",
+    help="The fraction of the jobs that write checkpoints.",
+)
+@click.option(
+    "--seed", type=WholeNumber(0, 999_999_999), default=0, metavar="N", help="Selects the jobs that write checkpoints."
+)
+@click.option("--rows", type=WholeNumber(1, 999_999_999), metavar="N", help="Read only the first N jobs of the trace.")
+@click.option("--processes", type=WholeNumber(1, 64), default=1, metavar="N", help="Run N simulations in parallel.")
+@click.option("--json", "json_file", metavar="FILE", type=click.Path(), help="Write all figures to this file.")
+@click.option("--picture", metavar="FILE.svg", type=click.Path(), help="Plot use and queue length to this file.")
+@pass_common
+def simulate(
+    common: CommonOptions,
+    capacity: str,
+    policy: list[str],
+    limits: list[float],
+    stop_seconds: int,
+    checkpointing: float,
+    seed: int,
+    rows: int | None,
+    processes: int,
+    json_file: str | None,
+    picture: str | None,
+    *,
+    nodes: bool,
+    **options: Any,
+) -> None:
+    """Simulate a trace of jobs under several policies and compare them."""
     from pathlib import Path
 
-    errors, trace, run, report, picture = (_load(name) for name in ("errors", "trace", "run", "report", "plot"))
+    errors, trace, run, report, plot = (_load(name) for name in ("errors", "trace", "run", "report", "plot"))
+    mapping = "nodes" if nodes else "gpus"
     with _input_errors(errors):
-        pools = trace.parse_capacity(args.capacity)
-        read = trace.read_trace(Path(args.trace), pools, mapping=args.mapping, rows=args.rows)
+        pools = trace.parse_capacity(capacity)
+        read = trace.read_trace(Path(options["trace"]), pools, mapping=mapping, rows=rows)
         scenarios = run.scenarios(
             read,
-            args.policy,
-            args.limits,
-            stop_ms=args.stop_seconds * 1000,
-            checkpointing=args.checkpointing,
-            seed=args.seed,
+            policy,
+            limits,
+            stop_ms=stop_seconds * 1000,
+            checkpointing=checkpointing,
+            seed=seed,
         )
         results = run.simulate_all(
-            scenarios, processes=args.processes, report=lambda one: to_stderr(f"{one.label}: {one.wall_s:.1f} s")
+            scenarios, processes=processes, report=lambda one: to_stderr(f"{one.label}: {one.wall_s:.1f} s")
         )
     document = {
         "trace": read.source,
         "pools": dict(pools),
-        "mapping": args.mapping,
-        "stopSeconds": args.stop_seconds,
-        "checkpointing": args.checkpointing,
-        "seed": args.seed,
+        "mapping": mapping,
+        "stopSeconds": stop_seconds,
+        "checkpointing": checkpointing,
+        "seed": seed,
         "results": [result.to_document() for result in results],
     }
-    if args.json:
-        _write(args.json, to_json(document) + "\n")
-    if args.picture:
-        _write(args.picture, picture.draw(results, sum(pools.values())))
-    if wants_json(args):
+    if json_file:
+        _write(json_file, to_json(document) + "\n")
+    if picture:
+        _write(picture, plot.draw(results, sum(pools.values())))
+    if wants_json(common):
         show_json(document)
         return
     print(report.table(results))
     for note in report.notes(results):
         print(note)
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _numbers(text: str) -> list[float]:
-    return [grammar.decimal(part.strip()) for part in text.split(",")]
-
-
-def _part(text: str) -> float:
-    part = grammar.decimal(text)
-    if part > 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no part from 0 to 1")
-    return part
 
 
 def _write(path: str, text: str) -> None:

@@ -2,44 +2,46 @@
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
 
-from headway_client.cli import grammar
+import click
+
+from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import act_on_jobs, act_on_rogue_jobs, open_api, show_job
-from headway_client.cli.grammar import Commands
+from headway_client.cli.params import PRIORITY, job_name, job_names
 
 
-def register(commands: Commands) -> None:
-    """Say which arguments they take."""
-    halt = commands.add("stop", stop, "stop jobs, waiting or running", rows=True)
-    grammar.add_names(halt)
-    halt.add_argument(
-        "--rogue", action="store_true", help="these are training jobs that did not come through the queue; for admins"
-    )
-    change = commands.add("priority", priority, "give a job another priority", rows=True)
-    grammar.add_name(change)
-    change.add_argument("priority", metavar="N", type=grammar.priority, help="0 to 9999, higher goes first")
-    grammar.add_names(commands.add("hold", hold, "keep waiting jobs from starting; they keep their place", rows=True))
-    grammar.add_names(commands.add("release", release, "let jobs start again that were held", rows=True))
+@click.command("stop", cls=Command, rows=True)
+@job_names
+@click.option("--rogue", is_flag=True, help="The names are training jobs that bypassed the queue; for administrators.")
+@pass_common
+def stop(common: CommonOptions, names: Sequence[str], *, rogue: bool) -> int:
+    """Stop jobs, waiting or running."""
+    if rogue:
+        return act_on_rogue_jobs(common, names, open_api(common).stop_rogue_job)
+    return act_on_jobs(common, names, open_api(common).stop_job)
 
 
-def stop(args: argparse.Namespace) -> int:
-    """Stop jobs, or training jobs that did not come through the queue."""
-    if args.rogue:
-        return act_on_rogue_jobs(args, args.names, open_api(args).stop_rogue_job)
-    return act_on_jobs(args, args.names, open_api(args).stop_job)
+@click.command("priority", cls=Command, rows=True)
+@job_name
+@click.argument("value", metavar="N", type=PRIORITY, help="0 to 9999; a higher priority goes first.")
+@pass_common
+def priority(common: CommonOptions, name: str, value: int) -> None:
+    """Change the priority of a job."""
+    show_job(common, open_api(common).set_priority(name, value))
 
 
-def priority(args: argparse.Namespace) -> None:
-    """Give a job another priority."""
-    show_job(args, open_api(args).set_priority(args.name, args.priority))
+@click.command("hold", cls=Command, rows=True)
+@job_names
+@pass_common
+def hold(common: CommonOptions, names: Sequence[str]) -> int:
+    """Keep waiting jobs from starting; they keep their place in the queue."""
+    return act_on_jobs(common, names, open_api(common).hold)
 
 
-def hold(args: argparse.Namespace) -> int:
-    """Keep jobs from starting."""
-    return act_on_jobs(args, args.names, open_api(args).hold)
-
-
-def release(args: argparse.Namespace) -> int:
-    """Let jobs start again."""
-    return act_on_jobs(args, args.names, open_api(args).release)
+@click.command("release", cls=Command, rows=True)
+@job_names
+@pass_common
+def release(common: CommonOptions, names: Sequence[str]) -> int:
+    """Let held jobs start again."""
+    return act_on_jobs(common, names, open_api(common).release)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from headway_client.cli import grammar
+import click
+
+from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import act_on_jobs, open_api, wants_json, worst
-from headway_client.cli.grammar import Commands
+from headway_client.cli.params import WholeNumber, job_names
 from headway_client.errors import EXIT_JOB_FAILED, EXIT_OK, EXIT_TIMEOUT
 from headway_client.text import to_stderr
 
@@ -23,29 +24,21 @@ _pause = time.sleep
 _clock = time.monotonic
 
 
-def register(commands: Commands) -> None:
-    """Say which arguments it takes."""
-    command = commands.add(
-        "wait",
-        wait,
-        "wait until jobs have ended; exit code 0 if all completed, 8 if one failed or was stopped, 9 if time is up",
-        rows=True,
-    )
-    grammar.add_names(command)
-    command.add_argument(
-        "--timeout",
-        type=grammar.whole(0, MAX_WAIT_S),
-        metavar="SECONDS",
-        help="for all of them; without, as long as it takes",
-    )
+@click.command("wait", cls=Command, rows=True)
+@job_names
+@click.option(
+    "--timeout",
+    type=WholeNumber(0, MAX_WAIT_S),
+    metavar="SECONDS",
+    help="The longest time to wait, for all jobs together; no limit by default.",
+)
+@pass_common
+def wait(common: CommonOptions, names: Sequence[str], timeout: int | None) -> int:
+    """Wait until jobs have ended; exit code 0 if all completed, 8 if one failed or was stopped, 9 on timeout."""
+    return wait_for(common, open_api(common), names, timeout_s=timeout)
 
 
-def wait(args: argparse.Namespace) -> int:
-    """Wait until jobs have ended."""
-    return wait_for(args, open_api(args), args.names, timeout_s=args.timeout)
-
-
-def wait_for(args: argparse.Namespace, api: HeadwayApi, names: Iterable[str], *, timeout_s: int | None = None) -> int:
+def wait_for(common: CommonOptions, api: HeadwayApi, names: Iterable[str], *, timeout_s: int | None = None) -> int:
     """Wait for one job after the other, telling where it stands, and return the exit code.
 
     One after the other, as all have to end anyway: so the queue is asked no more often for many than for one.
@@ -58,11 +51,11 @@ def wait_for(args: argparse.Namespace, api: HeadwayApi, names: Iterable[str], *,
     def wait_for_one(name: str) -> Job:
         left = None if until is None else max(until - _clock(), 0)
         queued = QueuedJob(api, name, pause=_pause, clock=_clock)
-        job = queued.wait(left, tell=None if wants_json(args) else to_stderr).job
+        job = queued.wait(left, tell=None if wants_json(common) else to_stderr).job
         outcomes.append(_exit_code(job))
         return job
 
-    return worst([act_on_jobs(args, names, wait_for_one), *outcomes])
+    return worst([act_on_jobs(common, names, wait_for_one), *outcomes])
 
 
 def _exit_code(job: Job) -> int:

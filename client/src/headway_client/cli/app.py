@@ -1,0 +1,81 @@
+"""The command line `headway`: the common options, and the commands, each of which declares its own arguments."""
+
+from __future__ import annotations
+
+import click
+
+from headway_client import __version__
+from headway_client.cli.command import Group, common_options
+from headway_client.cli.commands import (
+    completion,
+    connect,
+    dlq,
+    doctor,
+    forecast,
+    history,
+    logs,
+    policy,
+    pool_operations,
+    pools,
+    queue,
+    sandbox,
+    show,
+    simulate,
+    submit,
+    update,
+    version,
+    wait,
+)
+
+_EPILOG = """\
+The endpoint of the queue comes from --endpoint, HEADWAY_ENDPOINT, the profile (--profile, HEADWAY_PROFILE or the
+default of ~/.config/headway/config.toml), or the sandbox of the current checkout.
+
+\b
+Exit codes: 0 done, 2 wrong usage, 3 refused, 4 no such job or pool,
+5 conflict, 6 not reachable or not allowed, 7 server busy or failing,
+8 a job that was waited for failed or was stopped, 9 timeout of a wait,
+10 server too old, 1 unexpected error, 130 interrupted.
+Of several jobs the highest exit code counts.
+"""
+
+cli = Group(
+    "headway",
+    title="COMMAND",
+    help="Queue SageMaker training jobs on a fixed number of instances, ordered by priority.",
+    epilog=_EPILOG,
+    params=common_options(),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+click.version_option(__version__, message="headway %(version)s")(cli)
+
+for _command in (
+    submit.submit,
+    queue.queue,
+    show.show,
+    forecast.why,
+    forecast.forecast,
+    forecast.what_if,
+    wait.wait,
+    logs.logs,
+    connect.connect,
+    update.stop,
+    update.priority,
+    update.hold,
+    update.release,
+    history.history,
+    pools.capacity,
+    pools.config,
+    pool_operations.pause,
+    pool_operations.resume,
+    pool_operations.drain,
+    pool_operations.resize,
+    policy.policy,
+    dlq.dlq,
+    doctor.doctor,
+    version.version,
+    completion.completion,
+    sandbox.sandbox,
+    simulate.simulate,
+):
+    cli.add_command(_command)

@@ -1,0 +1,141 @@
+"""The commands and groups of `headway`, and the options that every command has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+OUTPUTS = ("table", "wide", "json", "csv")
+
+
+@dataclass
+class CommonOptions:
+    """The values of the options that every command has.
+
+    Attributes:
+        endpoint: the URL of the queue's API; None to look elsewhere.
+        profile: the name of a profile; None to look elsewhere.
+        region: the API's AWS region; None to look elsewhere.
+        output: one of `OUTPUTS`.
+    """
+
+    endpoint: str | None = None
+    profile: str | None = None
+    region: str | None = None
+    output: str = "table"
+
+
+def common_options(*, hidden: bool = False) -> list[click.Parameter]:
+    """Return the options that every command has; their values are kept in the context's `CommonOptions`.
+
+    Args:
+        hidden: leave them out of the help, as for a group, whose commands list them.
+    """
+    options = [
+        _common("--endpoint", metavar="URL", help="The queue's API, with its stage."),
+        _common("--profile", metavar="NAME", help="A profile of the profile file, or `sandbox`."),
+        _common("--region", metavar="REGION", help="The API's AWS region (HEADWAY_REGION)."),
+        _common(
+            "--output",
+            "-o",
+            type=click.Choice(OUTPUTS),
+            help="table (default); wide: more columns, nothing truncated; json: also for errors; csv: for lists.",
+        ),
+    ]
+    for option in options:
+        option.hidden = hidden
+    return [*options]
+
+
+def _common(*names: str, **attributes: Any) -> click.Option:
+    return click.Option(names, expose_value=False, callback=_keep, **attributes)
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    # The options may stand before the command and after it; the ones after it are parsed later and win.
+    if value is not None and param.name is not None:
+        setattr(ctx.find_root().ensure_object(CommonOptions), param.name, value)
+
+
+class Command(click.Command):
+    """A command with the common options.
+
+    Args:
+        rows: whether its output is available as CSV.
+    """
+
+    def __init__(self, *args: Any, rows: bool = False, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.params += common_options()
+        self.short_help = _first_line(self.help)
+        self._rows = rows
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, unless it has no such output."""
+        if ctx.ensure_object(CommonOptions).output == "csv" and not self._rows:
+            raise click.UsageError("This command does not support --output csv; use --output json.", ctx)
+        return super().invoke(ctx)
+
+
+class OrderedCommand(Command):
+    """A command whose repeatable options keep the order in which they are given, across options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, and keep the names of the options in the order of the command line."""
+        ctx.meta["headway.order"] = [param.name for param in self.make_parser(ctx).parse_args(list(args))[2]]
+        return super().parse_args(ctx, args)
+
+    @staticmethod
+    def in_order(ctx: click.Context, values: dict[str, Sequence[str]]) -> list[tuple[str, str]]:
+        """Return each value with its option's name, in the order of the command line."""
+        left = {name: iter(given) for name, given in values.items()}
+        return [(name, next(left[name])) for name in ctx.meta["headway.order"] if name in left]
+
+
+class Group(click.Group):
+    """Commands in the order in which they were added.
+
+    Args:
+        title: what the help and errors call a command of this group.
+    """
+
+    command_class = Command
+
+    def __init__(self, name: str, *, title: str = "ACTION", **attributes: Any) -> None:
+        # Without a command, the error names what is missing in place of showing the help.
+        super().__init__(
+            name,
+            no_args_is_help=False,
+            invoke_without_command=True,
+            subcommand_metavar=f"{title} [ARGUMENTS]",
+            callback=_require_command(title),
+            **attributes,
+        )
+        self.params = self.params or common_options(hidden=True)
+        self.short_help = _first_line(self.help)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of the commands."""
+        return list(self.commands)
+
+
+def _first_line(text: str | None) -> str:
+    # click itself would truncate it to the width of the help.
+    return (text or "").partition("\n")[0]
+
+
+def _require_command(title: str) -> Callable[[], None]:
+    def check() -> None:
+        ctx = click.get_current_context()
+        if ctx.invoked_subcommand is None:
+            ctx.fail(f"Missing {title}.")
+
+    return check
+
+
+def pass_common(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Pass the `CommonOptions` to a command's function as its first argument."""
+    return click.make_pass_decorator(CommonOptions, ensure=True)(function)

@@ -1,0 +1,104 @@
+"""The types of options and arguments that several commands have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+MAX_NAMES = 100
+"""The most jobs that one command acts on."""
+
+MAX_HOSTS = 10_000
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class WholeNumber(click.ParamType[int]):
+    """A whole number in a range, in plain digits."""
+
+    name = "whole number"
+
+    def __init__(self, low: int, high: int) -> None:
+        self._low = low
+        self._high = high
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        text = str(value)
+        if not (text.isascii() and text.isdigit() and len(text) <= 9 and self._low <= int(text) <= self._high):
+            self.fail(f"{text!r} is not a whole number from {self._low} to {self._high}", param, ctx)
+        return int(text)
+
+
+class Decimal(click.ParamType[float]):
+    """A number such as 2.5."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        text = str(value)
+        if not re.fullmatch(r"\d{1,4}(\.\d{1,3})?", text, re.ASCII):
+            self.fail(f"{text!r} is not a number such as 1 or 2.5", param, ctx)
+        return float(text)
+
+
+class Host(click.ParamType[int]):
+    """The name of a training job's host, such as algo-1; the value is its number."""
+
+    name = "host"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the host's number."""
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"algo-(\d{1,5})", str(value), re.ASCII)
+        if match is None or not 1 <= int(match[1]) <= MAX_HOSTS:
+            self.fail(f"{value!r} is not a host such as algo-1", param, ctx)
+        return int(match[1])
+
+
+class ExclusiveOption(click.Option):
+    """An option that may not be given together with another one.
+
+    Args:
+        conflicts_with: the other option's parameter name.
+    """
+
+    def __init__(self, *args: Any, conflicts_with: str, **attrs: Any) -> None:
+        super().__init__(*args, **attrs)
+        self._conflicts_with = conflicts_with
+
+    def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
+        """Refuse the option beside the other one."""
+        if self.name in opts and self._conflicts_with in opts:
+            other = self._conflicts_with.replace("_", "-")
+            raise click.UsageError(f"Option '{self.opts[0]}' is not allowed with '--{other}'.", ctx)
+        return super().handle_parse_result(ctx, opts, args)
+
+
+PRIORITY = WholeNumber(0, 9999)
+
+FILE = click.Path(allow_dash=True)
+"""A file, or - for standard input. Whether it can be read shows when it is read."""
+
+
+def job_name(function: Function) -> Function:
+    """Add the argument NAME: one job's name, as `name`."""
+    return click.argument("name", metavar="NAME", help="The job's name.")(function)
+
+
+def job_names(function: Function) -> Function:
+    """Add the argument NAME...: the names of jobs, each once, as `names`."""
+    text = f"The job's name; up to {MAX_NAMES} of them."
+    return click.argument("names", metavar="NAME...", nargs=-1, required=True, callback=_distinct, help=text)(function)
+
+
+def _distinct(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:
+    names = list(dict.fromkeys(value))
+    if len(names) > MAX_NAMES:
+        raise click.BadParameter(f"{len(names)} jobs are too many; a command takes up to {MAX_NAMES}.", ctx, param)
+    return names
