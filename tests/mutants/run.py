@@ -97,6 +97,7 @@ MODULES: Mapping[str, Target] = {
         "monitoring/test_utilization_monitor",
         without=_SLOW,
     ),
+    "executor": _service("scheduling/executor.py", without=_SLOW),
     "launcher": _service("scheduling/launcher.py"),
     "ledger": _service(
         "store/ledger.py",
