@@ -105,6 +105,7 @@ MODULES: Mapping[str, Target] = {
         ),
         without=_SLOW,
     ),
+    "executor": _service("scheduling/executor.py", without=_SLOW),
     "launcher": _service("scheduling/launcher.py"),
     "ledger": _service(
         "store/ledger.py",

@@ -6,8 +6,9 @@ adapter, its error mapping and the service model take part as well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
+from unittest import mock
 
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import Fleet
@@ -23,8 +24,9 @@ from headway_service.pools.apply_config import EffectiveConfig, get_effective
 from headway_service.pools.capacity import PoolUse, read_capacity
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.status import sighting_of
+from headway_service.scheduling.executor import Decision, Executor, TickReport
 from headway_service.scheduling.launcher import Launcher
-from headway_service.scheduling.tick import Ticker, TickReport
+from headway_service.scheduling.tick import Ticker
 from headway_service.store.ledger import read_ledger
 from headway_service.store.marks import Marks
 from headway_service.testing.memory_config import MemoryConfiguration
@@ -119,9 +121,34 @@ class World:
             deadline_ms=self.clock() + INVOCATION_S * 1000,
         )
 
+    def executor(self) -> Executor:
+        """The executor of one invocation."""
+        configuration = self.configured()
+        return Executor(
+            table=self.table,
+            launcher=self.launcher(),
+            clock=self.clock,
+            marks=self.marks,
+            deadline_ms=self.clock() + INVOCATION_S * 1000,
+            policy=configuration.policy(),
+            has_rules=bool(configuration.rules),
+        )
+
     def tick(self) -> TickReport:
         """Run a tick."""
         return self.ticker().run()
+
+    def interrupted_tick(self, act: Callable[[], object]) -> TickReport:
+        """Run a tick in which something happens once, between its decision and its first write."""
+        whole, pending = Executor.apply, [act]
+
+        def apply(executor: Executor, decision: Decision) -> bool:
+            if pending:
+                pending.pop()()
+            return whole(executor, decision)
+
+        with mock.patch.object(Executor, "apply", apply):
+            return self.tick()
 
     def _token(self) -> str:
         self._tokens += 1

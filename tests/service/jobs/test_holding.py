@@ -14,7 +14,6 @@ from headway.reasons import ReasonCode, started
 from headway_service.errors import Conflict, JobEnded, JobNotFound, NotWaiting
 from headway_service.pools.apply_config import TEAM_KEPT_MS
 from headway_service.ports.table import Change, Item, Put
-from headway_service.scheduling.tick import Ticker, TickReport
 from headway_service.store import transitions
 from headway_service.store.job_listing import JobFilter
 from headway_service.store.ledger import read_ledger
@@ -42,23 +41,6 @@ def stored(world: World, name: str) -> JobRecord:
     item = world.table.get(JobRecord.key(name))
     assert item is not None
     return JobRecord.parse(item)
-
-
-def interrupted(world: World, act: Callable[[], object]) -> TickReport:
-    """A tick; between its decision and its first write something happens."""
-
-    class Interrupted(Ticker):
-        interrupted = False
-
-        def _apply(self, plan: Any, ledger: Any, given_up: Any, report: Any) -> bool:
-            if not self.interrupted:
-                self.interrupted = True
-                act()
-            return super()._apply(plan, ledger, given_up, report)
-
-    ticker = world.ticker()
-    ticker.__class__ = Interrupted
-    return ticker.run()
 
 
 def stopping_for_high(world: World) -> None:
@@ -195,7 +177,7 @@ def test_the_next_decision_gives_back_what_was_reserved_while_the_job_was_being_
 
 def test_a_job_that_is_held_between_the_decision_and_its_start_does_not_start(world: World) -> None:
     world.submit("a")
-    report = interrupted(world, lambda: world.commands.hold("a", ROOT))
+    report = world.interrupted_tick(lambda: world.commands.hold("a", ROOT))
     world.check()
     assert (report.rejected, report.started) == (1, [])
     assert world.called("CreateTrainingJob") == []
@@ -205,7 +187,7 @@ def test_no_start_of_a_held_job_can_even_be_written(world: World) -> None:
     world.submit("a")
     world.commands.hold("a", ROOT)
     job = stored(world, "a")
-    attempt = world.ticker()._attempt(job, world.clock())
+    attempt = world.executor()._attempt(job, world.clock())
     with pytest.raises(InvalidTransition, match="cannot start while held"):
         transitions.start(job, attempt, None, started(job.demand), world.clock())
 
@@ -226,7 +208,7 @@ def test_nobody_is_stopped_for_a_job_that_is_not_where_the_decision_saw_it(
         world.submit(name, 1, Environment=LONG)
     world.tick()
     world.submit("high", 5, ResourceConfig=on(2))
-    report = interrupted(world, lambda: act(world))
+    report = world.interrupted_tick(lambda: act(world))
     world.check()
     assert (report.rejected, report.preempted) == (2, [])
     assert world.states("x", "y") == {"x": "running", "y": "running"}

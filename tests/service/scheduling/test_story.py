@@ -17,7 +17,7 @@ from headway_service.ports.table import Change
 from headway_service.ports.training_jobs import Sighting
 from headway_service.sagemaker_api.status import sighting_of
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_service.scheduling.tick import Ticker, TickReport
+from headway_service.scheduling.executor import Decision
 from headway_service.store import transitions
 from headway_service.store.job_listing import JobFilter
 from headway_service.store.ledger import read_ledger
@@ -246,18 +246,7 @@ def test_two_ticks_at_once_launch_every_job_once(world: World) -> None:
     for name in ("a", "b", "c"):
         world.submit(name)
 
-    class Interrupted(Ticker):
-        interrupted = False
-
-        def _apply(self, plan, ledger, given_up, report) -> bool:
-            if not self.interrupted:
-                self.interrupted = True
-                world.tick()
-            return super()._apply(plan, ledger, given_up, report)
-
-    ticker = world.ticker()
-    ticker.__class__ = Interrupted
-    report = ticker.run()
+    report = world.interrupted_tick(world.tick)
     world.check()
     assert report.rejected == 2
     assert sorted(world.called("CreateTrainingJob")) == ["a", "b"]
@@ -572,11 +561,12 @@ def test_a_job_may_lose_its_reservation_and_start_on_something_else_in_one_plan(
     world.submit("a")
     world.table.write([ReservationRecord(job_name="a", demand={P5: 1}).put(was=None)])
     world.table.write([Change(key=PoolRecord.key(P5), adds={"free": -1})])
-    ledger, report = read_ledger(world.table), TickReport()
+    ledger, executor = read_ledger(world.table), world.executor()
     why = started({P5: 1})
     plan = Plan(
         actions=(Release(job="a", demand={P5: 1}, reason=why), Start(job="a", demand={P5: 1}, reason=why)), holds=()
     )
-    world.ticker()._apply(plan, ledger, set(), report)
+    assert executor.apply(Decision(plan=plan, ledger=ledger, waiting={}))
+    report = executor.report
     assert (report.released, report.started, report.rejected) == (["a"], ["a"], 0)
     assert [(pool.free, pool.size) for pool in read_ledger(world.table).pools] == [(1, 2)]

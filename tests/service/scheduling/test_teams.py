@@ -11,7 +11,6 @@ import pytest
 from headway.lifecycle import WAITING
 from headway_service.errors import Conflict, InvalidRequest
 from headway_service.pools.apply_config import TEAM_KEPT_MS
-from headway_service.scheduling.tick import Ticker
 from headway_service.store import transitions
 from headway_service.store.job_listing import JobFilter
 from headway_service.store.ledger import read_ledger
@@ -320,21 +319,12 @@ def test_two_ticks_at_once_do_not_exceed_the_limit_of_a_team_together() -> None:
     for name in ("a0", "a1", "a2", "a3"):
         world.submit(name, Tags=tags("a"))
 
-    class Interrupted(Ticker):
-        """Between its decision and its first write the others move to the front, and another tick starts them."""
+    def act() -> None:
+        """The others move to the front, and another tick starts them."""
+        world.commands.set_priority("a3", 9, ROOT)
+        world.commands.set_priority("a2", 9, ROOT)
+        world.tick()
 
-        interrupted = False
-
-        def _apply(self, plan: Any, ledger: Any, given_up: Any, report: Any) -> bool:
-            if not self.interrupted:
-                self.interrupted = True
-                world.commands.set_priority("a3", 9, ROOT)
-                world.commands.set_priority("a2", 9, ROOT)
-                world.tick()
-            return super()._apply(plan, ledger, given_up, report)
-
-    ticker = world.ticker()
-    ticker.__class__ = Interrupted
-    assert ticker.run().rejected == 2
+    assert world.interrupted_tick(act).rejected == 2
     world.check()
     assert sorted(world.called("CreateTrainingJob")) == ["a2", "a3"]

@@ -21,7 +21,8 @@ from headway_service.ports.table import Change, Put, Write
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.scheduling import tick
 from headway_service.scheduling.decide import decide
-from headway_service.scheduling.tick import MAX_ROUNDS, RESERVED_MS
+from headway_service.scheduling.executor import RESERVED_MS
+from headway_service.scheduling.tick import MAX_ROUNDS
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import PoolRecord
@@ -217,13 +218,12 @@ def test_a_job_of_a_limited_team_that_the_ledger_does_not_know_is_not_started(wo
     world.configuration.write(json.dumps({"pools": {P5: {"size": 4}}, "teams": {"red": {"limit": {P5: 2}}}}))
     world.submit("a", Tags=[{"Key": "team", "Value": "red"}])
     job = world.seen("a").job
-    ticker = world.ticker()
-    ticker._policy = world.configured().policy()
+    executor = world.executor()
     ledger = replace(read_ledger(world.table), teams=())
     action = Start(job="a", demand=job.demand, reason=started(job.demand))
-    attempt = ticker._attempt(job, world.clock())
+    attempt = executor._attempt(job, world.clock())
     with pytest.raises(Conflict):
-        ticker._start(job, attempt, action, ledger, world.clock())
+        executor._start(job, attempt, action, ledger, world.clock())
 
 
 def test_jobs_of_a_limited_team_start_in_one_round(world: World) -> None:

@@ -45,8 +45,9 @@ from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.response_check import check_answers
+from headway_service.scheduling.executor import TickReport
 from headway_service.scheduling.launcher import LEASE_MARGIN_MS, Launcher
-from headway_service.scheduling.tick import Ticker, TickReport
+from headway_service.scheduling.tick import Ticker
 from headway_service.settings import Settings
 from headway_service.store.marks import Marks
 from headway_service.tracking.observer import Observer

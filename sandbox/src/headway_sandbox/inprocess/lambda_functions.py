@@ -14,7 +14,7 @@ from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import AllTrainingJobs
-from headway_service.scheduling.tick import TickReport
+from headway_service.scheduling.executor import TickReport
 from headway_service.settings import Settings
 
 TIMEOUT_S = {"api": 25, "schedule": 30, "observe": 30, "reconcile": 50, "patrol": 50, "watch": 50, "tell": 60}

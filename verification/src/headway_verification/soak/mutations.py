@@ -16,7 +16,7 @@ from headway_service.aws import cloudwatch_alarms, sagemaker_training_jobs
 from headway_service.errors import Conflict, NothingToStop, Unclear
 from headway_service.events import publisher
 from headway_service.monitoring import utilization_monitor
-from headway_service.scheduling import launcher, tick
+from headway_service.scheduling import executor, launcher
 from headway_service.store import policy_actions, transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import NOBODY, AttemptRecord
@@ -107,19 +107,19 @@ def _omissions(name: str, what: str) -> dict[str, Patch]:
     }
 
 
-def _launch_first(whole: Any = tick.Ticker._write) -> Patch:
+def _launch_first(whole: Any = executor.Executor._write) -> Patch:
     """SageMaker is called before the intent is written."""
 
-    def write(self: Any, action: Any, ledger: Any, report: Any) -> Any:
+    def write(self: Any, action: Any, decision: Any) -> Any:
         if isinstance(action, Start):
             job = self._job(action.job)
             attempt = self._attempt(job, self._clock())
             with mock.patch.object(self, "_attempt", return_value=attempt):
                 self._launcher._training_jobs.create(self._launcher._request(attempt))
-                return whole(self, action, ledger, report)
-        return whole(self, action, ledger, report)
+                return whole(self, action, decision)
+        return whole(self, action, decision)
 
-    return Patch(tick.Ticker, "_write", write)
+    return Patch(executor.Executor, "_write", write)
 
 
 def _unclear_is_failed() -> Patch:

@@ -1,0 +1,248 @@
+"""Carries out the actions of a plan: writes the intent of each, then has the launcher call SageMaker."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from headway.errors import InvalidTransition
+from headway.lifecycle import AttemptState
+from headway.model import Demand, WaitingJob
+from headway.plan import Action, Plan, Preempt, Release, Start
+from headway.policy import Policy
+from headway.scheduling.ordering import work_lost_ms
+from headway_service.errors import Conflict, Unclear
+from headway_service.observability import metrics
+from headway_service.observability.logging import logger
+from headway_service.observability.metrics import Figure
+from headway_service.ports.table import Table, Write
+from headway_service.sagemaker_api.names import attempt_name
+from headway_service.scheduling.launcher import Launcher
+from headway_service.store import transitions
+from headway_service.store.ledger import Ledger
+from headway_service.store.marks import Marks
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.ledger import PauseRecord
+from headway_service.store.repository import find_job
+
+RESERVED_MS = 10_000
+"""A tick begins no further action when its invocation has less time left than this."""
+
+
+@dataclass(kw_only=True, slots=True)
+class TickReport:
+    """What a tick did, for the log and for tests."""
+
+    started: list[str] = field(default_factory=list)
+    preempted: list[str] = field(default_factory=list)
+    released: list[str] = field(default_factory=list)
+    drained: list[str] = field(default_factory=list)
+    rejected: int = 0
+    unclear: int = 0
+    rounds: int = 0
+    waiting: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """A plan with the state that it was made from."""
+
+    plan: Plan
+    ledger: Ledger
+    #: The jobs that waited when the plan was made, by name.
+    waiting: Mapping[str, WaitingJob]
+
+
+class Executor:
+    """Carries out actions for one tick.
+
+    Args:
+        table: the table.
+        launcher: launches and stops attempts.
+        clock: now, ms.
+        marks: makes the marks of attempts.
+        deadline_ms: when this invocation ends, ms.
+        policy: the policy in force.
+        has_rules: whether the configuration has rules on jobs, which each new attempt is checked against.
+
+    Attributes:
+        report: what was done.
+        figures: metrics to publish when the tick is over: one log line for each start would cost more.
+    """
+
+    def __init__(
+        self,
+        *,
+        table: Table,
+        launcher: Launcher,
+        clock: Callable[[], int],
+        marks: Marks,
+        deadline_ms: int,
+        policy: Policy,
+        has_rules: bool,
+    ) -> None:
+        self._table = table
+        self._launcher = launcher
+        self._clock = clock
+        self._marks = marks
+        self._deadline_ms = deadline_ms
+        self._policy = policy
+        self._has_rules = has_rules
+        self.report = TickReport()
+        self.figures: list[Figure] = []
+        #: Starts of each team since the ledger was read.
+        self._started: Counter[str] = Counter()
+        #: Attempts that SageMaker gave no clear answer about. The next tick asks again, this one does not.
+        self._unclear: set[str] = set()
+
+    def has_time(self) -> bool:
+        """Whether this invocation has time for another action."""
+        return self._clock() < self._deadline_ms - RESERVED_MS
+
+    def recover(self, ledger: Ledger) -> bool:
+        """Finish what an earlier invocation left, and stop the attempts in drained pools.
+
+        Returns:
+            Whether there was any of it, so that the ledger has to be read again.
+        """
+        self._launcher.learn(ledger)
+        due = [
+            each
+            for each in ledger.attempts
+            if each.attempt_name not in self._unclear and self._launcher.pending(each, self._clock())
+        ]
+        drained = [(each, pause) for each in ledger.attempts if (pause := ledger.drained(each)) is not None]
+        for attempt in due:
+            self._execute(attempt)
+        for attempt, pause in drained:
+            self._drain(attempt, pause)
+        return bool(due or drained)
+
+    def apply(self, decision: Decision) -> bool:
+        """Carry out the actions of a plan, each with its intent written first.
+
+        A rejected action, or one that there was no time for, waits for another decision.
+
+        Returns:
+            Whether all actions were carried out as decided.
+        """
+        self._started.clear()
+        as_decided = True
+        for action in decision.plan.actions:
+            if not self.has_time():
+                return False
+            if not isinstance(action, Release) and self._launcher.back_offs.hold(_for_launch(action), self._clock()):
+                # SageMaker stopped answering after this was decided.
+                as_decided = False
+                continue
+            try:
+                attempt = self._write(action, decision)
+            except (Conflict, InvalidTransition):
+                as_decided = False
+                self.report.rejected += 1
+                logger.info("an action was rejected", extra={"job": action.job, "action": type(action).__name__})
+                continue
+            if attempt is None:
+                # The same plan may start the job that lost its reservation, on other instances.
+                decision = replace(decision, ledger=decision.ledger.without_reservation(action.job))
+            elif self._launcher.pending(attempt, self._clock()):
+                as_decided &= self._execute(attempt)
+        return as_decided
+
+    def _execute(self, attempt: AttemptRecord) -> bool:
+        """Launch or stop an attempt. Returns whether it went as decided."""
+        if not self.has_time():
+            return False
+        try:
+            return self._launcher.settle(attempt, self._clock())
+        except (Conflict, InvalidTransition):
+            self.report.rejected += 1
+        except Unclear as error:
+            self.report.unclear += 1
+            self._unclear.add(attempt.attempt_name)
+            logger.warning(
+                "no clear answer",
+                extra={"job": attempt.job_name, "attempt": attempt.attempt_name, "error": str(error)},
+            )
+        return False
+
+    def _drain(self, attempt: AttemptRecord, pause: PauseRecord) -> None:
+        """Write that an attempt has to stop because its pool is drained. The next round asks SageMaker to stop it."""
+        if not self.has_time():
+            return
+        try:
+            self._table.write(transitions.drain(self._job(attempt.job_name), attempt, pause, self._clock()))
+        except (Conflict, InvalidTransition):
+            self.report.rejected += 1
+        else:
+            self.report.drained.append(attempt.job_name)
+
+    def _write(self, action: Action, decision: Decision) -> AttemptRecord | None:
+        """Write the intent of an action. Returns the attempt to launch or to stop now."""
+        now_ms, ledger = self._clock(), decision.ledger
+        match action:
+            case Release():
+                reservation = ledger.reservation_of(action.job)
+                if reservation is not None:
+                    self._table.write(transitions.free(reservation))
+                    self.report.released.append(action.job)
+                return None
+            case Start():
+                job = self._job(action.job)
+                attempt = self._attempt(job, now_ms)
+                self._table.write(self._start(job, attempt, action, ledger, now_ms))
+                self._started[job.team] += 1
+                self.report.started.append(action.job)
+                self.figures += metrics.time_to_start(job, now_ms)
+                return attempt
+            case Preempt():
+                attempt, writes = self._preempt(action, decision, now_ms)
+                self._table.write(writes)
+                self.report.preempted.append(action.job)
+                lost_ms = work_lost_ms(attempt.allocation(), now_ms, self._policy)
+                self.figures.append(metrics.WORK_LOST.of(lost_ms / 1000))
+                return attempt
+
+    def _attempt(self, job: JobRecord, now_ms: int) -> AttemptRecord:
+        name = attempt_name(job.job_name, job.attempt_count + 1)
+        return AttemptRecord.next_of(
+            job,
+            attempt_state=AttemptState.LAUNCHING,
+            mark=self._marks.of(job.job_name, name, job.entry_time),
+            ruled=not self._has_rules,
+            since_ms=now_ms,
+            lease_holder=self._launcher.holder,
+            lease_until_ms=self._launcher.lease_until_ms,
+            seen_ms=now_ms,
+        )
+
+    def _start(self, job: JobRecord, attempt: AttemptRecord, action: Start, ledger: Ledger, now_ms: int) -> list[Write]:
+        limited = None
+        if self._policy.team(job.team).limit:
+            team = next((each for each in ledger.teams if each.team == job.team), None)
+            if team is None:
+                raise Conflict([0])
+            limited = team.model_copy(update={"starts": team.starts + self._started[job.team]})
+        reservation = ledger.reservation_of(job.job_name)
+        return transitions.start(job, attempt, reservation, action.reason, now_ms, limited=limited)
+
+    def _preempt(self, action: Preempt, decision: Decision, now_ms: int) -> tuple[AttemptRecord, list[Write]]:
+        attempt = decision.ledger.attempt_of(action.job)
+        if attempt is None:
+            raise Conflict([0])
+        job = self._job(action.job)
+        preemptor = decision.waiting[action.for_job]
+        return transitions.preempt(job, attempt, preemptor, action.freed, action.reason, now_ms)
+
+    def _job(self, name: str) -> JobRecord:
+        job = find_job(self._table, name)
+        if job is None:
+            raise Conflict([0])
+        return job
+
+
+def _for_launch(action: Start | Preempt) -> Demand:
+    """The instances that an action launches on, or frees for a launch."""
+    return action.demand if isinstance(action, Start) else action.freed
