@@ -135,7 +135,7 @@ def measure(name: str, seed: int, sizes: tuple[int, ...], runs: int) -> tuple[di
         ends = {"median": medians[waiting], "from": min(times), "to": max(times)}
         found[waiting] = {which: round(ms, 2) for which, ms in ends.items()}
         plan = schedule(snapshot)
-        looked = f"{len(plan.actions)} actions, {len(plan.holds)} holds, {plan.unseen} unseen"
+        looked = f"{len(plan.actions)} actions, {len(plan.waits)} holds, {plan.unseen} unseen"
         spread = f"{min(times):.1f} to {max(times):.1f}"
         print(f"{name:<30}{waiting:>9}{medians[waiting]:>10.1f}   {spread:<20}{looked}")
     problems = [

@@ -110,9 +110,9 @@ def releases(plan: Plan) -> list[str]:
 
 def reason_of(plan: Plan, name: str) -> str:
     """The sentence that says why a job waits."""
-    return next(hold.sentence for hold in plan.holds if hold.job == name)
+    return next(hold.sentence for hold in plan.waits if hold.job == name)
 
 
 def code_of(plan: Plan, name: str) -> str:
     """The code of why a job waits."""
-    return next(hold.reason.code for hold in plan.holds if hold.job == name)
+    return next(hold.reason.code for hold in plan.waits if hold.job == name)

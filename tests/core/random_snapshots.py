@@ -28,7 +28,7 @@ from headway.errors import InvariantViolation
 from headway.model import Allocation, Reservation, Snapshot, WaitingJob
 from headway.plan import Preempt, Release
 from headway.policy import Ageing, Policy, Team
-from headway.scheduling.invariants import verify
+from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from tests.core.strategies import World, fits
 
@@ -201,7 +201,7 @@ class _Player:
             if not plan.actions:
                 return preempted
             try:
-                verify(snapshot, plan)
+                check_plan(snapshot, plan)
             except InvariantViolation as error:
                 raise _Wrong(f"fails the verification: {error}") from error
             for action in plan.actions:

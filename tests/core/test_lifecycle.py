@@ -6,8 +6,8 @@ import pytest
 
 from headway.errors import HeadwayError, InvalidTransition
 from headway.lifecycle import (
+    ACTIVE,
     ATTEMPT_TRANSITIONS,
-    HOLDING,
     JOB_TRANSITIONS,
     TERMINAL,
     WAITING,
@@ -21,9 +21,9 @@ from headway.lifecycle import (
 
 
 def test_every_state_waits_or_holds_or_has_ended() -> None:
-    assert set(JobState) == WAITING | HOLDING | TERMINAL
-    assert not WAITING & HOLDING
-    assert not (WAITING | HOLDING) & TERMINAL
+    assert set(JobState) == WAITING | ACTIVE | TERMINAL
+    assert not WAITING & ACTIVE
+    assert not (WAITING | ACTIVE) & TERMINAL
 
 
 def test_nothing_leaves_a_terminal_state() -> None:
@@ -48,7 +48,7 @@ def test_only_a_job_that_waits_can_start() -> None:
     assert {state for state, trigger in JOB_TRANSITIONS if trigger is JobTrigger.START} == WAITING
 
 
-@pytest.mark.parametrize("state", sorted(WAITING | HOLDING))
+@pytest.mark.parametrize("state", sorted(WAITING | ACTIVE))
 def test_a_job_that_has_not_ended_can_be_stopped(state: JobState) -> None:
     assert next_job_state(state, JobTrigger.STOP) in {JobState.STOPPING, JobState.STOPPED}
 

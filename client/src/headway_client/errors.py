@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headway.errors import HeadwayError
-from headway.sanitize import neutralise
+from headway.sanitize import strip_control_characters
 
 if TYPE_CHECKING:
     from headway_client.models import BatchResult
@@ -94,7 +94,7 @@ class ClientError(HeadwayError):
         self.status = status
         self.request_id = request_id
         # Tracebacks and loggers show it as it is, and the server's sentences quote what others wrote.
-        super().__init__(neutralise(self.full_message()))
+        super().__init__(strip_control_characters(self.full_message()))
 
     def untold_fields(self) -> tuple[FieldMessage, ...]:
         """Return the fields that the message does not tell of already, word for word."""

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from headway.sanitize import neutralise
+from headway.sanitize import strip_control_characters
 
 
 def shorten(value: str, width: int) -> str:
@@ -24,4 +24,4 @@ def to_json(document: Any) -> str:
 
 def to_stderr(sentence: str) -> None:
     """Show a sentence on standard error."""
-    print(f"headway: {neutralise(sentence)}", file=sys.stderr, flush=True)
+    print(f"headway: {strip_control_characters(sentence)}", file=sys.stderr, flush=True)

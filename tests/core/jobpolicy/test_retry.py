@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from headway.errors import InvalidPolicy
 from headway.jobpolicy.failure_kinds import FailureKind
-from headway.jobpolicy.retry import MAX_BACKOFF_MS, Failure, Retry, judge
+from headway.jobpolicy.retry import MAX_BACKOFF_MS, Failure, Retry, decide_retry
 
 MINUTE = 60_000
 RULES = {
@@ -42,7 +42,7 @@ CODE = replace(FAILED, kind=FailureKind.CODE, ran_ms=120 * MINUTE)
     ],
 )
 def test_a_failed_job_is_tried_again_as_the_policy_says(failure: Failure, wait_ms: int | None, sentence: str) -> None:
-    verdict = judge(failure, RULES)
+    verdict = decide_retry(failure, RULES)
     assert (verdict.wait_ms, verdict.sentence) == (wait_ms, sentence)
 
 
@@ -60,7 +60,7 @@ failures = st.builds(
 
 @given(failures, st.dictionaries(st.sampled_from(FailureKind), retries))
 def test_retries_come_to_an_end_and_waits_are_bounded(failure: Failure, rules: dict[FailureKind, Retry]) -> None:
-    wait_ms = judge(failure, rules).wait_ms
+    wait_ms = decide_retry(failure, rules).wait_ms
     if wait_ms is not None:
         assert failure.retried < rules[failure.kind].max_per_job
         assert 0 <= wait_ms <= MAX_BACKOFF_MS

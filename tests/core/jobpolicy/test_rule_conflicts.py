@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway.jobpolicy.rule_conflicts import contradictions, disjoint
+from headway.jobpolicy.rule_conflicts import disjoint, find_conflicts
 from headway.jobpolicy.rules import INSTANCE_TYPE, Allowed, MaxInstances, Rule, Tagged, Untagged, When
 
 G5, P5 = Allowed(INSTANCE_TYPE, ("ml.g5.*",)), Allowed(INSTANCE_TYPE, ("ml.p5.48xlarge",))
@@ -102,4 +102,4 @@ CONTRADICTIONS: list[tuple[str, list[Rule], list[tuple[tuple[str, str], str]]]] 
 def test_rules_contradict_each_other_unless_their_conditions_part_them(
     rules: list[Rule], expected: list[tuple[tuple[str, str], str]]
 ) -> None:
-    assert [(found.rules, found.subject) for found in contradictions(rules)] == expected
+    assert [(found.rules, found.subject) for found in find_conflicts(rules)] == expected

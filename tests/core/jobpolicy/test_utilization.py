@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from headway.errors import InvalidPolicy
 from headway.jobpolicy.rules import TrainingJob, When
-from headway.jobpolicy.utilization import MAX_HOSTS, Alarm, Coverage, Watch, Watched, coverage
+from headway.jobpolicy.utilization import MAX_HOSTS, Alarm, Coverage, UtilizationRule, Watched, coverage
 
-IDLE = Watch(name="idle")
+IDLE = UtilizationRule(name="idle")
 P5, G5, TRAINIUM = "ml.p5.48xlarge", "ml.g5.2xlarge", "ml.trn1.32xlarge"
 
 
-def covered(watch: Watch, *hosts: str, job: TrainingJob | None = None) -> Coverage:
+def covered(watch: UtilizationRule, *hosts: str, job: TrainingJob | None = None) -> Coverage:
     watched = Watched(attempt="a", hosts=hosts, job=job or TrainingJob(description={}))
     (found,) = coverage(watched, [watch])
     return found
@@ -34,7 +34,9 @@ def covered(watch: Watch, *hosts: str, job: TrainingJob | None = None) -> Covera
         (replace(IDLE, metric="NeuronCore", namespace="Mine", full_scale=100), TRAINIUM, 1.0),
     ],
 )
-def test_a_threshold_is_a_part_of_what_a_host_of_its_type_can_show(watch: Watch, host: str, threshold: float) -> None:
+def test_a_threshold_is_a_part_of_what_a_host_of_its_type_can_show(
+    watch: UtilizationRule, host: str, threshold: float
+) -> None:
     (alarm,) = covered(watch, host).alarms
     assert alarm.threshold == pytest.approx(threshold)
     assert (alarm.host, alarm.period_s, alarm.periods) == ("a/algo-1", 300, 3)
@@ -82,7 +84,7 @@ def test_a_watch_is_only_for_the_jobs_that_its_condition_holds_for(team: str, wa
 
 def test_a_metric_without_a_known_scale_is_refused() -> None:
     with pytest.raises(InvalidPolicy, match="CPUUtilization"):
-        Watch(name="cpu", metric="CPUUtilization")
+        UtilizationRule(name="cpu", metric="CPUUtilization")
 
 
 HOSTS = st.lists(st.sampled_from([P5, G5, TRAINIUM]), min_size=1, max_size=6)
@@ -95,7 +97,7 @@ def test_a_job_is_only_idle_if_every_watched_host_or_for_any_hosts_one_of_them_s
     found = covered(replace(IDLE, all_hosts=all_hosts), *hosts)
     firing: set[Alarm] = data.draw(st.sets(st.sampled_from(found.alarms))) if found.alarms else set()
     strangers = {replace(alarm, attempt="b") for alarm in found.alarms}
-    idle = found.says_too_little(firing | strangers)
+    idle = found.is_underused(firing | strangers)
     if all_hosts:
         assert idle == (bool(found.alarms) and firing == set(found.alarms))
     else:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from headway.model import OUTSIDE, Allocation
+from headway.model import UNMANAGED_TEAM, Allocation
 from headway.policy import Policy, Team
 from headway.reasons import MAX_MESSAGE_CHARS, Reason, ReasonCode, outside, waits_for_capacity
 from headway.scheduling.ordering import MAX_PRIORITY
@@ -29,7 +29,7 @@ def test_of_many_holders_three_are_named() -> None:
 
 def past(name: str, count: int = 1, **more: object) -> Allocation:
     """What a training job holds that did not come through the queue."""
-    allocation = held(f"rogue#{name}", MAX_PRIORITY, count=count, team=OUTSIDE, preemptible=False, **more)  # type: ignore[arg-type]
+    allocation = held(f"rogue#{name}", MAX_PRIORITY, count=count, team=UNMANAGED_TEAM, preemptible=False, **more)  # type: ignore[arg-type]
     return replace(allocation, outside=name)
 
 
@@ -44,7 +44,7 @@ def test_holders_outside_the_queue_are_named_with_what_they_took_and_are_no_jobs
 
 
 def test_an_end_outside_the_queue_is_waited_for_like_any_other() -> None:
-    (hold,) = schedule(snapshot(job("a", 1), past("x", 2, stopping=True))).holds
+    (hold,) = schedule(snapshot(job("a", 1), past("x", 2, stopping=True))).waits
     assert hold.reason.message == "starts on 1 ml.p5.48xlarge as soon as `x` has stopped"
     assert hold.reason.jobs == ()
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from headway.reasons import ReasonCode
-from headway.reasons.remedies import HOLDS, REMEDIES, TOLD, remedy_for
+from headway.reasons.remedies import NOTIFIED_BY_DEFAULT, REMEDIES, WAIT_REASONS, remedy_for
 
 
 @pytest.mark.parametrize("code", ReasonCode)
 def test_each_reason_either_only_holds_a_job_or_changes_one(code: ReasonCode) -> None:
-    assert (code in HOLDS) != (code in REMEDIES)
+    assert (code in WAIT_REASONS) != (code in REMEDIES)
 
 
-@pytest.mark.parametrize("code", TOLD)
+@pytest.mark.parametrize("code", NOTIFIED_BY_DEFAULT)
 def test_whoever_is_told_is_told_what_to_do(code: ReasonCode) -> None:
     remedy = remedy_for(code)
     assert remedy is not None
@@ -25,10 +25,10 @@ def test_whoever_is_told_is_told_what_to_do(code: ReasonCode) -> None:
     "code", [ReasonCode.ENTERED, ReasonCode.STARTED, ReasonCode.COMPLETED, ReasonCode.STOP_REQUESTED]
 )
 def test_nobody_is_told_of_what_they_asked_for(code: ReasonCode) -> None:
-    assert code not in TOLD
+    assert code not in NOTIFIED_BY_DEFAULT
     assert remedy_for(code) is None
 
 
-@pytest.mark.parametrize("code", sorted(HOLDS))
+@pytest.mark.parametrize("code", sorted(WAIT_REASONS))
 def test_a_hold_has_its_remedy_in_its_sentence(code: ReasonCode) -> None:
     assert remedy_for(code) is None

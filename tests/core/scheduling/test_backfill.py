@@ -6,7 +6,7 @@ import pytest
 
 from headway.model import Allocation, Reservation, WaitingJob
 from headway.policy import Policy
-from headway.scheduling.invariants import verify
+from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reason_of, reserved, snapshot, starts
 
@@ -81,7 +81,7 @@ BACKFILL: list[tuple[str, Parts, int, list[str]]] = [
 def test_who_starts_past_a_blocked_head(parts: Parts, size: int, expected: list[str]) -> None:
     snap = snapshot(*parts, pools={P5: size, G5: 2})
     plan = schedule(snap)
-    verify(snap, plan)
+    check_plan(snap, plan)
     assert starts(plan) == expected
 
 
@@ -103,7 +103,7 @@ def test_the_second_head_is_protected_when_two_starts_are_reserved() -> None:
     one, two = (schedule(snapshot(*parts, size=4, policy=Policy(reserved_heads=n))) for n in (1, 2))
     assert starts(one) == ["b"]
     assert starts(two) == []
-    assert [hold.start_by_ms for hold in two.holds[:2]] == [NOW_MS + 3_600_000, NOW_MS + 7_200_000]
+    assert [hold.start_by_ms for hold in two.waits[:2]] == [NOW_MS + 3_600_000, NOW_MS + 7_200_000]
 
 
 def test_a_head_counts_on_whom_it_may_preempt_when_the_others_have_ended() -> None:
@@ -111,7 +111,7 @@ def test_a_head_counts_on_whom_it_may_preempt_when_the_others_have_ended() -> No
     parts = (held("x", 9, ends_in_s=3600), held("y", 1), job("head", 9, count=2), job("b", 9, entered=5))
     plan = schedule(snapshot(*parts, size=2))
     assert starts(plan) == []
-    assert plan.holds[0].start_by_ms == NOW_MS + 3_600_000
+    assert plan.waits[0].start_by_ms == NOW_MS + 3_600_000
 
 
 def test_a_job_behind_the_head_preempts_only_if_that_does_not_delay_the_head() -> None:
@@ -124,7 +124,7 @@ def test_only_so_many_jobs_behind_a_head_are_looked_at() -> None:
     wide = (job(f"b{i}", count=2, entered=i) for i in range(5))
     parts: Parts = (ENDS_SOON, HEAD, *wide, job("c", entered=9, limit_s=60))
     plan = schedule(snapshot(*parts, size=2, policy=Policy(backfill_window=3)))
-    assert (len(plan.holds), plan.unseen, starts(plan)) == (4, 3, [])
+    assert (len(plan.waits), plan.unseen, starts(plan)) == (4, 3, [])
     assert starts(schedule(snapshot(*parts, size=2))) == ["c"]
 
 

@@ -41,7 +41,7 @@ def test_a_job_that_fits_but_would_delay_the_first_one_is_told_when_it_starts_it
         job("mid", 4, count=2, limit_s=5000),
     )
     plan = schedule(snapshot(*parts, size=4, policy=Policy(reserved_heads=2)))
-    assert [(hold.job, hold.start_by_ms) for hold in plan.holds] == [
+    assert [(hold.job, hold.start_by_ms) for hold in plan.waits] == [
         ("wide", NOW_MS + 600_000),
         ("mid", NOW_MS + 1_600_000),
     ]
@@ -75,7 +75,7 @@ def test_a_job_that_gets_all_it_lacks_from_its_victims_waits_for_nobody_else() -
 
 def test_a_job_that_finds_too_few_victims_waits_behind_the_first_job_that_found_too_few() -> None:
     plan = schedule(snapshot(held("x"), held("y", 9), job("wide", 5, count=2), job("next", 4, count=2)))
-    assert [(hold.job, hold.reason.code) for hold in plan.holds] == [
+    assert [(hold.job, hold.reason.code) for hold in plan.waits] == [
         ("wide", ReasonCode.WAITS_FOR_CAPACITY),
         ("next", ReasonCode.WAITS_BEHIND),
     ]
@@ -84,7 +84,7 @@ def test_a_job_that_finds_too_few_victims_waits_behind_the_first_job_that_found_
 def test_a_job_counts_on_the_end_of_one_that_starts_in_the_same_decision() -> None:
     plan = schedule(snapshot(job("short", 9, limit_s=60), job("next", 5, limit_s=60), size=1))
     assert starts(plan) == ["short"]
-    assert [(hold.job, hold.start_by_ms) for hold in plan.holds] == [("next", NOW_MS + 60_000)]
+    assert [(hold.job, hold.start_by_ms) for hold in plan.waits] == [("next", NOW_MS + 60_000)]
 
 
 def test_a_job_that_ends_before_a_reserved_start_takes_nothing_of_what_is_left_then() -> None:
@@ -100,14 +100,14 @@ def test_the_lowest_reservation_is_taken_over_first() -> None:
 
 def test_a_job_that_fits_no_pool_is_ahead_of_nobody() -> None:
     plan = schedule(snapshot(held("x", 9), job("giant", 5, count=7), job("next", 3), size=1))
-    assert [(hold.job, hold.ahead) for hold in plan.holds] == [("giant", 0), ("next", 0)]
+    assert [(hold.job, hold.ahead) for hold in plan.waits] == [("giant", 0), ("next", 0)]
 
 
 def test_a_job_over_its_team_s_limit_is_told_so_however_far_back_it_stands() -> None:
     policy = Policy(teams={"a": Team(limit={P5: 1})})
     line = (job("head", 5, team="b", count=2), job("over", 4, team="a", count=2), job("next", 3, team="b", count=2))
     plan = schedule(snapshot(held("x", 9, team="b"), *line, policy=policy))
-    assert [(hold.job, hold.reason.code, hold.ahead) for hold in plan.holds] == [
+    assert [(hold.job, hold.reason.code, hold.ahead) for hold in plan.waits] == [
         ("head", ReasonCode.WAITS_FOR_CAPACITY, 0),
         ("over", ReasonCode.EXCEEDS_LIMIT, 1),
         ("next", ReasonCode.WAITS_BEHIND, 1),
@@ -118,7 +118,7 @@ def test_a_job_that_lacks_instances_waits_behind_the_first_one_though_its_team_i
     policy = Policy(teams={"a": Team(limit={P5: 4})})
     line = (job("head", 5, team="b", count=4), job("also", 4, team="a", count=3))
     plan = schedule(snapshot(held("x", 9, team="a", count=2), *line, size=4, policy=policy))
-    assert [(hold.job, hold.reason.code) for hold in plan.holds] == [
+    assert [(hold.job, hold.reason.code) for hold in plan.waits] == [
         ("head", ReasonCode.WAITS_FOR_CAPACITY),
         ("also", ReasonCode.WAITS_BEHIND),
     ]
@@ -133,7 +133,7 @@ def told(plan: Plan) -> list[tuple[str, ReasonCode, int | None]]:
     """Who waits, why, and how long until its reserved start, ms."""
     return [
         (hold.job, hold.reason.code, None if hold.start_by_ms is None else hold.start_by_ms - NOW_MS)
-        for hold in plan.holds
+        for hold in plan.waits
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headway.model import Allocation, WaitingJob
-from headway.scheduling.forecast import Reprioritise, Resize, Submit, UnknownChange, Withdraw, forecast, what_if
+from headway.scheduling.forecast import Cancel, Reprioritize, Resize, Submit, UnknownEdit, forecast, what_if
 from tests.core.builders import G5, NOW_MS, P5, held, job, snapshot
 
 HOUR_MS = 3_600_000
@@ -63,7 +63,7 @@ def test_what_if_a_job_is_submitted() -> None:
 
 def test_what_if_a_priority_is_changed() -> None:
     snap = snapshot(held("x", 9, ends_in_s=60), job("a", 2, limit_s=60), job("b", 1, limit_s=60), size=1)
-    result = what_if(snap, [Reprioritise(job="b", priority=3)])
+    result = what_if(snap, [Reprioritize(job="b", priority=3)])
     assert result.moved == {
         "a": (NOW_MS + 60_000, NOW_MS + 120_000),
         "b": (NOW_MS + 120_000, NOW_MS + 60_000),
@@ -73,7 +73,7 @@ def test_what_if_a_priority_is_changed() -> None:
 def test_what_if_a_pool_is_resized_or_a_job_withdrawn() -> None:
     snap = snapshot(held("x", 9, ends_in_s=60), job("a", 2, limit_s=60), job("b", 1, limit_s=60), size=1)
     assert what_if(snap, [Resize(pool=P5, size=3)]).starts == ("a", "b")
-    assert what_if(snap, [Withdraw(job="a")]).moved == {
+    assert what_if(snap, [Cancel(job="a")]).moved == {
         "a": (NOW_MS + 60_000, None),
         "b": (NOW_MS + 120_000, NOW_MS + 60_000),
     }
@@ -85,11 +85,11 @@ def test_what_if_a_pool_is_resized_or_a_job_withdrawn() -> None:
     [
         Submit(job=job("a")),
         Submit(job=job("x")),
-        Withdraw(job="x"),
-        Reprioritise(job="nobody", priority=1),
+        Cancel(job="x"),
+        Reprioritize(job="nobody", priority=1),
         Resize(pool=P5, size=-1),
     ],
 )
 def test_a_change_of_what_is_not_there_is_refused(change) -> None:
-    with pytest.raises(UnknownChange):
+    with pytest.raises(UnknownEdit):
         what_if(snapshot(held("x"), job("a")), [change])

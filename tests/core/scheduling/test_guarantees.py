@@ -9,7 +9,7 @@ import pytest
 from headway.model import Allocation, Reservation, Snapshot, WaitingJob
 from headway.plan import Preempt
 from headway.policy import Ageing, Policy, Team
-from headway.scheduling.invariants import verify
+from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import G5, NOW_MS, P5, held, job, preemptions, reserved, snapshot, starts
 from tests.core.strategies import World
@@ -26,7 +26,7 @@ def played(start: Snapshot) -> tuple[list[tuple[str, str]], World]:
     stopped: list[tuple[str, str]] = []
     for _ in range(50):
         plan = schedule(world.snapshot())
-        verify(world.snapshot(), plan)
+        check_plan(world.snapshot(), plan)
         if not plan.actions and not any(a.stopping for a in world.held.values()):
             return stopped, world
         stopped += [(a.job, a.for_job) for a in plan.actions if isinstance(a, Preempt)]
@@ -158,7 +158,7 @@ def test_a_job_is_covered_once_its_team_has_given_something_back() -> None:
     parts = (both, job("j", 9, pool=G5, team="red"), job("k", 0, team="red"), job("b", 5, team="blue"))
     plan = schedule(snapshot(*parts, pools={P5: 1, G5: 1}, policy=policy))
     assert preemptions(plan) == [("x", "j")]
-    assert [hold.job for hold in plan.holds] == ["j", "k", "b"]
+    assert [hold.job for hold in plan.waits] == ["j", "k", "b"]
 
 
 def test_a_job_is_covered_once_what_was_promised_to_another_one_of_its_team_is_taken_over() -> None:
@@ -174,12 +174,12 @@ def test_a_job_is_covered_once_what_was_promised_to_another_one_of_its_team_is_t
     plan = schedule(snapshot(*parts, size=3, policy=policy))
     assert starts(plan) == ["b", "c"]
     assert preemptions(plan) == [("x", "k")]
-    assert [hold.job for hold in plan.holds] == ["k", "j"]
+    assert [hold.job for hold in plan.waits] == ["k", "j"]
 
 
 def test_a_reserved_start_does_not_count_on_a_covered_attempt_of_the_same_team() -> None:
     parts = (held("w1", 0, team="red", ends_in_s=600), job("w0", 9, count=3, team="red"))
-    (hold,) = schedule(snapshot(*parts, size=3, policy=RED_2)).holds
+    (hold,) = schedule(snapshot(*parts, size=3, policy=RED_2)).waits
     assert hold.start_by_ms == NOW_MS + 600_000
 
 
@@ -229,6 +229,6 @@ def test_who_reaches_its_limit_as_soon_as_a_stop_would_end_it_is_not_stopped(end
     plan = schedule(snapshot(held("x", 0, ends_in_s=ends_in_s), job("w", 9), size=1))
     assert preemptions(plan) == ([("x", "w")] if stopped else [])
     if not stopped:
-        (hold,) = plan.holds
+        (hold,) = plan.waits
         assert hold.start_by_ms == NOW_MS + ends_in_s * 1000
         assert "ends no later than a stop would end it" in hold.sentence

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.policy import Policy, Team
-from headway.scheduling.invariants import verify
+from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from tests.core.scheduling import test_promises as promises
 from tests.core.strategies import POOLS, STEP_MS, TEAMS, World, crowded, demands, fits, limits, policies, snapshots
@@ -54,7 +54,7 @@ def every_moment_keeps_the_promises(history: History) -> None:
         _happen(world, event, number, replace(job, name=f"j{i}", entry_time_ms=world.now_ms))
         snapshot = world.snapshot()
         plan = schedule(snapshot)
-        verify(snapshot, plan)
+        check_plan(snapshot, plan)
         for holds in AT_EVERY_MOMENT:
             holds(snapshot)
         world.apply(plan)

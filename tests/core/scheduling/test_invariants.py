@@ -8,7 +8,7 @@ from headway.errors import InvariantViolation
 from headway.model import Demand, Snapshot
 from headway.plan import Action, Plan, Preempt, Start
 from headway.reasons import Reason, ReasonCode
-from headway.scheduling.invariants import verify
+from headway.scheduling.invariants import check_plan
 from tests.core.builders import P5, held, job, reserved, snapshot
 
 WHY = Reason(code=ReasonCode.STARTED, message="a test")
@@ -71,4 +71,4 @@ WRONG: list[tuple[str, Snapshot, list[Action], str]] = [
 @pytest.mark.parametrize(("snap", "actions", "message"), [row[1:] for row in WRONG], ids=[row[0] for row in WRONG])
 def test_a_wrong_plan_is_refused(snap: Snapshot, actions: list[Action], message: str) -> None:
     with pytest.raises(InvariantViolation, match=message):
-        verify(snap, Plan(actions=tuple(actions), holds=()))
+        check_plan(snap, Plan(actions=tuple(actions), waits=()))

@@ -24,7 +24,7 @@ from headway.scheduling import (
     reserved_starts,
     scheduler,
 )
-from headway.scheduling.ordering import held_priority, victim_order
+from headway.scheduling.ordering import running_priority, victim_order
 from headway.scheduling.preemption import protected_until_ms
 from tests.core.scheduling import test_histories as histories
 from tests.core.scheduling import test_promises as promises
@@ -111,11 +111,11 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         preemption, "is_preemptible", lambda *_: True, promises.protected_attempts_run_on, ANY
     ),
     "equal priority is preempted": (
-        preemption, "held_priority", lambda *args: held_priority(*args) - 1, promises.only_who_may_be_preempted_is,
+        preemption, "running_priority", lambda *args: running_priority(*args) - 1, promises.only_who_may_be_preempted_is,
         PLAIN,
     ),
     "two jobs of equal priority preempt each other": (
-        preemption, "held_priority", lambda *args: held_priority(*args) - 1, histories.preemption_comes_to_an_end,
+        preemption, "running_priority", lambda *args: running_priority(*args) - 1, histories.preemption_comes_to_an_end,
         PLAIN,
     ),
     "everybody reclaims": (
@@ -128,7 +128,7 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         allocation_index, "victim_order", _dearest_first, promises.no_cheaper_single_victim_would_have_done, FULL
     ),
     "teams may have any priority": (
-        preemption, "given_priority", lambda priority, *_: priority, promises.only_who_may_be_preempted_is, FULL_TEAM
+        preemption, "capped_priority", lambda priority, *_: priority, promises.only_who_may_be_preempted_is, FULL_TEAM
     ),
     "what others are guaranteed is preempted": (
         preemption, "is_borrowed", lambda *_: True, promises.only_who_may_be_preempted_is, FULL_TEAMS

@@ -13,9 +13,9 @@ from headway.scheduling.ordering import (
     MAX_PRIORITY,
     effective_priority,
     handicap_ms,
-    held_priority,
     rank,
     rank_key,
+    running_priority,
     work_lost_ms,
 )
 from tests.core.builders import NOW_MS, held, job
@@ -91,4 +91,4 @@ def test_waiting_adds_a_priority_for_each_whole_interval(waited_ms: int, gained:
     policy = Policy(ageing=Ageing(interval_ms=1000, cap=5))
     assert effective_priority(job("w", 3, entered=NOW_MS - waited_ms), NOW_MS, policy) == 3 + gained
     running = held("r", 3, since=NOW_MS, entered=NOW_MS - waited_ms)
-    assert held_priority(running, policy) == 3 + gained
+    assert running_priority(running, policy) == 3 + gained

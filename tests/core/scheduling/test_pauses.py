@@ -14,7 +14,7 @@ from headway.model import Pause, Snapshot
 from headway.plan import Plan, Preempt, Start
 from headway.reasons import Reason, ReasonCode
 from headway.scheduling.forecast import forecast
-from headway.scheduling.invariants import verify
+from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import G5, NOW_MS, P5, held, job, reserved, snapshot
 from tests.core.strategies import POOLS, snapshots
@@ -30,22 +30,22 @@ def paused(known: Snapshot, *pools: str) -> Snapshot:
 @given(snapshots(), st.sets(st.sampled_from(POOLS)))
 def test_it_is_decided_as_if_nobody_waited_for_a_paused_pool(known: Snapshot, pools: Collection[str]) -> None:
     plan = schedule(paused(known, *pools))
-    verify(paused(known, *pools), plan)
+    check_plan(paused(known, *pools), plan)
     others = tuple(each for each in known.waiting if not each.demand.keys() & set(pools))
     assert plan.actions == schedule(replace(known, waiting=others)).actions
-    told = {hold.job for hold in plan.holds if hold.reason.code is ReasonCode.PAUSED}
+    told = {hold.job for hold in plan.waits if hold.reason.code is ReasonCode.PAUSED}
     assert told == {each.name for each in known.waiting} - {each.name for each in others}
 
 
 def test_who_waits_is_told_who_paused_the_pool_and_how_it_goes_on() -> None:
-    (first, second) = schedule(paused(snapshot(job("a"), job("b")), P5)).holds
+    (first, second) = schedule(paused(snapshot(job("a"), job("b")), P5)).waits
     assert first.sentence == (
         f"{P5} is paused since 00:15 by user/ada: the cooling is repaired; the place in line is kept, and it starts in "
         f"its turn after `headway resume {P5}`"
     )
     assert second.ahead == 1
     everything = replace(snapshot(job("a")), pauses={P5: replace(PAUSE, everything=True)})
-    (hold,) = schedule(everything).holds
+    (hold,) = schedule(everything).waits
     assert hold.sentence.startswith("everything is paused since 00:15")
     assert hold.sentence.endswith("after `headway resume`")
 
@@ -73,6 +73,6 @@ def test_no_start_is_foreseen_in_a_paused_pool() -> None:
 )
 def test_a_plan_that_starts_or_preempts_for_a_paused_pool_is_not_carried_out(action: Start | Preempt) -> None:
     known = snapshot(held("x", 1), job("a", 5), size=2)
-    verify(known, Plan(actions=(action,), holds=()))
+    check_plan(known, Plan(actions=(action,), waits=()))
     with pytest.raises(InvariantViolation, match="would start on what is paused"):
-        verify(paused(known, P5), Plan(actions=(action,), holds=()))
+        check_plan(paused(known, P5), Plan(actions=(action,), waits=()))

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
-from headway.plan import Hold, Plan, Preempt, Release, Start
-from headway.scheduling.invariants import verify
+from headway.plan import Plan, Preempt, Release, Start, Wait
+from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from headway.vectors import free, minus, plus, positive, shortfall, total
 from tests.core.strategies import NOW_MS, POOLS, World, all_stopped, borrowed_from_red, fits, nothing_owed, snapshots
@@ -107,7 +107,7 @@ def capacity_holds(snapshot: Snapshot) -> None:
     for action in schedule(snapshot).actions:
         if isinstance(action, Preempt):
             continue
-        world.apply(Plan(actions=(action,), holds=()))
+        world.apply(Plan(actions=(action,), waits=()))
         if isinstance(action, Start):
             after, team = world.snapshot(), waiting[action.job].team
             takes = positive(minus(waiting[action.job].demand, own(snapshot, action.job)))
@@ -124,10 +124,10 @@ def all_or_nothing(snapshot: Snapshot) -> None:
     for action in plan.actions:
         if isinstance(action, Start):
             assert dict(action.demand) == dict(waiting[action.job].demand)
-    told = Counter([*of(plan, Start), *(hold.job for hold in plan.holds)])
+    told = Counter([*of(plan, Start), *(hold.job for hold in plan.waits)])
     assert told == Counter(waiting.keys())
-    assert all(hold.reason.message for hold in plan.holds)
-    assert all(hold.reason.jobs for hold in plan.holds if hold.reason.code == "WaitsForFreedInstances")
+    assert all(hold.reason.message for hold in plan.waits)
+    assert all(hold.reason.jobs for hold in plan.waits if hold.reason.code == "WaitsForFreedInstances")
 
 
 def line_is_in_rank_order(snapshot: Snapshot) -> None:
@@ -139,7 +139,7 @@ def line_is_in_rank_order(snapshot: Snapshot) -> None:
     if snapshot.policy.teams and of(plan, Release):
         # Who loses what was reserved for it falls back among its equals.
         return
-    told = [waiting[hold.job] for hold in plan.holds]
+    told = [waiting[hold.job] for hold in plan.waits]
     assert told == sorted(told, key=lambda job: plain_rank(job, snapshot))
 
 
@@ -149,7 +149,7 @@ def blocked_heads_close_their_pools(snapshot: Snapshot) -> None:
         return
     plan = schedule(snapshot)
     started = set(of(plan, Start))
-    sure = {hold.job for hold in plan.holds if hold.reason.code == "WaitsForFreedInstances"}
+    sure = {hold.job for hold in plan.waits if hold.reason.code == "WaitsForFreedInstances"}
     closed: set[str] = set()
     for job in sorted(snapshot.waiting, key=lambda job: plain_rank(job, snapshot)):
         if job.name in started:
@@ -193,7 +193,7 @@ def _told_for_sure(snapshot: Snapshot, plan: Plan) -> dict[str, int]:
         return {}
     told: dict[str, int] = {}
     unsure: set[str] = set()
-    for hold in plan.holds:
+    for hold in plan.waits:
         job = waiting[hold.job]
         if not fits(job, snapshot.pools, snapshot.policy):
             continue
@@ -230,7 +230,7 @@ def first_in_line_is_not_kept_from_what_is_free(snapshot: Snapshot) -> None:
     if plan.actions:
         return
     waiting = {job.name: job for job in snapshot.waiting}
-    for job in (waiting[hold.job] for hold in plan.holds):
+    for job in (waiting[hold.job] for hold in plan.waits):
         if not fits(job, snapshot.pools, snapshot.policy):
             continue
         left, team = free(snapshot), snapshot.policy.team(job.team)
@@ -253,9 +253,9 @@ def nobody_is_held_who_delays_nobody(snapshot: Snapshot) -> None:
     world.apply(plan)
     left = free(world.snapshot())
     waiting = {job.name: job for job in snapshot.waiting}
-    heads: list[Hold] = []
+    heads: list[Wait] = []
     per_pools: Counter[tuple[str, ...]] = Counter()
-    for hold in plan.holds:
+    for hold in plan.waits:
         job = waiting[hold.job]
         if not fits(job, snapshot.pools, policy):
             continue
@@ -280,7 +280,7 @@ def starts_that_can_be_known_are_known(snapshot: Snapshot) -> None:
         return
     waiting = {job.name: job for job in snapshot.waiting}
     blocked: Counter[frozenset[str]] = Counter()
-    for hold in plan.holds:
+    for hold in plan.waits:
         job = waiting[hold.job]
         if not fits(job, snapshot.pools, snapshot.policy):
             continue
@@ -299,7 +299,7 @@ def only_who_may_be_preempted_is(snapshot: Snapshot) -> None:
     waiting = {job.name: job for job in snapshot.waiting}
     stopped = [action for action in plan.actions if isinstance(action, Preempt)]
     # Whatever happens in which order, a team has at the end at least what it had at each moment of it.
-    gets = [waiting[name] for name in {*of(plan, Start), *(h.job for h in plan.holds if _is_sure(h))}]
+    gets = [waiting[name] for name in {*of(plan, Start), *(h.job for h in plan.waits if _is_sure(h))}]
     for action in stopped:
         victim, job = victims[action.attempt], waiting[action.for_job]
         assert not victim.stopping
@@ -327,7 +327,7 @@ def only_who_may_be_preempted_is(snapshot: Snapshot) -> None:
         assert all(stays.get(pool, 0) >= kept.get(pool, 0) for pool in victim.demand), f"{victim.job} was guaranteed"
 
 
-def _is_sure(hold: Hold) -> bool:
+def _is_sure(hold: Wait) -> bool:
     return hold.reason.code == "WaitsForFreedInstances"
 
 
@@ -408,7 +408,7 @@ def guarantees_are_given(snapshot: Snapshot) -> None:
     if plan.actions or not policy.preemption or any(a.stopping for a in snapshot.allocations) or snapshot.reservations:
         return
     waiting = {job.name: job for job in snapshot.waiting}
-    first = next((waiting[h.job] for h in plan.holds if fits(waiting[h.job], snapshot.pools, policy)), None)
+    first = next((waiting[h.job] for h in plan.waits if fits(waiting[h.job], snapshot.pools, policy)), None)
     left = free(snapshot)
     if first is None or first.not_before_ms > snapshot.now_ms or any(size < 0 for size in left.values()):
         return
@@ -448,7 +448,7 @@ def the_order_of_reading_does_not_matter(snapshot: Snapshot) -> None:
 # ---------------------------------------------------------------------------------------------------------- tests
 @given(snapshots())
 def test_every_plan_passes_its_own_verification(snapshot: Snapshot) -> None:
-    verify(snapshot, schedule(snapshot))
+    check_plan(snapshot, schedule(snapshot))
 
 
 @given(snapshots())

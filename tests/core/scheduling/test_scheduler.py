@@ -8,7 +8,7 @@ import pytest
 
 from headway.model import Allocation, Reservation, WaitingJob
 from headway.plan import Preempt
-from headway.scheduling.invariants import verify
+from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from tests.core.builders import (
     G5,
@@ -75,7 +75,7 @@ STARTS: list[tuple[str, Parts, int, list[str]]] = [
 def test_who_starts(parts: Parts, size: int, expected: list[str]) -> None:
     snap = snapshot(*parts, size=size)
     plan = schedule(snap)
-    verify(snap, plan)
+    check_plan(snap, plan)
     assert starts(plan) == expected
 
 
@@ -164,7 +164,7 @@ PREEMPTIONS: list[tuple[str, Parts, int, list[tuple[str, str]]]] = [
 def test_who_is_preempted(parts: Parts, size: int, expected: list[tuple[str, str]]) -> None:
     snap = snapshot(*parts, size=size)
     plan = schedule(snap)
-    verify(snap, plan)
+    check_plan(snap, plan)
     assert preemptions(plan) == expected
 
 

@@ -15,15 +15,15 @@ from headway.model import Allocation, Reservation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
 from headway.policy import Policy
 from headway.scheduling.scheduler import schedule
-from headway.scheduling.simulation import ENDS, Arrival, Course, Event, Happening
+from headway.scheduling.simulation import ENDS, Arrival, Event, EventKind, Simulation
 from headway.vectors import free
 from tests.core.builders import NOW_MS, P5, held, job, reserved, snapshot
 
-NOTHING = Plan(actions=(), holds=())
+NOTHING = Plan(actions=(), waits=())
 
 
 def told(events: list[Event]) -> list[tuple[int, str, str]]:
-    return [(event.time_ms, event.happening.value, event.job) for event in events]
+    return [(event.time_ms, event.kind.value, event.job) for event in events]
 
 
 def first_come(snapshot: Snapshot) -> Plan:
@@ -33,7 +33,7 @@ def first_come(snapshot: Snapshot) -> Plan:
         own = next((r.demand for r in snapshot.reservations if r.job == waiting.name), {})
         if all(left[pool] + own.get(pool, 0) >= count for pool, count in waiting.demand.items()):
             start = Start(job=waiting.name, demand=waiting.demand, reason=reasons.started(waiting.demand))
-            return Plan(actions=(start,), holds=())
+            return Plan(actions=(start,), waits=())
     return NOTHING
 
 
@@ -47,7 +47,7 @@ def preempting(victim: str, for_job: str, freed: int = 1) -> Callable[[Snapshot]
             done.append(victim)
             reason = reasons.started({P5: 1})
             action = Preempt(job=victim, attempt=live[0].attempt, for_job=for_job, freed={P5: freed}, reason=reason)
-            return Plan(actions=(action,), holds=())
+            return Plan(actions=(action,), waits=())
         return first_come(snapshot)
 
     return decide
@@ -66,7 +66,7 @@ def course(
 ) -> list[Event]:
     events: list[Event] = []
     start = replace(snapshot(size=size, now_ms=0), policy=policy or Policy())
-    Course(start, decide, stop_ms=stop_ms, arrivals=arrivals, record=events.append).run()
+    Simulation(start, decide, stop_ms=stop_ms, arrivals=arrivals, record=events.append).run()
     return events
 
 
@@ -94,20 +94,20 @@ def test_all_that_happens_at_one_instant_is_taken_in_before_one_decision() -> No
 
 def test_it_decides_at_an_instant_until_there_is_nothing_left_to_do() -> None:
     events = course(*(arrival(0, name, 5) for name in "abc"), size=3)
-    assert [event.job for event in events if event.happening is Happening.STARTED] == ["a", "b", "c"]
-    assert {event.time_ms for event in events if event.happening is Happening.STARTED} == {0}
+    assert [event.job for event in events if event.kind is EventKind.STARTED] == ["a", "b", "c"]
+    assert {event.time_ms for event in events if event.kind is EventKind.STARTED} == {0}
 
 
 def test_decisions_that_come_to_no_end_are_an_error() -> None:
     forever = Release(job="a", demand={P5: 1}, reason=reasons.started({P5: 1}))
     with pytest.raises(InvariantViolation, match="still something to do"):
-        course(arrival(0, "a", 1), decide=lambda _: Plan(actions=(forever,), holds=()))
+        course(arrival(0, "a", 1), decide=lambda _: Plan(actions=(forever,), waits=()))
 
 
 def test_starting_a_job_that_does_not_wait_is_an_error() -> None:
     wrong = Start(job="z", demand={P5: 1}, reason=reasons.started({P5: 1}))
     with pytest.raises(InvariantViolation, match="z is started but does not wait"):
-        course(arrival(0, "a", 1), decide=lambda _: Plan(actions=(wrong,), holds=()))
+        course(arrival(0, "a", 1), decide=lambda _: Plan(actions=(wrong,), waits=()))
 
 
 def test_a_victim_holds_its_instances_until_it_has_stopped_and_then_waits_at_its_old_place() -> None:
@@ -167,7 +167,7 @@ def test_a_victim_goes_on_from_its_last_checkpoint_if_it_writes_any(
         policy=Policy(checkpoint_interval_ms=interval),
     )
     assert told(events)[-1] == (done, "completed", "a")
-    assert next(event.lost_ms for event in events if event.happening is Happening.YIELDED) == lost
+    assert next(event.lost_ms for event in events if event.kind is EventKind.PREEMPTED_ENDED) == lost
 
 
 @pytest.mark.parametrize(("run", "ends"), [(14, "completed"), (15, "completed"), (16, "yielded")])
@@ -190,7 +190,7 @@ def test_a_victim_counts_its_preemptions() -> None:
 
 def test_a_job_that_would_run_longer_than_its_limit_is_ended_at_it() -> None:
     over = replace(arrival(0, "a", 100), job=replace(job("a"), limit_ms=30))
-    assert told(course(over))[-1] == (30, Happening.CUT.value, "a")
+    assert told(course(over))[-1] == (30, EventKind.TIMED_OUT.value, "a")
 
 
 def test_a_job_that_runs_as_long_as_its_limit_completes() -> None:
@@ -218,7 +218,7 @@ def test_a_course_goes_on_from_a_snapshot() -> None:
 
     events: list[Event] = []
     start = snapshot(held("r"), held("s", freed_for="v"), reserved("w"), job("w"), job("v"), size=3)
-    Course(start, first_come, left, stop_ms=20, record=events.append).run()
+    Simulation(start, first_come, left, stop_ms=20, record=events.append).run()
     assert told(events) == [
         (NOW_MS, "started", "w"),
         (NOW_MS + 10, "completed", "w"),
@@ -234,12 +234,12 @@ def test_a_course_goes_on_from_a_snapshot() -> None:
 
 def test_an_attempt_that_stops_on_request_does_not_come_back() -> None:
     events: list[Event] = []
-    Course(snapshot(held("r", stopping=True)), first_come, stop_ms=20, record=events.append).run()
+    Simulation(snapshot(held("r", stopping=True)), first_come, stop_ms=20, record=events.append).run()
     assert told(events) == [(NOW_MS + 20, "stopped", "r")]
 
 
 def test_jobs_without_a_run_time_never_end() -> None:
-    going = Course(snapshot(held("r"), job("w"), size=2), first_come)
+    going = Simulation(snapshot(held("r"), job("w"), size=2), first_come)
     going.run()
     assert going.next_ms is None
     assert {allocation.job for allocation in going.allocations.values()} == {"r", "w"}
@@ -247,7 +247,7 @@ def test_jobs_without_a_run_time_never_end() -> None:
 
 
 def test_a_course_can_be_watched_up_to_a_moment() -> None:
-    going = Course(snapshot(size=1, now_ms=0), first_come, arrivals=[arrival(0, "a", 10), arrival(10, "b", 10)])
+    going = Simulation(snapshot(size=1, now_ms=0), first_come, arrivals=[arrival(0, "a", 10), arrival(10, "b", 10)])
     going.run(until_ms=10)
     assert (going.now_ms, going.next_ms) == (10, 20)
     assert going.step()
@@ -273,15 +273,15 @@ def test_under_the_real_decisions_every_job_that_fits_completes_and_no_pool_is_e
         for i, (at, run, count, priority, checkpoints) in enumerate(rows)
     ]
     events: list[Event] = []
-    going = Course(snapshot(size=4, now_ms=0), schedule, stop_ms=stop_ms, arrivals=arrivals, record=events.append)
+    going = Simulation(snapshot(size=4, now_ms=0), schedule, stop_ms=stop_ms, arrivals=arrivals, record=events.append)
     going.run()
-    completed = sorted(event.job for event in events if event.happening is Happening.COMPLETED)
+    completed = sorted(event.job for event in events if event.kind is EventKind.COMPLETED)
     assert completed == sorted(arrival.job.name for arrival in arrivals)
     used = 0
     for event in events:
-        if event.happening is Happening.STARTED:
+        if event.kind is EventKind.STARTED:
             used += event.demand[P5]
-        elif event.happening in ENDS:
+        elif event.kind in ENDS:
             used -= event.demand[P5]
         assert 0 <= used <= 4
     assert [event.time_ms for event in events] == sorted(event.time_ms for event in events)

@@ -109,4 +109,4 @@ def test_nobody_starts_to_borrow_beside_a_job_that_gets_its_guarantee_back(snaps
 def test_a_decision_without_reasons_for_those_who_wait_does_the_same(snapshot: Snapshot) -> None:
     plan = schedule(snapshot, explain=False)
     assert plan.actions == schedule(snapshot).actions
-    assert not plan.holds
+    assert not plan.waits

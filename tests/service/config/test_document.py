@@ -9,7 +9,7 @@ import pytest
 
 from headway.jobpolicy import rules
 from headway.policy import Ageing, Policy, Team
-from headway.reasons.remedies import TOLD
+from headway.reasons.remedies import NOTIFIED_BY_DEFAULT
 from headway_service.config.document import parse, text_of, text_to_keep, validate
 from headway_service.config.rules import MAX_RULES
 from headway_service.errors import InvalidConfiguration
@@ -288,7 +288,7 @@ def test_a_text_that_cannot_be_a_document_is_refused(text: str, message: str) ->
 
 def test_unless_the_document_says_otherwise_people_are_told_of_what_nobody_asked_for() -> None:
     notifications = validate(GOOD).notifications
-    assert (notifications.codes, notifications.teams) == (list(TOLD), None)
+    assert (notifications.codes, notifications.teams) == (list(NOTIFIED_BY_DEFAULT), None)
     assert notifications.tell("Failed", None)
     assert not notifications.tell("Started", "a")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from headway.model import STOP_MS
 from headway.reasons import ReasonCode
 from headway.reasons.remedies import remedy_for
-from headway.scheduling.forecast import Reprioritise, Resize, Withdraw
+from headway.scheduling.forecast import Cancel, Reprioritize, Resize
 from headway_service.errors import (
     ImpossibleDemand,
     InvalidRequest,
@@ -304,9 +304,9 @@ def test_what_if_a_pool_grew(full: World) -> None:
 
 def test_what_if_a_job_had_another_priority_or_left(full: World) -> None:
     full.submit("mine", 1, StoppingCondition=limited(1))
-    told = full.forecast_service.what_if([Reprioritise(job="mine", priority=9)], ROOT)
+    told = full.forecast_service.what_if([Reprioritize(job="mine", priority=9)], ROOT)
     assert len(told.preempts) == 1
-    told = full.forecast_service.what_if([Withdraw(job="early")], ROOT)
+    told = full.forecast_service.what_if([Cancel(job="early")], ROOT)
     assert [(move.job, hours(move.before_ms), hours(move.after_ms)) for move in told.moved] == [
         ("early", 2, None),
         ("mine", 3, 2),
@@ -321,7 +321,7 @@ def test_what_if_a_job_came_into_a_pool_that_was_enlarged_for_it(full: World) ->
 
 
 def test_a_change_may_be_about_a_job_that_an_earlier_one_submits(full: World) -> None:
-    changes: list[Edit] = [SubmitRequest(request=request("mine", 1)), Reprioritise(job="mine", priority=9)]
+    changes: list[Edit] = [SubmitRequest(request=request("mine", 1)), Reprioritize(job="mine", priority=9)]
     assert len(full.forecast_service.what_if(changes, ROOT).preempts) == 1
 
 
@@ -329,18 +329,18 @@ def test_a_job_far_back_is_moved_to_the_front(full: World, monkeypatch: pytest.M
     for i in range(6):
         full.submit(f"w{i}", 4, StoppingCondition=limited(1))
     monkeypatch.setattr(snapshot, "MAX_FORESEEN", 2)
-    told = full.forecast_service.what_if([Reprioritise(job="w5", priority=5)], ROOT)
+    told = full.forecast_service.what_if([Reprioritize(job="w5", priority=5)], ROOT)
     assert ("w5", None, 3) in [(move.job, hours(move.before_ms), hours(move.after_ms)) for move in told.moved]
 
 
 WRONG: list[tuple[str, list[Any], str, str]] = [
-    ("an unknown job", [Withdraw(job="nobody")], "changes.0.jobName", "nobody"),
-    ("a running job withdrawn", [Withdraw(job="two")], "changes.0.jobName", "only a job that waits"),
-    ("an ended job", [Reprioritise(job="ended", priority=1)], "changes.0.jobName", "stopped already"),
-    ("a held job", [Withdraw(job="held")], "changes.0.jobName", "held"),
-    ("a priority too high", [Reprioritise(job="two", priority=10_000)], "changes.0.priority", "0 to 9999"),
-    ("the second change", [Resize(pool=P5, size=1), Withdraw(job="nobody")], "changes.1.jobName", "nobody"),
-    ("withdrawn twice", [Withdraw(job="early"), Withdraw(job="early")], "changes.1", "no job `early` waits"),
+    ("an unknown job", [Cancel(job="nobody")], "changes.0.jobName", "nobody"),
+    ("a running job withdrawn", [Cancel(job="two")], "changes.0.jobName", "only a job that waits"),
+    ("an ended job", [Reprioritize(job="ended", priority=1)], "changes.0.jobName", "stopped already"),
+    ("a held job", [Cancel(job="held")], "changes.0.jobName", "held"),
+    ("a priority too high", [Reprioritize(job="two", priority=10_000)], "changes.0.priority", "0 to 9999"),
+    ("the second change", [Resize(pool=P5, size=1), Cancel(job="nobody")], "changes.1.jobName", "nobody"),
+    ("withdrawn twice", [Cancel(job="early"), Cancel(job="early")], "changes.1", "no job `early` waits"),
     ("a wrong request", [SubmitRequest(request=request("x", RoleArn=None))], "changes.0.request.RoleArn", "RoleArn"),
     (
         "the same name twice",

@@ -67,7 +67,7 @@ def test_more_values_than_one_line_takes_are_all_published(capsys: pytest.Captur
 
 @pytest.mark.parametrize(
     "trigger", sorted({trigger for (state, trigger), then in JOB_TRANSITIONS.items() if state not in WAITING
-                       and (then in TERMINAL or then in WAITING) and trigger is not JobTrigger.POSTPONE})
+                       and (then in TERMINAL or then in WAITING) and trigger is not JobTrigger.LAUNCH_DEFERRED})
 )  # fmt: skip
 def test_every_end_of_an_attempt_has_an_outcome(trigger: JobTrigger) -> None:
     figure = metrics.ended(trigger)

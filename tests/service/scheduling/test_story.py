@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from headway.lifecycle import HOLDING, WAITING
+from headway.lifecycle import ACTIVE, WAITING
 from headway.plan import Plan, Release, Start
 from headway.reasons import started
-from headway.scheduling.invariants import verify
+from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from headway_service.errors import Conflict, JobEnded, NameInUse
 from headway_service.ports.table import Change
@@ -71,7 +71,7 @@ def test_the_founding_story_plays_from_submit_to_an_empty_queue(world: World) ->
     world.pass_time(20_000)
     world.check()
     assert set(world.states("job1", "job2", "job3", "job4").values()) == {"completed"}
-    assert world.queries.jobs(JobFilter(states=WAITING | HOLDING), 100, None) == ([], None)
+    assert world.queries.jobs(JobFilter(states=WAITING | ACTIVE), 100, None) == ([], None)
     assert world.called("CreateTrainingJob")[-1] == "job3"
     ledger = read_ledger(world.table)
     assert not ledger.attempts
@@ -554,7 +554,7 @@ def test_a_job_that_was_started_while_the_snapshot_was_read_is_not_started_again
     )
     snapshot = read_snapshot(world.table, before, world.clock())
     assert [job.name for job in snapshot.waiting] == []
-    verify(snapshot, schedule(snapshot))
+    check_plan(snapshot, schedule(snapshot))
 
 
 def test_a_job_may_lose_its_reservation_and_start_on_something_else_in_one_plan(world: World) -> None:
@@ -564,7 +564,7 @@ def test_a_job_may_lose_its_reservation_and_start_on_something_else_in_one_plan(
     ledger, executor = read_ledger(world.table), world.executor()
     why = started({P5: 1})
     plan = Plan(
-        actions=(Release(job="a", demand={P5: 1}, reason=why), Start(job="a", demand={P5: 1}, reason=why)), holds=()
+        actions=(Release(job="a", demand={P5: 1}, reason=why), Start(job="a", demand={P5: 1}, reason=why)), waits=()
     )
     assert executor.apply(Decision(plan=plan, ledger=ledger, waiting={}))
     report = executor.report

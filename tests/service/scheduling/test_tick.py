@@ -72,7 +72,7 @@ def test_of_a_plan_that_breaks_a_promise_nothing_is_carried_out(world: World, mo
     def decide_wrongly(*args: Any, **options: Any) -> Any:
         snapshot, _ = decide(*args, **options)
         starts = tuple(Start(job=job.name, demand=job.demand, reason=started(job.demand)) for job in snapshot.waiting)
-        return snapshot, Plan(actions=starts, holds=())
+        return snapshot, Plan(actions=starts, waits=())
 
     monkeypatch.setattr(tick, "decide", decide_wrongly)
     with pytest.raises(InvariantViolation):

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.metering.dynamodb_units import MeteredTable
-from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
+from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.policy import DEFAULT_POLICY
 from headway_service.errors import InvalidRequest
 from headway_service.jobs.position import MAX_EXPLAINED, PositionExplainer
@@ -82,7 +82,7 @@ def test_all_pages_together_hold_exactly_what_is_wanted_in_order(
     assert all(len(page) <= limit for page in found)
     groups = [
         sorted((each for each in jobs if each.job_state in group), key=lambda each: each.listed()[1], reverse=ended)
-        for group, ended in ((HOLDING, False), (WAITING, False), (TERMINAL, True))
+        for group, ended in ((ACTIVE, False), (WAITING, False), (TERMINAL, True))
     ]
     assert [each.job_name for page in found for each in page] == [
         each.job_name

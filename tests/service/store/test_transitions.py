@@ -294,7 +294,7 @@ def test_a_job_that_goes_back_into_its_line_has_not_ended() -> None:
     writes = transitions.end(
         job(JobState.STOPPING),
         attempt(AttemptState.STOPPING),
-        JobTrigger.YIELD,
+        JobTrigger.PREEMPTED_ENDED,
         REASON,
         sighting=SEEN,
         preemptor=None,

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from headway.sanitize import neutralise
+from headway.sanitize import strip_control_characters
 from headway_client.errors import EXIT_OK, EXIT_UNEXPECTED, ClientError
 from headway_client.text import to_json, to_stderr
 
@@ -116,7 +116,7 @@ def tell_error(error: ClientError, *, about: str = "") -> None:
     before = f"{about}: " if about and about not in error.message else ""
     to_stderr(before + error.message)
     for item in error.untold_fields():
-        print(f"  {neutralise(item.field)}: {neutralise(item.message)}", file=sys.stderr)
+        print(f"  {strip_control_characters(item.field)}: {strip_control_characters(item.message)}", file=sys.stderr)
 
 
 def tell_failure(common: CommonOptions, error: ClientError, *, about: str) -> None:

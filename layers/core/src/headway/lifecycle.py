@@ -26,7 +26,7 @@ class JobState(StrEnum):
 WAITING = frozenset({JobState.PENDING, JobState.PREEMPTED})
 """States of a job that stands in a line."""
 
-HOLDING = frozenset({JobState.RUNNING, JobState.STOPPING})
+ACTIVE = frozenset({JobState.RUNNING, JobState.STOPPING})
 """States of a job that has an attempt, and with it instances."""
 
 TERMINAL = frozenset({JobState.COMPLETED, JobState.FAILED, JobState.STOPPED})
@@ -38,12 +38,12 @@ class JobTrigger(StrEnum):
 
     START = "start"
     #: SageMaker could not launch the attempt now; the job goes back to its place in the line.
-    POSTPONE = "postpone"
+    LAUNCH_DEFERRED = "postpone"
     PREEMPT = "preempt"
     #: Somebody asked the queue to stop the job.
     STOP = "stop"
     #: The attempt ended because it was preempted.
-    YIELD = "yield"
+    PREEMPTED_ENDED = "yield"
     COMPLETE = "complete"
     FAIL = "fail"
     #: The attempt ended, and the policy lets the job go on with another one.
@@ -55,7 +55,7 @@ class JobTrigger(StrEnum):
 JOB_TRANSITIONS: Mapping[tuple[JobState, JobTrigger], JobState] = {
     (JobState.PENDING, JobTrigger.START): JobState.RUNNING,
     (JobState.PENDING, JobTrigger.STOP): JobState.STOPPED,
-    (JobState.RUNNING, JobTrigger.POSTPONE): JobState.PENDING,
+    (JobState.RUNNING, JobTrigger.LAUNCH_DEFERRED): JobState.PENDING,
     (JobState.RUNNING, JobTrigger.PREEMPT): JobState.STOPPING,
     (JobState.RUNNING, JobTrigger.STOP): JobState.STOPPING,
     (JobState.RUNNING, JobTrigger.COMPLETE): JobState.COMPLETED,
@@ -63,7 +63,7 @@ JOB_TRANSITIONS: Mapping[tuple[JobState, JobTrigger], JobState] = {
     (JobState.RUNNING, JobTrigger.RETRY): JobState.PENDING,
     (JobState.RUNNING, JobTrigger.END_STOPPED): JobState.STOPPED,
     (JobState.STOPPING, JobTrigger.STOP): JobState.STOPPING,
-    (JobState.STOPPING, JobTrigger.YIELD): JobState.PREEMPTED,
+    (JobState.STOPPING, JobTrigger.PREEMPTED_ENDED): JobState.PREEMPTED,
     (JobState.STOPPING, JobTrigger.RETRY): JobState.PENDING,
     (JobState.STOPPING, JobTrigger.COMPLETE): JobState.COMPLETED,
     (JobState.STOPPING, JobTrigger.FAIL): JobState.FAILED,

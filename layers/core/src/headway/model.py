@@ -10,7 +10,7 @@ from headway.policy import DEFAULT_POLICY, Policy
 Demand = Mapping[str, int]
 """Instances per pool; a job demands all of them or none (promise 2)."""
 
-OUTSIDE = "#outside"
+UNMANAGED_TEAM = "#outside"
 """The team of what is held outside the queue. No team is called so, so it counts toward nobody's guarantee or limit."""
 
 

@@ -44,7 +44,7 @@ Action = Release | Start | Preempt
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Hold:
+class Wait:
     """A job goes on waiting.
 
     Jobs that wait for the same thing share one reason, so how many are ahead of each stands beside it.
@@ -67,9 +67,9 @@ class Hold:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """A decision. Actions are in the order to apply them, holds in rank order."""
+    """A decision. Actions are in the order to apply them, waits in rank order."""
 
     actions: tuple[Action, ...]
-    holds: tuple[Hold, ...]
+    waits: tuple[Wait, ...]
     #: Waiting jobs behind these that the decision did not look at (``Policy.backfill_window``).
     unseen: int = 0

@@ -7,7 +7,7 @@ import unicodedata
 _SPACES = {"\t", "\n", "\r", "\v", "\f", "\u2028", "\u2029", "\x85"}
 
 
-def neutralise(value: str) -> str:
+def strip_control_characters(value: str) -> str:
     """Return text in which no character can move the cursor, colour, hide or reorder what is shown.
 
     Job names, messages and failure reasons come from other people. Line breaks become spaces; every control,

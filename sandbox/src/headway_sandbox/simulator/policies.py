@@ -66,7 +66,7 @@ class Article:
         if not actions:
             # Those that were refused beside a start are asked about again at once, and count then.
             self.refused += refused
-        return Plan(actions=tuple(actions), holds=())
+        return Plan(actions=tuple(actions), waits=())
 
     @staticmethod
     def _preempt(snapshot: Snapshot, slots: int) -> list[Action]:

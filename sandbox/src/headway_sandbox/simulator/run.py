@@ -10,7 +10,7 @@ from random import Random
 
 from headway.model import Snapshot, WaitingJob
 from headway.scheduling.ordering import handicap_ms
-from headway.scheduling.simulation import Arrival, Course, Event, Happening
+from headway.scheduling.simulation import Arrival, Event, EventKind, Simulation
 from headway_sandbox.simulator.errors import InvalidInput
 from headway_sandbox.simulator.metrics import Outcome, Result, Timeline, measure
 from headway_sandbox.simulator.policies import Article, Contender, contender
@@ -39,7 +39,7 @@ def simulate(scenario: Scenario) -> Result:
     way = contender(scenario.policy)
     decide = way.scheduler()
     record = _Recorder(scenario.trace)
-    course = Course(
+    course = Simulation(
         Snapshot(now_ms=scenario.trace.jobs[0].submit_ms, pools=scenario.trace.pools, policy=way.policy),
         decide,
         stop_ms=scenario.stop_ms,
@@ -146,20 +146,20 @@ class _Recorder:
     def __call__(self, event: Event) -> None:
         outcome = self.outcomes[event.job]
         held = sum(event.demand.values())
-        match event.happening:
-            case Happening.ARRIVED:
+        match event.kind:
+            case EventKind.ARRIVED:
                 self._waiting += 1
                 outcome.waits_since_ms = event.time_ms
-            case Happening.STARTED:
+            case EventKind.STARTED:
                 self._waiting -= 1
                 self._used += held
                 outcome.waited_ms += event.time_ms - outcome.waits_since_ms
-            case Happening.PREEMPTED:
+            case EventKind.PREEMPTED:
                 outcome.preemptions += 1
             case _:
                 self._used -= held
                 outcome.lost_ms += event.lost_ms * held
-                if event.happening is Happening.YIELDED:
+                if event.kind is EventKind.PREEMPTED_ENDED:
                     self._waiting += 1
                     outcome.yields += 1
                     outcome.waits_since_ms = event.time_ms

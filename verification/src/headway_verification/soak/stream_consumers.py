@@ -11,7 +11,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from headway.reasons.remedies import TOLD
+from headway.reasons.remedies import NOTIFIED_BY_DEFAULT
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_verification.soak.fault_injection import Edge, client_error
 from headway_verification.soak.faults import Accidents
@@ -159,5 +159,5 @@ class Audience:
             name, version = after["jobName"], int(after["version"])
             if version not in self._events[name]:
                 raise Violated(f"nobody was told of {name}/{version}: {after['reason']['code']}")
-            if after["reason"]["code"] in TOLD and f"{name}/{version}" not in self._mail:
+            if after["reason"]["code"] in NOTIFIED_BY_DEFAULT and f"{name}/{version}" not in self._mail:
                 raise Violated(f"nobody got a message on {name}/{version}: {after['reason']['code']}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headway.sanitize import neutralise
+from headway.sanitize import strip_control_characters
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import connection, show_json, wants_json
 from headway_client.cli.params import Host, job_name
@@ -39,7 +39,7 @@ def connect(common: CommonOptions, name: str, host: int) -> None:
     if wants_json(common):
         show_json({"target": target, "command": words})
     else:
-        print(neutralise(shlex.join(words)))
+        print(strip_control_characters(shlex.join(words)))
 
 
 def _attempt_name(details: JobDetails, number: int) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headway.sanitize import neutralise
+from headway.sanitize import strip_control_characters
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import colour, show_rows, worst
 
@@ -42,8 +42,8 @@ def _lines(finding: Finding) -> str:
 
     result = f"{finding.result:<8}"
     shown = result.replace(finding.result, coloured(finding.result)) if colour() else result
-    remedy = f"\n{' ' * 21}{neutralise(finding.remedy)}" if finding.remedy else ""
-    return f"{shown} {finding.check:<12}{neutralise(finding.message)}{remedy}"
+    remedy = f"\n{' ' * 21}{strip_control_characters(finding.remedy)}" if finding.remedy else ""
+    return f"{shown} {finding.check:<12}{strip_control_characters(finding.message)}{remedy}"
 
 
 def _table(findings: list[Finding]) -> Table:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from headway.sanitize import neutralise
+from headway.sanitize import strip_control_characters
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import connection, wants_json
 from headway_client.cli.params import Host, WholeNumber, job_name
@@ -135,7 +135,7 @@ def _show(output: str, *, name_hosts: bool) -> Show:
 
 
 def _plain(event: LogEvent) -> str:
-    return neutralise(event.message)
+    return strip_control_characters(event.message)
 
 
 def _with_host(event: LogEvent) -> str:

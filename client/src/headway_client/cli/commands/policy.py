@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from headway.sanitize import neutralise
+from headway.sanitize import strip_control_characters
 from headway_client.cli import input_files
 from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.context import show_json, wants_json, width
@@ -36,7 +36,7 @@ def lint(common: CommonOptions, file: str) -> None:
         show_json({"warnings": _fields(warnings)})
         return
     for warning in warnings:
-        print(neutralise(f"{warning.field}: {warning.message}"))
+        print(strip_control_characters(f"{warning.field}: {warning.message}"))
     count = f"{len(warnings)} warning{'' if len(warnings) == 1 else 's'}"
     print(f"The queue would take this document; {count}.")
 

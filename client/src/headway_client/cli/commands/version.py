@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from headway.sanitize import neutralise
+from headway.sanitize import strip_control_characters
 from headway_client import __version__
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, show_json, wants_json
@@ -27,4 +27,4 @@ def version(common: CommonOptions, *, client: bool) -> None:
         show_json({"client": __version__, "server": server.version, "api": server.api, "endpoint": api.endpoint})
     else:
         print(f"client {__version__}")
-        print(neutralise(f"server {server.version} (API {server.api}) at {api.endpoint}"))
+        print(strip_control_characters(f"server {server.version} (API {server.api}) at {api.endpoint}"))

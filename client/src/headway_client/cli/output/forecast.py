@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from headway.sanitize import neutralise
+from headway.sanitize import strip_control_characters
 from headway_client.cli.output import values
 from headway_client.cli.output.jobs import job_sentence
 from headway_client.cli.output.pools import pool_rows
@@ -27,7 +27,7 @@ def explanation_sheet(told: Explanation, *, width: int | None = None, colour: bo
     lines.append(("Assumed", told.note))
     if told.remedy is not None:
         lines.append(("To do", told.remedy))
-    parts = ["\n".join(f"{name:<10}{neutralise(value)}" for name, value in lines)]
+    parts = ["\n".join(f"{name:<10}{strip_control_characters(value)}" for name, value in lines)]
     if told.ahead:
         more = f"\nand {told.more} more" if told.more else ""
         parts.append("Ahead\n" + _ahead_rows(told.ahead).text(width=width, colour=colour) + more)
@@ -59,7 +59,9 @@ def dry_run_sheet(run: DryRun, *, width: int | None = None) -> str:
     lines = ["This was a dry run; nothing was submitted.", job_sentence(run.job), f"Expected start: {start}."]
     lines.append(f"It would preempt {_listed(run.preempts)}." if run.preempts else "It would preempt nobody.")
     lines.append(run.note)
-    return "\n".join(map(neutralise, lines)) + _shifts("Starts that would change", run.delays, width=width)
+    return "\n".join(map(strip_control_characters, lines)) + _shifts(
+        "Starts that would change", run.delays, width=width
+    )
 
 
 def what_if_sheet(told: WhatIf, *, width: int | None = None) -> str:
@@ -68,7 +70,9 @@ def what_if_sheet(told: WhatIf, *, width: int | None = None) -> str:
     lines.append(f"- {_listed(told.starts)} would start at once," if told.starts else "- nobody would start at once,")
     lines.append(f"- {_listed(told.preempts)} would be preempted." if told.preempts else "- nobody would be preempted.")
     lines.append(told.note)
-    return "\n".join(map(neutralise, lines)) + _shifts("Starts that would change", told.moved, width=width)
+    return "\n".join(map(strip_control_characters, lines)) + _shifts(
+        "Starts that would change", told.moved, width=width
+    )
 
 
 def _ahead_rows(ahead: Iterable[Ahead]) -> Table:

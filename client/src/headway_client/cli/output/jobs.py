@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headway.sanitize import neutralise
+from headway.sanitize import strip_control_characters
 from headway_client.cli.output import values
 from headway_client.cli.output.table import NONE, Table
 from headway_client.models import Attempt, HistoryEntry, Job, JobDetails, RogueJob
@@ -66,7 +66,7 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
     ]
     if details.withheld:
         lines.append(("Withheld", f"{' and '.join(details.withheld)} of the request"))
-    parts = ["\n".join(f"{name:<10}{neutralise(value)}" for name, value in lines)]
+    parts = ["\n".join(f"{name:<10}{strip_control_characters(value)}" for name, value in lines)]
     if details.attempts:
         headers = ["Attempt", "Training Job", "State", "SageMaker", "Started", "Ended", "Why"]
         rows = [_attempt_row(attempt) for attempt in details.attempts]
@@ -84,13 +84,13 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
 def job_sentence(job: Job) -> str:
     """Return one line on where a job stands."""
     place = f", place {job.place} in line" if job.place is not None else ""
-    return neutralise(f"{job.name} is {job.state} (priority {job.priority}{place}): {job.reason.message}")
+    return strip_control_characters(f"{job.name} is {job.state} (priority {job.priority}{place}): {job.reason.message}")
 
 
 def rogue_sentence(rogue: RogueJob) -> str:
     """Return one line on a training job that did not come through the queue, with the operator who asked to stop it."""
     asked = f", to be stopped for {rogue.stop_asked_by}" if rogue.stop_asked_by else ""
-    return neutralise(f"{rogue.name} is rogue ({rogue.status}{asked}): {rogue.reason.message}")
+    return strip_control_characters(f"{rogue.name} is rogue ({rogue.status}{asked}): {rogue.reason.message}")
 
 
 def _state(job: Job) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headway.sanitize import neutralise
+from headway.sanitize import strip_control_characters
 from headway_client.cli.output.table import NONE, Table
 
 
@@ -17,7 +17,7 @@ def rehearsal_sheet(rehearsal: Mapping[str, Any], *, width: int | None = None) -
     table = Table(headers=headers, rows=rows).text(width=width) + "\n" if rows else ""
     team = f" of team {rehearsal['team']}" if rehearsal["team"] else ""
     verb = "refuse" if rehearsal["refused"] else "take"
-    return table + neutralise(f"The queue would {verb} this job{team}.")
+    return table + strip_control_characters(f"The queue would {verb} this job{team}.")
 
 
 def _verdict_rows(verdict: Mapping[str, Any]) -> list[list[str]]:

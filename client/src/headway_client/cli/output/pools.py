@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headway.sanitize import neutralise
+from headway.sanitize import strip_control_characters
 from headway_client.cli.output import values
 from headway_client.cli.output.table import Table
 from headway_client.models import Pause, PoolUse
@@ -33,7 +33,7 @@ def pool_sentence(pool: PoolUse) -> str:
     stopping = f", {pool.stopping} of them stopping" if pool.stopping else ""
     use = f"{pool.allocated} of {pool.size} instances in use{stopping}; waiting jobs: {pool.waiting}"
     over = f"\nNothing is stopped, and nothing starts until {-pool.free} of them are free." if pool.free < 0 else ""
-    return neutralise(f"{pool.pool} {state}; {use}.") + over
+    return strip_control_characters(f"{pool.pool} {state}; {use}.") + over
 
 
 def _why(pause: Pause) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from headway.sanitize import neutralise
+from headway.sanitize import strip_control_characters
 from headway_client.text import shorten
 
 NONE = "-"
@@ -59,7 +59,7 @@ class Table:
         """
         from tabulate import tabulate
 
-        safe = [[neutralise(cell) for cell in row] for row in self.rows]
+        safe = [[strip_control_characters(cell) for cell in row] for row in self.rows]
         if width is not None and safe:
             # tabulate makes a column at least two wider than its header, and puts two spaces between columns.
             columns = list(zip([header + "  " for header in self.headers], *safe, strict=True))
@@ -89,7 +89,7 @@ def as_csv_cell(value: str) -> str:
 
     Job names and messages come from other people (source: OWASP, "CSV Injection": put an apostrophe before such cells).
     """
-    safe = "" if value == NONE else neutralise(value)
+    safe = "" if value == NONE else strip_control_characters(value)
     is_formula = safe.lstrip(" '\"").startswith(_FORMULA_STARTS) and not _NUMBER.fullmatch(safe)
     return f"'{safe}" if is_formula else safe
 

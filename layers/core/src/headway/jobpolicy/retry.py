@@ -52,7 +52,7 @@ class Failure:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
+class RetryDecision:
     """What becomes of the job.
 
     Attributes:
@@ -64,7 +64,7 @@ class Verdict:
     sentence: str
 
 
-def judge(failure: Failure, rules: Mapping[FailureKind, Retry]) -> Verdict:
+def decide_retry(failure: Failure, rules: Mapping[FailureKind, Retry]) -> RetryDecision:
     """Whether the job of a failed attempt is tried again."""
     kind = f"a failure of the kind `{failure.kind}`"
     rule = rules.get(failure.kind)
@@ -78,11 +78,11 @@ def judge(failure: Failure, rules: Mapping[FailureKind, Retry]) -> Verdict:
     if failure.repeated and failure.kind in NOT_TRANSIENT:
         return _never("it failed in the same way before")
     wait_ms = min(MAX_BACKOFF_MS, rule.backoff_ms << min(failure.retried, 32))
-    return Verdict(
+    return RetryDecision(
         wait_ms=wait_ms,
         sentence=f"tried again in {wait_ms // 1000} s (retry {failure.retried + 1} of {rule.max_per_job})",
     )
 
 
-def _never(sentence: str) -> Verdict:
-    return Verdict(wait_ms=None, sentence=sentence)
+def _never(sentence: str) -> RetryDecision:
+    return RetryDecision(wait_ms=None, sentence=sentence)

@@ -12,7 +12,7 @@ _GLOB = frozenset("*?[")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Contradiction:
+class RuleConflict:
     """Two rules that a job for which both are breaks in any case."""
 
     #: Names of the rules; twice the same, if a rule contradicts itself.
@@ -21,7 +21,7 @@ class Contradiction:
     subject: str
 
 
-def contradictions(rules: Sequence[Rule]) -> Iterator[Contradiction]:
+def find_conflicts(rules: Sequence[Rule]) -> Iterator[RuleConflict]:
     """Each pair of rules that contradict each other and are for the same job, unless their conditions part them."""
     for one, other in combinations_with_replacement(rules, 2):
         if _parted(one.when, other.when):
@@ -30,7 +30,7 @@ def contradictions(rules: Sequence[Rule]) -> Iterator[Contradiction]:
         for first, second in within if one is other else between:
             subject = _clash(first, second) or _clash(second, first)
             if subject is not None:
-                yield Contradiction(rules=(one.name, other.name), subject=subject)
+                yield RuleConflict(rules=(one.name, other.name), subject=subject)
 
 
 def disjoint(some: Sequence[str], others: Sequence[str]) -> bool:

@@ -40,7 +40,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Watch:
+class UtilizationRule:
     """A rule on the use of running jobs.
 
     Attributes:
@@ -154,22 +154,22 @@ class Coverage:
         note: why hosts are not watched, for people; empty if all are.
     """
 
-    watch: Watch
+    watch: UtilizationRule
     alarms: tuple[Alarm, ...]
     note: str = ""
 
-    def says_too_little(self, firing: Collection[Alarm]) -> bool:
+    def is_underused(self, firing: Collection[Alarm]) -> bool:
         """Whether the alarms say that the job uses too little. A host without figures never does."""
         below = sum(alarm in firing for alarm in self.alarms)
         return below > 0 and (not self.watch.all_hosts or below == len(self.alarms))
 
 
-def coverage(watched: Watched, watches: Iterable[Watch]) -> tuple[Coverage, ...]:
+def coverage(watched: Watched, watches: Iterable[UtilizationRule]) -> tuple[Coverage, ...]:
     """How an attempt is covered by the watches that are for it."""
     return tuple(_coverage(watched, watch) for watch in watches if watch.when.holds(watched.job))
 
 
-def _coverage(watched: Watched, watch: Watch) -> Coverage:
+def _coverage(watched: Watched, watch: UtilizationRule) -> Coverage:
     if len(watched.hosts) > MAX_HOSTS:
         note = f"`{watch.name}` watches jobs of up to {MAX_HOSTS} hosts, and this one has {len(watched.hosts)}"
         return Coverage(watch=watch, alarms=(), note=note)
@@ -192,7 +192,7 @@ def _coverage(watched: Watched, watch: Watch) -> Coverage:
     return Coverage(watch=watch, alarms=alarms, note="; ".join(_silent(watch, scales)))
 
 
-def _silent(watch: Watch, scales: Mapping[str, float | None]) -> Iterator[str]:
+def _silent(watch: UtilizationRule, scales: Mapping[str, float | None]) -> Iterator[str]:
     """Why hosts of some types are not watched."""
     for instance_type in sorted(each for each, scale in scales.items() if scale is None):
         why = "has no GPU" if gpus_of(instance_type) == 0 else "is not known here"

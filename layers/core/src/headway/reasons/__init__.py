@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from headway.model import Allocation, Demand, Pause, WaitingJob
 from headway.policy import Policy
-from headway.sanitize import neutralise
+from headway.sanitize import strip_control_characters
 from headway.vectors import describe, total
 
 MAX_MESSAGE_CHARS = 1000
@@ -86,7 +86,7 @@ class Reason:
     jobs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        message = neutralise(self.message)
+        message = strip_control_characters(self.message)
         if len(message) > MAX_MESSAGE_CHARS:
             message = message[: MAX_MESSAGE_CHARS - 1] + "…"
         object.__setattr__(self, "message", message)

@@ -21,7 +21,7 @@ class Remedy:
     told: bool = False
 
 
-HOLDS = frozenset(
+WAIT_REASONS = frozenset(
     {
         ReasonCode.WAITS_FOR_CAPACITY,
         ReasonCode.WAITS_FOR_FREED,
@@ -174,7 +174,7 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
 }
 """By the reason of each change that a job in the queue, or one beside it, can go through."""
 
-TOLD = tuple(sorted(code for code, remedy in REMEDIES.items() if remedy.told))
+NOTIFIED_BY_DEFAULT = tuple(sorted(code for code, remedy in REMEDIES.items() if remedy.told))
 """The reasons of which people are told by message unless the policy says otherwise."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from headway.model import Allocation, Demand, Snapshot
 from headway.scheduling.fair_share import with_team_limits
 from headway.scheduling.looks import Looks
-from headway.scheduling.ordering import held_priority, victim_order
+from headway.scheduling.ordering import running_priority, victim_order
 from headway.vectors import total
 
 
@@ -50,7 +50,7 @@ class AllocationIndex:
         Worked out once: attempts only leave, so it stays a bound.
         """
         if self._lowest is None:
-            self._lowest = min(held_priority(each, self._policy) for each in self._live.values())
+            self._lowest = min(running_priority(each, self._policy) for each in self._live.values())
         return self._lowest
 
     def charged(self, allocation: Allocation) -> Demand:

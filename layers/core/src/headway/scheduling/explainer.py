@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from headway import reasons
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
-from headway.plan import Hold
+from headway.plan import Wait
 from headway.reasons import Reason
 from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.backfill import ReservedStart
@@ -21,7 +21,7 @@ class Explainer:
     """Collects the waits of one pass.
 
     Attributes:
-        holds: the waits, in rank order.
+        waits: the waits, in rank order.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Explainer:
             reserved_starts: the reserved starts of the pass.
             enabled: whether to collect anything.
         """
-        self.holds: list[Hold] = []
+        self.waits: list[Wait] = []
         self._policy = snapshot.policy
         self._now_ms = snapshot.now_ms
         self._allocations = allocations
@@ -61,7 +61,7 @@ class Explainer:
         for pool in job.demand:
             ahead = max(ahead, self._ahead.get(pool, 0))
         start_ms = start.start_ms if start else None
-        self.holds.append(Hold(job=job.name, reason=why(), ahead=ahead, start_by_ms=start_ms))
+        self.waits.append(Wait(job=job.name, reason=why(), ahead=ahead, start_by_ms=start_ms))
         if blocks:
             for pool in job.demand:
                 self._ahead[pool] = self._ahead.get(pool, 0) + 1

@@ -10,13 +10,13 @@ from headway.errors import HeadwayError
 from headway.model import STOP_MS, Allocation, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Start
 from headway.scheduling.scheduler import schedule
-from headway.scheduling.simulation import Course, Event, Happening, RunTime
+from headway.scheduling.simulation import Event, EventKind, RunTime, Simulation
 
 MAX_FORECAST_STEPS = 2000
 """Instants that a forecast looks ahead; of a job that starts later only that is told."""
 
 
-class UnknownChange(HeadwayError):
+class UnknownEdit(HeadwayError):
     """A change names a job or a pool that the snapshot does not hold.
 
     Attributes:
@@ -44,14 +44,14 @@ class Submit:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Withdraw:
+class Cancel:
     """A waiting job leaves the line."""
 
     job: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reprioritise:
+class Reprioritize:
     """A job, waiting or running, gets another priority."""
 
     job: str
@@ -66,7 +66,7 @@ class Resize:
     size: int
 
 
-Change = Submit | Withdraw | Reprioritise | Resize
+Edit = Submit | Cancel | Reprioritize | Resize
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,12 +128,12 @@ def forecast(
     starts: dict[str, int | None] = dict.fromkeys((job.name for job in snapshot.waiting), None)
 
     def note(event: Event) -> None:
-        if event.happening is Happening.YIELDED:
+        if event.kind is EventKind.PREEMPTED_ENDED:
             starts.setdefault(event.job, None)
-        elif event.happening is Happening.STARTED and starts.get(event.job) is None:
+        elif event.kind is EventKind.STARTED and starts.get(event.job) is None:
             starts[event.job] = event.time_ms
 
-    course = Course(
+    course = Simulation(
         snapshot, partial(schedule, explain=False), run_time or by_limits(snapshot), stop_ms=stop_ms, record=note
     )
     course.settle()
@@ -151,7 +151,7 @@ def _lacks(starts: Mapping[str, int | None], awaited: Collection[str] | None) ->
 
 def what_if(
     snapshot: Snapshot,
-    changes: Iterable[Change],
+    changes: Iterable[Edit],
     run_time: RunTime | None = None,
     *,
     stop_ms: int = STOP_MS,
@@ -167,9 +167,9 @@ def what_if(
         steps: as in :func:`forecast`.
 
     Raises:
-        UnknownChange: a change names a job that does not wait or run, or submits one whose name is taken.
+        UnknownEdit: a change names a job that does not wait or run, or submits one whose name is taken.
     """
-    changed = with_changes(snapshot, changes)
+    changed = with_edits(snapshot, changes)
     return WhatIf(
         plan=schedule(changed),
         before=forecast(snapshot, run_time, stop_ms=stop_ms, steps=steps),
@@ -177,36 +177,36 @@ def what_if(
     )
 
 
-def with_changes(snapshot: Snapshot, changes: Iterable[Change]) -> Snapshot:
+def with_edits(snapshot: Snapshot, changes: Iterable[Edit]) -> Snapshot:
     """The queue as it would be after changes, applied in order.
 
     Raises:
-        UnknownChange: as :func:`what_if`.
+        UnknownEdit: as :func:`what_if`.
     """
     for index, change in enumerate(changes):
         try:
             snapshot = _apply(snapshot, change)
-        except UnknownChange as error:
+        except UnknownEdit as error:
             error.index = index
             raise
     return snapshot
 
 
-def _apply(snapshot: Snapshot, change: Change) -> Snapshot:
+def _apply(snapshot: Snapshot, change: Edit) -> Snapshot:
     waiting = {job.name: job for job in snapshot.waiting}
     holding = {allocation.job for allocation in snapshot.allocations}
     match change:
         case Submit():
             if change.job.name in waiting or change.job.name in holding:
-                raise UnknownChange(f"there is a job `{change.job.name}` already: choose another name")
+                raise UnknownEdit(f"there is a job `{change.job.name}` already: choose another name")
             return replace(snapshot, waiting=(*snapshot.waiting, change.job))
-        case Withdraw():
+        case Cancel():
             if change.job not in waiting:
-                raise UnknownChange(f"no job `{change.job}` waits: check the name")
+                raise UnknownEdit(f"no job `{change.job}` waits: check the name")
             return replace(snapshot, waiting=tuple(job for job in snapshot.waiting if job.name != change.job))
-        case Reprioritise():
+        case Reprioritize():
             if change.job not in waiting and change.job not in holding:
-                raise UnknownChange(f"no job `{change.job}` waits or runs: check the name")
+                raise UnknownEdit(f"no job `{change.job}` waits or runs: check the name")
             return replace(
                 snapshot,
                 waiting=tuple(
@@ -220,5 +220,5 @@ def _apply(snapshot: Snapshot, change: Change) -> Snapshot:
             )
         case Resize():
             if change.size < 0:
-                raise UnknownChange(f"a pool cannot have {change.size} instances")
+                raise UnknownEdit(f"a pool cannot have {change.size} instances")
             return replace(snapshot, pools={**snapshot.pools, change.pool: change.size})

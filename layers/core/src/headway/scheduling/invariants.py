@@ -6,12 +6,12 @@ from headway.errors import InvariantViolation
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.plan import Plan, Preempt, Release, Start
 from headway.scheduling.fair_share import TeamUse
-from headway.scheduling.ordering import given_priority, held_priority
+from headway.scheduling.ordering import capped_priority, running_priority
 from headway.scheduling.preemption import is_preemptible
 from headway.vectors import free, minus, plus, positive, shortfall, total
 
 
-def verify(snapshot: Snapshot, plan: Plan) -> None:
+def check_plan(snapshot: Snapshot, plan: Plan) -> None:
     """Check a plan against the promises that a single decision can break (1, 2, 5 and 6).
 
     Raises:
@@ -86,7 +86,7 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
 def _gives_way(victim: Allocation, preemptor: WaitingJob, snapshot: Snapshot) -> bool:
     """Strictly lower priority; or of another team, for a team that is guaranteed something of what it frees."""
     policy = snapshot.policy
-    if held_priority(victim, policy) < given_priority(preemptor.priority, preemptor.team, policy):
+    if running_priority(victim, policy) < capped_priority(preemptor.priority, preemptor.team, policy):
         return True
     guaranteed = policy.team(preemptor.team).guaranteed
     return victim.team != preemptor.team and any(guaranteed.get(pool, 0) > 0 for pool in victim.demand)

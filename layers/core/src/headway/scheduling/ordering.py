@@ -38,7 +38,7 @@ def handicap_ms(limit_ms: int | None, policy: Policy) -> int:
     return policy.limit_weight * (LONGEST_LIMIT_MS if limit_ms is None else min(limit_ms, LONGEST_LIMIT_MS))
 
 
-def given_priority(priority: int, team: str, policy: Policy) -> int:
+def capped_priority(priority: int, team: str, policy: Policy) -> int:
     """The priority that counts without ageing: not above what the team may have."""
     most = policy.team(team).max_priority
     return priority if most is None else min(priority, most)
@@ -46,19 +46,19 @@ def given_priority(priority: int, team: str, policy: Policy) -> int:
 
 def effective_priority(job: WaitingJob, now_ms: int, policy: Policy) -> int:
     """The priority by which a waiting job is ranked: the given one, and what it has gained by ageing."""
-    return given_priority(job.priority, job.team, policy) + _aged(job.entry_time_ms, now_ms, policy)
+    return capped_priority(job.priority, job.team, policy) + _aged(job.entry_time_ms, now_ms, policy)
 
 
-def held_priority(allocation: Allocation, policy: Policy) -> int:
+def running_priority(allocation: Allocation, policy: Policy) -> int:
     """The priority that protects an attempt: the given one, and what its job had gained by ageing when it started."""
-    given = given_priority(allocation.priority, allocation.team, policy)
+    given = capped_priority(allocation.priority, allocation.team, policy)
     return given if policy.ageing is None else given + _aged(allocation.entry_time_ms, allocation.since_ms, policy)
 
 
 def returning_rank(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[int, int, str]:
     """The effective priority (negated), turn and name that the job would have in line if its attempt were stopped."""
     entry_time_ms = allocation.since_ms if allocation.entry_time_ms is None else allocation.entry_time_ms
-    given = given_priority(allocation.priority, allocation.team, policy)
+    given = capped_priority(allocation.priority, allocation.team, policy)
     priority = given + _aged(entry_time_ms, now_ms, policy)
     return (-priority, entry_time_ms + allocation.handicap_ms, allocation.job)
 
@@ -77,7 +77,7 @@ def _aged(entry_time_ms: int | None, until_ms: int, policy: Policy) -> int:
 def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[int, int, int, str]:
     """Who is preempted first: low priority, then little work lost, then started last, then the name."""
     return (
-        held_priority(allocation, policy),
+        running_priority(allocation, policy),
         work_lost_ms(allocation, now_ms, policy),
         -allocation.since_ms,
         allocation.attempt,

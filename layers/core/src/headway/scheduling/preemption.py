@@ -9,7 +9,7 @@ from headway.policy import Policy
 from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.fair_share import Guarantees, is_borrowed, within_guarantee
 from headway.scheduling.looks import Looks
-from headway.scheduling.ordering import given_priority, held_priority, returning_rank, waiting_rank
+from headway.scheduling.ordering import capped_priority, returning_rank, running_priority, waiting_rank
 from headway.vectors import minus, plus, shortfall, total
 
 
@@ -51,7 +51,7 @@ def outranks(
         policy: the rules.
         reclaims: whether the job's team is within its guarantee with this job.
     """
-    lower = held_priority(allocation, policy) < given_priority(job.priority, job.team, policy)
+    lower = running_priority(allocation, policy) < capped_priority(job.priority, job.team, policy)
     if lower and policy.ageing is not None:
         lower = not _would_requeue_ahead(allocation, job, now_ms, policy)
     if allocation.team == job.team:
@@ -99,13 +99,13 @@ def get_targets(
         charged: what an attempt takes of pools and limits.
         spared: attempts that are not stopped for the job.
     """
-    mine = given_priority(job.priority, job.team, policy)
+    mine = capped_priority(job.priority, job.team, policy)
     left = use
     chosen: list[Allocation] = []
     gained: dict[str, int] = {}
     missing = lacking
     for candidate in in_victim_order:
-        if not reclaims and held_priority(candidate, policy) >= mine:
+        if not reclaims and running_priority(candidate, policy) >= mine:
             break
         frees = charged(candidate)
         if not any(pool in missing for pool in frees) or not is_preemptible(candidate, now_ms, policy):
@@ -172,7 +172,7 @@ class Preemption:
         return self.reclaims(job)
 
     def _outranks_any(self, job: WaitingJob) -> bool:
-        return given_priority(job.priority, job.team, self._policy) > self._index.lowest_priority
+        return capped_priority(job.priority, job.team, self._policy) > self._index.lowest_priority
 
     def reclaims(self, job: WaitingJob) -> bool:
         """Whether the job may reclaim what other teams have borrowed: the criterion by which it ranks before them."""

@@ -13,7 +13,7 @@ from headway.scheduling.capacity_state import CapacityState, paused_pool
 from headway.scheduling.explainer import Explainer, Why
 from headway.scheduling.fair_share import is_limit, limited_pool
 from headway.scheduling.looks import Looks
-from headway.scheduling.ordering import given_priority, held_priority, rank
+from headway.scheduling.ordering import capped_priority, rank, running_priority
 from headway.scheduling.preemption import Preemption
 from headway.scheduling.queue_order import in_rank_order
 from headway.scheduling.reserved_starts import Combination, ReservedStarts
@@ -83,7 +83,7 @@ class _Pass:
             state.mark_considered(job)
             owed.discard(job.name)
         actions: tuple[Action, ...] = (*self.releases, *self.starts, *self.preemptions)
-        return Plan(actions=actions, holds=tuple(self.explainer.holds), unseen=len(snapshot.waiting) - considered)
+        return Plan(actions=actions, waits=tuple(self.explainer.waits), unseen=len(snapshot.waiting) - considered)
 
     def _is_spent(self, job: WaitingJob) -> bool:
         """Whether neither this job nor any later one can start or preempt: nothing is left, and none is outranked."""
@@ -251,7 +251,7 @@ class _Pass:
 
     def _preempt(self, victim: Allocation, job: WaitingJob, freed: Demand, *, reclaims: bool) -> None:
         self.stuck.clear()
-        by_right = reclaims and held_priority(victim, self.policy) >= given_priority(
+        by_right = reclaims and running_priority(victim, self.policy) >= capped_priority(
             job.priority, job.team, self.policy
         )
         reason = reasons.preempted(victim, job, reclaims=by_right)

@@ -25,7 +25,7 @@ RunTime = Callable[[Allocation | WaitingJob], int | None]
 """How long a job would still run, ms: a running one from now on, a waiting one once it has started. None: for ever."""
 
 
-class Happening(StrEnum):
+class EventKind(StrEnum):
     """The kinds of event."""
 
     ARRIVED = "arrived"
@@ -33,15 +33,15 @@ class Happening(StrEnum):
     #: The attempt is asked to stop for another job.
     PREEMPTED = "preempted"
     #: The attempt has stopped for another job, and its job waits again.
-    YIELDED = "yielded"
+    PREEMPTED_ENDED = "yielded"
     COMPLETED = "completed"
     #: The job was ended at its limit before it was done.
-    CUT = "ended at its limit"
+    TIMED_OUT = "ended at its limit"
     #: The attempt was stopping on request when the course began, and has ended.
     STOPPED = "stopped"
 
 
-ENDS = frozenset({Happening.YIELDED, Happening.COMPLETED, Happening.CUT, Happening.STOPPED})
+ENDS = frozenset({EventKind.PREEMPTED_ENDED, EventKind.COMPLETED, EventKind.TIMED_OUT, EventKind.STOPPED})
 """Events that free instances."""
 
 
@@ -50,7 +50,7 @@ class Event:
     """Something that happened to a job."""
 
     time_ms: int
-    happening: Happening
+    kind: EventKind
     job: str
     demand: Demand
     #: The attempt; empty for an arrival.
@@ -83,7 +83,7 @@ class _JobProfile:
     attempts: int = 0
 
 
-class Course:
+class Simulation:
     """A queue on virtual time.
 
     Attributes:
@@ -257,7 +257,7 @@ class Course:
             run_ms=arrival.run_ms, checkpoints=arrival.checkpoints, preemptible=arrival.preemptible
         )
         self._enter(job)
-        self._emit(Happening.ARRIVED, job.name, job.demand)
+        self._emit(EventKind.ARRIVED, job.name, job.demand)
 
     def _enter(self, job: WaitingJob) -> None:
         insort(self._waiting, job, key=rank)
@@ -291,7 +291,7 @@ class Course:
         self._schedule_end(allocation)
         if self._policy.min_run_time_ms and self._policy.preemption:
             self._wake(self.now_ms + self._policy.min_run_time_ms)
-        self._emit(Happening.STARTED, job.name, job.demand, attempt)
+        self._emit(EventKind.STARTED, job.name, job.demand, attempt)
 
     def _leave(self, name: str) -> WaitingJob:
         job = self._in_line.pop(name, None)
@@ -307,7 +307,7 @@ class Course:
         )
         self._asked_ms[action.attempt] = self.now_ms
         self._end_by(action.attempt, self.now_ms + self._stop_ms)
-        self._emit(Happening.PREEMPTED, victim.job, victim.demand, victim.attempt)
+        self._emit(EventKind.PREEMPTED, victim.job, victim.demand, victim.attempt)
 
     def _end(self, attempt: str) -> None:
         ended = self._allocations.pop(attempt)
@@ -319,11 +319,11 @@ class Course:
         ran_ms = due_ms - ended.since_ms
         # A job that is done at or before its stop has completed, whatever it was asked.
         if profile.run_ms is not None and profile.run_ms <= ran_ms:
-            self._emit(Happening.COMPLETED, ended.job, ended.demand, attempt)
+            self._emit(EventKind.COMPLETED, ended.job, ended.demand, attempt)
         elif ended.limit_ms is not None and ended.limit_ms <= ran_ms:
-            self._emit(Happening.CUT, ended.job, ended.demand, attempt)
+            self._emit(EventKind.TIMED_OUT, ended.job, ended.demand, attempt)
         elif ended.freed_for is None:
-            self._emit(Happening.STOPPED, ended.job, ended.demand, attempt)
+            self._emit(EventKind.STOPPED, ended.job, ended.demand, attempt)
         else:
             self._yield(ended, profile, ran_ms, (due_ms if asked_ms is None else asked_ms) - ended.since_ms)
 
@@ -348,12 +348,10 @@ class Course:
                 limit_ms=ended.limit_ms,
             )
         )
-        self._emit(Happening.YIELDED, ended.job, ended.demand, ended.attempt, lost_ms=held_ms - kept_ms)
+        self._emit(EventKind.PREEMPTED_ENDED, ended.job, ended.demand, ended.attempt, lost_ms=held_ms - kept_ms)
 
-    def _emit(self, happening: Happening, job: str, demand: Demand, attempt: str = "", *, lost_ms: int = 0) -> None:
+    def _emit(self, kind: EventKind, job: str, demand: Demand, attempt: str = "", *, lost_ms: int = 0) -> None:
         if self._record is not None:
             self._record(
-                Event(
-                    time_ms=self.now_ms, happening=happening, job=job, demand=demand, attempt=attempt, lost_ms=lost_ms
-                )
+                Event(time_ms=self.now_ms, kind=kind, job=job, demand=demand, attempt=attempt, lost_ms=lost_ms)
             )

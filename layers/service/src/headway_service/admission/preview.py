@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headway.jobpolicy.rule_conflicts import contradictions
+from headway.jobpolicy.rule_conflicts import find_conflicts
 from headway.jobpolicy.rules import INSTANCE_TYPE, Allowed, Rule, Violation, matches, tags_in
 from headway_service.admission.admit import as_ruled, review
 from headway_service.config.document import Configuration, parse, text_to_keep
@@ -104,7 +104,7 @@ def _instance_types(rule: Rule) -> Iterator[Allowed]:
 
 
 def _contradictions(configuration: Configuration) -> Iterator[FieldError]:
-    for found in contradictions(configuration.job_rules()):
+    for found in find_conflicts(configuration.job_rules()):
         one, other = found.rules
         whom, under = ("itself", "it") if one == other else (f"the rule {other}", "both")
         message = f"contradicts {whom} about {found.subject}, so that every job under {under} is refused"

@@ -14,7 +14,7 @@ from headway.jobpolicy.failure_kinds import FailureKind
 from headway.jobpolicy.retry import MAX_BACKOFF_MS
 from headway.jobpolicy.retry import Retry as RetryRule
 from headway.jobpolicy.rules import OnStart, Rule
-from headway.jobpolicy.utilization import Watch
+from headway.jobpolicy.utilization import UtilizationRule
 from headway.policy import MAX_BACKFILL_WINDOW, MAX_LIMIT_WEIGHT, MAX_RESERVED_HEADS, Policy
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.config import access as access_notation
@@ -248,7 +248,7 @@ class Configuration(Document):
             for kind, rule in {**_RETRIES, **self.retries}.items()
         }
 
-    def active_watches(self) -> list[Watch]:
+    def active_watches(self) -> list[UtilizationRule]:
         """The watches on the use of running jobs."""
         named = {**utilization.DEFAULT_WATCHES, **self.watches}
         return [watch.watch(name) for name, watch in sorted(named.items()) if watch is not None]

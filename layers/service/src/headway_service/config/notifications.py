@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from headway.reasons.remedies import REMEDIES, TOLD
+from headway.reasons.remedies import NOTIFIED_BY_DEFAULT, REMEDIES
 from headway_service.config.base import Document, TeamName
 
 MAX_TOLD_TEAMS = 20
@@ -24,7 +24,7 @@ class Notifications(Document):
 
     #: The reasons of the changes. An empty list switches messages off.
     codes: list[Annotated[str, AfterValidator(_of_a_change)]] = Field(
-        default_factory=lambda: [str(code) for code in TOLD], max_length=len(REMEDIES)
+        default_factory=lambda: [str(code) for code in NOTIFIED_BY_DEFAULT], max_length=len(REMEDIES)
     )
     #: Only of jobs of these teams; None for all jobs.
     teams: list[TeamName] | None = Field(default=None, min_length=1, max_length=MAX_TOLD_TEAMS)

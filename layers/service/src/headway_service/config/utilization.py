@@ -25,7 +25,7 @@ _Metric = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
 WatchName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$")]
 
-_DEFAULT = utilization.Watch(name="")
+_DEFAULT = utilization.UtilizationRule(name="")
 
 
 class Watch(Document):
@@ -66,9 +66,9 @@ class Watch(Document):
             raise ValueError(f"fullScale is missing: {error}") from None
         return self
 
-    def watch(self, name: str) -> utilization.Watch:
+    def watch(self, name: str) -> utilization.UtilizationRule:
         """The watch as it is decided on."""
-        return utilization.Watch(
+        return utilization.UtilizationRule(
             name=name,
             metric=self.metric,
             namespace=self.namespace,

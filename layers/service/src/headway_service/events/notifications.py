@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from headway.sanitize import neutralise
+from headway.sanitize import strip_control_characters
 from headway.vectors import describe
 from headway_service.events.job_events import JobChange, JobEvent, RogueJobChange
 
@@ -41,7 +41,7 @@ def message_of(change: JobEvent) -> Message:
     return Message(
         subject=f"{change.code}: {change.subject}"[:MAX_SUBJECT_CHARS],
         # A line break in a reason could fake other lines of the message.
-        text="\n".join(map(neutralise, lines)) + "\n",
+        text="\n".join(map(strip_control_characters, lines)) + "\n",
         attributes=dict(_attributes(change)),
     )
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
+from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
 from headway.plan import Preempt
 from headway.reasons.remedies import remedy_for
 from headway.scheduling import forecast as core
-from headway.scheduling.forecast import Forecast, Reprioritise, Resize, Submit, UnknownChange, WhatIf, Withdraw
+from headway.scheduling.forecast import Cancel, Forecast, Reprioritize, Resize, Submit, UnknownEdit, WhatIf
 from headway_service.admission.admit import Admitted, admit
 from headway_service.admission.queue_limits import Room
 from headway_service.config.authorization import Caller
@@ -52,7 +52,7 @@ class SubmitRequest:
     request: Any
 
 
-Edit = SubmitRequest | Withdraw | Reprioritise | Resize
+Edit = SubmitRequest | Cancel | Reprioritize | Resize
 
 
 class ForecastService:
@@ -176,7 +176,7 @@ class ForecastService:
         """
         configuration = self._configuration()
         changed = _resized(configuration, changes)
-        applied: list[core.Change] = []
+        applied: list[core.Edit] = []
         also: list[JobRecord] = []
         submitted: set[str] = set()
         for index, change in enumerate(changes):
@@ -187,7 +187,7 @@ class ForecastService:
                         job = new_job(admitted, changed.policy(), owner=caller.arn, key=None, now_ms=self._clock())
                         submitted.add(job.job_name)
                         applied.append(Submit(job=job.waiting()))
-                    case Withdraw() | Reprioritise():
+                    case Cancel() | Reprioritize():
                         if change.job not in submitted:
                             also.append(self._changeable(change, changed))
                         applied.append(change)
@@ -198,7 +198,7 @@ class ForecastService:
         queue = build_snapshot(self._table, self._clock(), configuration.policy(), also=also)
         try:
             result = queue.what_if(applied)
-        except UnknownChange as error:
+        except UnknownEdit as error:
             fields = [FieldError(field=f"changes.{error.index}", message=str(error))]
             raise InvalidRequest(f"changes.{error.index}: {error}", fields) from None
         return Consequences(
@@ -218,7 +218,7 @@ class ForecastService:
             )
         return admitted
 
-    def _changeable(self, change: Withdraw | Reprioritise, configuration: Configuration) -> JobRecord:
+    def _changeable(self, change: Cancel | Reprioritize, configuration: Configuration) -> JobRecord:
         """The job that a change is about, if it can be changed so."""
         try:
             job = get_job(self._table, change.job)
@@ -228,9 +228,9 @@ class ForecastService:
             raise _wrong_job(f"`{change.job}` has {job.job_state} already, so nothing of it can change")
         if job.held:
             raise _wrong_job(f"`{change.job}` is held and stands in no line, so nothing would change: release it first")
-        if isinstance(change, Reprioritise):
+        if isinstance(change, Reprioritize):
             require_priority(change.priority, configuration.max_priority(job.team), job.team)
-        elif job.job_state in HOLDING:
+        elif job.job_state in ACTIVE:
             raise _wrong_job(f"`{change.job}` is {job.job_state}, and only a job that waits can be withdrawn")
         return job
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from headway.model import Snapshot, WaitingJob
 from headway.policy import Policy
 from headway.reasons import clock_time
-from headway.scheduling.forecast import Change, Forecast, WhatIf, forecast, what_if, with_changes
+from headway.scheduling.forecast import Edit, Forecast, WhatIf, forecast, what_if, with_edits
 from headway.scheduling.ordering import effective_priority
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger, read_ledger_for_display
@@ -64,14 +64,14 @@ class ForecastSnapshot:
         """
         return self._only_covered(forecast(self.snapshot, steps=self.steps, awaited=awaited), self.snapshot)
 
-    def what_if(self, changes: Sequence[Change]) -> WhatIf:
+    def what_if(self, changes: Sequence[Edit]) -> WhatIf:
         """The effect of changes, as far as the forecast reaches.
 
         Raises:
-            UnknownChange: see :func:`headway.scheduling.forecast.what_if`.
+            UnknownEdit: see :func:`headway.scheduling.forecast.what_if`.
         """
         result = what_if(self.snapshot, changes, steps=self.steps)
-        after = self._only_covered(result.after, with_changes(self.snapshot, changes))
+        after = self._only_covered(result.after, with_edits(self.snapshot, changes))
         return replace(result, before=self._only_covered(result.before, self.snapshot), after=after)
 
     def note(self, seen: Forecast, job: WaitingJob | None = None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from headway import reasons
 from headway.errors import InvalidTransition
-from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
+from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.reasons import Reason, ReasonCode
 from headway_service.admission.queue_limits import Room
 from headway_service.config.authorization import Action, Caller
@@ -113,7 +113,7 @@ class JobCommands:
             if job.priority == priority:
                 return None
             attempt = find_live_attempt(self._table, job)
-            if attempt is None and job.job_state in HOLDING:
+            if attempt is None and job.job_state in ACTIVE:
                 raise Conflict([0])
             reason = Reason(
                 code=ReasonCode.PRIORITY_CHANGED,
@@ -140,7 +140,7 @@ class JobCommands:
 
         def change(job: JobRecord) -> JobUpdate | None:
             _require_unended(job, "there is nothing to hold")
-            if job.job_state in HOLDING:
+            if job.job_state in ACTIVE:
                 raise NotWaiting(
                     f"`{name}` is {job.job_state}, and only a job that waits can be held: stop it, or wait until it "
                     "waits again"

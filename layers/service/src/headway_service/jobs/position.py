@@ -103,7 +103,7 @@ def reasons_from_plan(plan: Plan) -> dict[str, tuple[int | None, ReasonRecord]]:
             told[action.job] = (place, ReasonRecord.of(reasons.starts_now(action.demand)))
             for pool in action.demand:
                 ahead[pool] = ahead.get(pool, 0) + 1
-    for hold in plan.holds:
+    for hold in plan.waits:
         # Further back than what is always read, jobs may be missing from the snapshot.
         if hold.ahead < MAX_EXPLAINED:
             reason = Reason(code=hold.reason.code, message=hold.sentence, jobs=hold.reason.jobs)

@@ -154,7 +154,7 @@ class UtilizationMonitor:
         now_ms = self._clock()
         since_ms = attempt.training_since_ms or now_ms
         for each in covered:
-            if not (each.says_too_little(firing) and each.watch.is_warm(since_ms, now_ms)):
+            if not (each.is_underused(firing) and each.watch.is_warm(since_ms, now_ms)):
                 continue
             job = find_job(self._table, attempt.job_name)
             if job is None or job.live_attempt != attempt.attempt_name:

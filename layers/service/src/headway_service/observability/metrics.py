@@ -79,7 +79,7 @@ OUTCOMES: Mapping[JobTrigger, str] = {
     JobTrigger.COMPLETE: "completed",
     JobTrigger.FAIL: "failed",
     JobTrigger.RETRY: "retried",
-    JobTrigger.YIELD: "preempted",
+    JobTrigger.PREEMPTED_ENDED: "preempted",
     JobTrigger.END_STOPPED: "stopped",
 }
 """What the end of an attempt was for its job."""

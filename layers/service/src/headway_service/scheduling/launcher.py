@@ -253,7 +253,7 @@ class Launcher:
             self._confirm(attempt, now_ms)
             return
         requested = attempt.stop_cause is StopCause.REQUEST
-        trigger = JobTrigger.END_STOPPED if requested else JobTrigger.YIELD
+        trigger = JobTrigger.END_STOPPED if requested else JobTrigger.PREEMPTED_ENDED
         code = ReasonCode.STOPPED if requested else ReasonCode.RETURNED_TO_LINE
         reason = Reason(code=code, message="stopped before SageMaker launched it")
         self._observer.end(attempt, trigger, reason, None, now_ms)

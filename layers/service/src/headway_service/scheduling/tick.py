@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headway.model import Snapshot
-from headway.scheduling.invariants import verify
+from headway.scheduling.invariants import check_plan
 from headway.vectors import free
 from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
@@ -73,7 +73,7 @@ class Ticker:
                     continue
                 snapshot, plan = decide(self._table, ledger, self._clock(), policy=policy)
                 _check_ledger(ledger, snapshot)
-                verify(snapshot, plan)
+                check_plan(snapshot, plan)
                 report.waiting = len(snapshot.waiting)
                 waiting = {job.name: job for job in snapshot.waiting}
                 if executor.apply(Decision(plan=plan, ledger=ledger, waiting=waiting)):

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
+from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway_service.errors import InvalidRequest
 from headway_service.ports.table import Condition, Contains, Equals, OneOf, Table, position_of
 from headway_service.store.records.job import JobRecord
@@ -23,7 +23,7 @@ _MAX_READS = 10
 _FILTERED_READ = 500
 """Jobs that one query reads where a filter rejects some: about as many as one answer of DynamoDB holds (1 MB)."""
 
-_LISTINGS: Mapping[str, frozenset[JobState]] = {"holding": HOLDING, "waiting": WAITING, "ended": TERMINAL}
+_LISTINGS: Mapping[str, frozenset[JobState]] = {"holding": ACTIVE, "waiting": WAITING, "ended": TERMINAL}
 
 _Position = tuple[str, Mapping[str, str] | None]
 """A listing, and the key of the job after which it continues."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headway.jobpolicy.rules import OnStart, Violation
-from headway.jobpolicy.utilization import Action, Watch
+from headway.jobpolicy.utilization import Action, UtilizationRule
 from headway.reasons import Reason, ReasonCode
 from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord
@@ -71,7 +71,7 @@ def on_drain(pause: PauseRecord) -> PolicyAction:
     return PolicyAction(reason=reason, cause=StopCause.REQUEUE, ends=ends)
 
 
-def on_underuse(job: JobRecord, attempt: AttemptRecord, watch: Watch) -> PolicyAction | None:
+def on_underuse(job: JobRecord, attempt: AttemptRecord, watch: UtilizationRule) -> PolicyAction | None:
     """The action for an attempt whose alarms report low utilization; None if there is nothing left to do.
 
     Args:

@@ -10,8 +10,8 @@ from headway.model import WaitingJob
 from headway.policy import Policy
 from headway.scheduling.ordering import (
     MAX_PRIORITY,
+    capped_priority,
     effective_priority,
-    given_priority,
     priority_prefix,
 )
 from headway_service.ports.table import Table
@@ -100,7 +100,7 @@ class QueueScan:
 
     def _could_be_next(self, priority: int) -> bool:
         """Whether a job of this given priority, or of a lower one, could rank before all jobs that were read."""
-        highest = given_priority(priority, self.team, self.policy) + self._cap
+        highest = capped_priority(priority, self.team, self.policy) + self._cap
         return not self._first or -self._first[0][0] <= highest
 
     def _read_lower_priority(self) -> None:

@@ -10,9 +10,9 @@ from itertools import islice
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.policy import DEFAULT_POLICY, Policy
 from headway.scheduling.ordering import (
-    given_priority,
-    held_priority,
+    capped_priority,
     rank,
+    running_priority,
 )
 from headway_service.ports.table import Table
 from headway_service.store.ledger import Ledger
@@ -130,7 +130,7 @@ class _Reachable:
         self._known: dict[tuple[int, str], int] = {}
         for each in allocations:
             if not each.stopping and pool in each.demand:
-                self._held[held_priority(each, policy)] += each.demand[pool]
+                self._held[running_priority(each, policy)] += each.demand[pool]
 
     def of(self, priority: int, team: str) -> int:
         """How many instances jobs of this given priority, or of lower ones, could get together.
@@ -146,7 +146,7 @@ class _Reachable:
     def _count(self, priority: int, team: str) -> int:
         if not self._policy.preemption:
             return self._size - self._held.total()
-        mine = given_priority(priority, team, self._policy)
+        mine = capped_priority(priority, team, self._policy)
         kept = sum(count for held, count in self._held.items() if held >= mine)
         return min(self._size, self._size - kept + self._policy.team(team).guaranteed.get(self._pool, 0))
 

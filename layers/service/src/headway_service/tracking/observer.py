@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import Enum, auto
 
 from headway.jobpolicy.failure_kinds import LIMITS, FailureKind, failure_kind
-from headway.jobpolicy.retry import Failure, judge
+from headway.jobpolicy.retry import Failure, decide_retry
 from headway.jobpolicy.rules import tags_in, violations
 from headway.lifecycle import AttemptState, JobTrigger
 from headway.reasons import Reason, ReasonCode
@@ -222,7 +222,7 @@ class Observer:
             return JobTrigger.RETRY, Reason(code=ReasonCode.ON_DEMAND, message=message), retry
         if sighting.status != "Failed" and kind is not FailureKind.TIME:
             return trigger, reason, None
-        verdict = judge(self._failure(kind, attempt, sighting, now_ms), self._configuration().retry_rules())
+        verdict = decide_retry(self._failure(kind, attempt, sighting, now_ms), self._configuration().retry_rules())
         message = f"{reason.message}; {verdict.sentence}"
         if verdict.wait_ms is None:
             return trigger, Reason(code=reason.code, message=message), None
@@ -288,7 +288,7 @@ def _end(attempt: AttemptRecord, sighting: Sighting) -> tuple[JobTrigger, Reason
     if attempt.stop_cause is StopCause.PREEMPTION:
         message = f"gave way to `{attempt.freed_for}` and waits again, in its old place in line"
         reason = Reason(code=ReasonCode.RETURNED_TO_LINE, message=message, jobs=(attempt.freed_for or "",))
-        return JobTrigger.YIELD, reason, None
+        return JobTrigger.PREEMPTED_ENDED, reason, None
     if sighting.status == "Failed":
         return JobTrigger.FAIL, Reason(code=ReasonCode.FAILED, message=f"failed{_told(sighting)}"), None
     if attempt.stop_cause is StopCause.REQUEST:

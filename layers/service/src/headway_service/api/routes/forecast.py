@@ -59,7 +59,7 @@ class Withdraw(_Change):
 
     def as_asked(self) -> service.Edit:
         """It for the service."""
-        return forecast.Withdraw(job=self.job_name)
+        return forecast.Cancel(job=self.job_name)
 
 
 class Reprioritise(_Change):
@@ -71,7 +71,7 @@ class Reprioritise(_Change):
 
     def as_asked(self) -> service.Edit:
         """It for the service."""
-        return forecast.Reprioritise(job=self.job_name, priority=self.priority)
+        return forecast.Reprioritize(job=self.job_name, priority=self.priority)
 
 
 class Resize(_Change):

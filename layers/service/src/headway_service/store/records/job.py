@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from headway.lifecycle import HOLDING, TERMINAL, WAITING, JobState
+from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.model import WaitingJob
 from headway_service.ports.table import Equals, Item, Key, Put
 from headway_service.store.records.base import ReasonRecord, Record
@@ -141,7 +141,7 @@ class JobRecord(Record):
         """The listing it belongs to and its place there."""
         if self.job_state in TERMINAL:
             return "ended", f"{self.ended_ms:013d}#{self.job_name}"
-        return "holding" if self.job_state in HOLDING else "waiting", self.rank()
+        return "holding" if self.job_state in ACTIVE else "waiting", self.rank()
 
     def rank(self) -> str:
         """Its place in a line, as a sort key."""

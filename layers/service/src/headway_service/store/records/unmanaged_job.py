@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from headway.model import OUTSIDE, Allocation
+from headway.model import UNMANAGED_TEAM, Allocation
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.ports.table import Absent, Delete, Equals, Key, Put
 from headway_service.store.records.base import LEDGER, ReasonRecord, Record
@@ -67,7 +67,7 @@ class UnmanagedJobRecord(Record):
             demand=self.charged,
             priority=MAX_PRIORITY,
             since_ms=self.created_ms,
-            team=OUTSIDE,
+            team=UNMANAGED_TEAM,
             limit_ms=self.limit_ms,
             preemptible=False,
             stopping=self.training_job_status == "Stopping",

@@ -116,7 +116,7 @@ def defer_launch(
     """
     moved = move_job(
         job,
-        JobTrigger.POSTPONE,
+        JobTrigger.LAUNCH_DEFERRED,
         reason,
         now_ms,
         attempt=attempt.attempt_name,
@@ -236,7 +236,7 @@ def end(
         attempt=attempt.attempt_name,
         live_attempt=None,
         attempts=(*job.attempts, ended)[-MAX_ENDED_ATTEMPTS:],
-        preemption_count=job.preemption_count + (trigger is JobTrigger.YIELD),
+        preemption_count=job.preemption_count + (trigger is JobTrigger.PREEMPTED_ENDED),
         interruptions=job.interruptions + max(attempt.interruptions, sighting.interruptions if sighting else 0),
         usage=_usage_after(job, attempt, now_ms if sighting else None),
         **(retry.changes(job) if retry else {}),
