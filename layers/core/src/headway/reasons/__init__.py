@@ -1,376 +1,69 @@
 """Why something happened or did not: a code for machines and a sentence for people (promise 8)."""
 
-from __future__ import annotations
-
-import heapq
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from enum import StrEnum
-
-from headway.model import Allocation, Demand, Pause, WaitingJob
-from headway.policy import Policy
-from headway.sanitize import strip_control_characters
-from headway.vectors import describe, total
-
-MAX_MESSAGE_CHARS = 1000
-"""A reason's sentence is cut to this; SageMaker's own texts may be longer."""
-
-_MAX_NAMED_JOBS = 3
-
-
-class ReasonCode(StrEnum):
-    """The kinds of reason."""
-
-    # Holds: why a job waits.
-    ENTERED = "Entered"
-    WAITS_FOR_CAPACITY = "WaitsForCapacity"
-    WAITS_FOR_FREED = "WaitsForFreedInstances"
-    WAITS_FOR_LIMIT = "WaitsForTeamLimit"
-    WOULD_DELAY = "WouldDelay"
-    WAITS_BEHIND = "WaitsBehind"
-    BACKS_OFF = "BacksOff"
-    PAUSED = "Paused"
-    EXCEEDS_POOL = "ExceedsPool"
-    EXCEEDS_LIMIT = "ExceedsTeamLimit"
-    UNKNOWN_POOL = "UnknownPool"
-    STARTS_NOW = "StartsNow"
-    # What the queue did.
-    STARTED = "Started"
-    ADOPTED = "Adopted"
-    PREEMPTED = "Preempted"
-    RECLAIMED = "Reclaimed"
-    RETURNED_TO_LINE = "ReturnedToLine"
-    RESERVATION_RELEASED = "ReservationReleased"
-    PRIORITY_CHANGED = "PriorityChanged"
-    HELD = "Held"
-    RELEASED = "Released"
-    STOP_REQUESTED = "StopRequested"
-    # What the policy noticed of a running job, and perhaps stops it for.
-    BREAKS_RULES = "BreaksRules"
-    UNDERUSED = "Underused"
-    INTERRUPTED = "InterruptedTooOften"
-    # How a job or an attempt ended.
-    COMPLETED = "Completed"
-    FAILED = "Failed"
-    RETRIED = "Retried"
-    STOPPED = "Stopped"
-    STOPPED_BY_POLICY = "StoppedByPolicy"
-    STOPPED_OUTSIDE = "StoppedOutsideTheQueue"
-    REQUEUED = "Requeued"
-    ON_DEMAND = "OnDemand"
-    LAUNCH_POSTPONED = "LaunchPostponed"
-    LAUNCH_REFUSED = "LaunchRefused"
-    NAME_TAKEN = "NameTaken"
-    VANISHED = "Vanished"
-    # Of a training job that did not come through the queue.
-    OUTSIDE = "OutsideTheQueue"
-    OUTSIDE_BREAKS_RULES = "OutsideAndBreaksRules"
-    OUTSIDE_STOPPED = "OutsideAndStopped"
-    OUTSIDE_NOT_STOPPED = "OutsideAndNotStopped"
-    OUTSIDE_GONE = "OutsideAndGone"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Reason:
-    """A typed reason.
-
-    Attributes:
-        code: what kind it is.
-        message: one sentence that a person can act on, on one line: what it quotes has no control characters left.
-        jobs: the other jobs it is about, in the order the sentence names them.
-    """
-
-    code: ReasonCode
-    message: str
-    jobs: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        message = strip_control_characters(self.message)
-        if len(message) > MAX_MESSAGE_CHARS:
-            message = message[: MAX_MESSAGE_CHARS - 1] + "…"
-        object.__setattr__(self, "message", message)
-
-
-def entered(demand: Demand, *, warm_pool: bool = False) -> Reason:
-    """The job has come into the queue; its request may ask for a warm pool, which it does not get."""
-    without = "; runs without the warm pool that it asks for (KeepAlivePeriodInSeconds)" if warm_pool else ""
-    return Reason(code=ReasonCode.ENTERED, message=f"entered the line for {describe(demand)}{without}")
-
-
-def held(job: str, by: str) -> Reason:
-    """Somebody has taken the job out of the line until further notice; ``by`` says who."""
-    message = f"held on request of {by}; `headway release {job}` puts it back at its place in line"
-    return Reason(code=ReasonCode.HELD, message=message)
-
-
-def released(by: str) -> Reason:
-    """Somebody has put the job back into the line."""
-    message = f"released on request of {by}; stands at its old place in line again"
-    return Reason(code=ReasonCode.RELEASED, message=message)
-
-
-def started(demand: Demand) -> Reason:
-    """The job has been started."""
-    return Reason(code=ReasonCode.STARTED, message=f"started on {describe(demand)}")
-
-
-def starts_now(demand: Demand) -> Reason:
-    """The job fits; the next tick starts it."""
-    return Reason(code=ReasonCode.STARTS_NOW, message=f"fits, and starts on {describe(demand)} in a moment")
-
-
-def preempted(victim: Allocation, preemptor: WaitingJob, *, reclaims: bool = False) -> Reason:
-    """The job's attempt is stopped so that another job fits."""
-    why = f" for what team `{preemptor.team}` is guaranteed and team `{victim.team}` has borrowed" if reclaims else ""
-    return Reason(
-        code=ReasonCode.RECLAIMED if reclaims else ReasonCode.PREEMPTED,
-        message=(
-            f"preempted so that `{preemptor.name}` (priority {preemptor.priority}) can start on "
-            f"{describe(preemptor.demand)}{why}; this job (priority {victim.priority}) keeps its place in line"
-        ),
-        jobs=(preemptor.name,),
-    )
-
-
-def waits_for_capacity(
-    job: WaitingJob,
-    lacking: Demand,
-    holders: tuple[Allocation, ...],
-    start_by_ms: int | None,
-    now_ms: int,
-    policy: Policy,
-) -> Reason:
-    """The job does not fit, and preempting would not make it fit."""
-    needs = " and ".join(f"{count} of {job.demand[pool]} {pool}" for pool, count in sorted(lacking.items()))
-    first = _first_to_end(holders)
-    message = f"waits for {needs}"
-    message += f": {_held_by(job, first, holders, now_ms, policy)}" if first else ", which the jobs ahead of it get"
-    beside = total(each.demand for each in holders if each.outside)
-    if beside:
-        held = describe({pool: count for pool, count in beside.items() if pool in lacking})
-        message += f"; {held} of the pool went to training jobs outside the queue (`headway queue --all`)"
-    if start_by_ms is not None:
-        message += f"; starts by {clock_time(start_by_ms, now_ms)} unless a job of higher rank comes"
-    return Reason(code=ReasonCode.WAITS_FOR_CAPACITY, message=message, jobs=_named(first))
-
-
-def waits_for_limit(
-    job: WaitingJob, lacking: Demand, holders: tuple[Allocation, ...], now_ms: int, policy: Policy
-) -> Reason:
-    """The job's team uses all that it may. ``lacking`` is per pool."""
-    limit = policy.team(job.team).limit
-    most = describe({pool: limit[pool] for pool in lacking})
-    first = _first_to_end(holders)
-    message = f"waits for {describe(lacking)} within the limit of team `{job.team}`, which may use {most}"
-    message += (
-        f": {_held_by(job, first, holders, now_ms, policy)}" if first else ", which jobs of the team ahead of it get"
-    )
-    return Reason(code=ReasonCode.WAITS_FOR_LIMIT, message=message, jobs=_named(first))
-
-
-def exceeds_limit(job: WaitingJob, limit: Demand) -> Reason:
-    """The job demands more than its team may ever use, since the limit was lowered."""
-    return Reason(
-        code=ReasonCode.EXCEEDS_LIMIT,
-        message=(
-            f"demands {describe(job.demand)} but team `{job.team}` may use {describe(limit)}; "
-            "raise the limit (`headway config set`) or stop the job and submit a smaller one"
-        ),
-    )
-
-
-def would_delay(head: WaitingJob, start_by_ms: int | None, now_ms: int) -> Reason:
-    """The job fits now, but a job ahead of it would have to wait for it."""
-    name = f"`{head.name}` (priority {head.priority})"
-    if start_by_ms is None:
-        message = f"waits behind {name}, which waits for jobs without a time limit, so what it needs is kept for it"
-    else:
-        most_s = (start_by_ms - now_ms) // 1000
-        message = (
-            f"could still run when {name}, ahead of it, can start ({clock_time(start_by_ms, now_ms)}); "
-            f"a job that is limited to {most_s} s in all could start now"
-        )
-    return Reason(code=ReasonCode.WOULD_DELAY, message=message, jobs=(head.name,))
-
-
-def waits_for_freed(job: WaitingJob, stopping: tuple[Allocation, ...]) -> Reason:
-    """The instances that the job lacks are being freed."""
-    verb = "has" if len(stopping) == 1 else "have"
-    return Reason(
-        code=ReasonCode.WAITS_FOR_FREED,
-        message=f"starts on {describe(job.demand)} as soon as {_names(stopping)} {verb} stopped",
-        jobs=_named(stopping),
-    )
-
-
-def waits_behind(head: WaitingJob, pools: tuple[str, ...], start_by_ms: int | None, now_ms: int) -> Reason:
-    """A job of higher rank waits for the same pool."""
-    start = f", which can start by {clock_time(start_by_ms, now_ms)}" if start_by_ms is not None else ""
-    return Reason(
-        code=ReasonCode.WAITS_BEHIND,
-        message=f"waits for {' and '.join(pools)} behind `{head.name}` (priority {head.priority}){start}",
-        jobs=(head.name,),
-    )
-
-
-def waits_in_line(ahead: int, *, at_least: bool = False) -> Reason:
-    """The job stands so far back that only the number of jobs ahead of it is told."""
-    return Reason(
-        code=ReasonCode.WAITS_BEHIND, message=f"waits behind {'at least ' if at_least else ''}{ahead} jobs in line"
-    )
-
-
-def backs_off(seconds: int, held_by: str = "") -> Reason:
-    """SageMaker refused the last launch for now, or does not answer."""
-    why = held_by or "SageMaker postponed the last launch"
-    return Reason(code=ReasonCode.BACKS_OFF, message=f"{why}; next try in {seconds} s, the place in line is kept")
-
-
-def paused(pool: str, pause: Pause, now_ms: int) -> Reason:
-    """Somebody has paused a pool that the job demands."""
-    what, command = (
-        ("everything is", "headway resume") if pause.everything else (f"{pool} is", f"headway resume {pool}")
-    )
-    message = (
-        f"{what} paused since {clock_time(pause.since_ms, now_ms)} by {pause.by}: {pause.reason}; "
-        f"the place in line is kept, and it starts in its turn after `{command}`"
-    )
-    return Reason(code=ReasonCode.PAUSED, message=message)
-
-
-def exceeds_pool(job: WaitingJob, sizes: Demand) -> Reason:
-    """The job demands more than a pool holds, since the pool was made smaller."""
-    return Reason(
-        code=ReasonCode.EXCEEDS_POOL,
-        message=(
-            f"demands {describe(job.demand)} but the pools hold {describe(sizes)}; "
-            "enlarge the pool (`headway config set`) or stop the job and submit a smaller one"
-        ),
-    )
-
-
-def unknown_pool(pool: str, known: tuple[str, ...]) -> Reason:
-    """The job demands a pool that has been taken out of the configuration."""
-    return Reason(
-        code=ReasonCode.UNKNOWN_POOL,
-        message=(
-            f"there is no pool {pool} any more; known pools: {', '.join(known) or 'none'}. "
-            "Add the pool (`headway config set`) or stop the job"
-        ),
-    )
-
-
-def reservation_released(demand: Demand) -> Reason:
-    """What was reserved for a job is given back."""
-    return Reason(
-        code=ReasonCode.RESERVATION_RELEASED,
-        message=f"gives back the {describe(demand)} reserved for it: it no longer waits or no longer fits",
-    )
-
-
-def reservation_taken_over(demand: Demand, by: WaitingJob) -> Reason:
-    """What is reserved for a job goes to a job of higher rank."""
-    return Reason(
-        code=ReasonCode.RESERVATION_RELEASED,
-        message=f"gives up the {describe(demand)} reserved for it to `{by.name}` (priority {by.priority}), ahead of it",
-        jobs=(by.name,),
-    )
-
-
-def outside(charged: Demand, broken: Sequence[str], *, stop: str = "", problem: str = "", lost_job: str = "") -> Reason:
-    """A training job did not come through the queue, or the queue has lost its record of it.
-
-    Args:
-        charged: what of its instances is charged to pools.
-        broken: what it breaks of the rules, each in a sentence.
-        stop: why the policy wants it stopped, if it does.
-        problem: why it cannot be stopped, if that was tried.
-        lost_job: the job that it is an attempt of, if it carries the mark of this queue.
-    """
-    parts = ["did not come through the queue"]
-    if lost_job:
-        parts = [f"is an attempt of `{lost_job}` that the queue has no live record of"]
-    code = ReasonCode.OUTSIDE
-    if problem:
-        code = ReasonCode.OUTSIDE_NOT_STOPPED
-        parts.append(f"should be stopped, as {stop}, but {problem}")
-    elif stop:
-        code = ReasonCode.OUTSIDE_STOPPED
-        parts.append(f"is being stopped, as {stop}" + ("" if lost_job else "; submit it with `headway submit`"))
-    elif broken:
-        code = ReasonCode.OUTSIDE_BREAKS_RULES
-    parts.append(f"takes {describe(charged)} from its pools" if charged else "takes nothing from any pool")
-    if broken:
-        parts.append(f"breaks rules: {', '.join(broken)}")
-    return Reason(code=code, message="; ".join(parts))
-
-
-def outside_gone(charged: Demand) -> Reason:
-    """A training job that did not come through the queue is no longer there."""
-    gives = f"gives {describe(charged)} back to its pools" if charged else "took nothing from any pool"
-    return Reason(code=ReasonCode.OUTSIDE_GONE, message=f"has ended or was deleted; {gives}")
-
-
-def clock_time(time_ms: int, now_ms: int) -> str:
-    """A time of day, with the date if that is another one than today's; UTC."""
-    time, now = datetime.fromtimestamp(time_ms / 1000, UTC), datetime.fromtimestamp(now_ms / 1000, UTC)
-    return f"{time:%H:%M}" if time.date() == now.date() else f"{time:%Y-%m-%d %H:%M}"
-
-
-def _first_to_end(holders: tuple[Allocation, ...]) -> list[Allocation]:
-    """Those to be named: who ends first by its limit, first."""
-
-    def key(allocation: Allocation) -> tuple[bool, int, str]:
-        return (allocation.limit_ms is None, allocation.since_ms + (allocation.limit_ms or 0), allocation.attempt)
-
-    return heapq.nsmallest(_MAX_NAMED_JOBS, holders, key=key)
-
-
-def _held_by(
-    job: WaitingJob, first: Sequence[Allocation], holders: Sequence[Allocation], now_ms: int, policy: Policy
-) -> str:
-    told = [f"`{each.outside or each.job}` ({_terms(job, each, now_ms, policy)})" for each in first]
-    rest = len(holders) - len(told)
-    text = ("job " if len(holders) == 1 else "jobs ") + " and ".join(told) + (f" and {rest} more" if rest else "")
-    movable = any(each.priority < job.priority and _protection(each, now_ms, policy) is None for each in holders)
-    return text + ("; stopping those of lower priority would not free enough" if movable else "")
-
-
-def _terms(job: WaitingJob, holder: Allocation, now_ms: int, policy: Policy) -> str:
-    """On what terms an attempt holds its instances."""
-    rank = "outside the queue" if holder.outside else f"priority {holder.priority}"
-    if holder.stopping:
-        return f"{rank}, stopping"
-    if holder.limit_ms is None:
-        until = "without a time limit"
-    else:
-        until = f"until {clock_time(max(now_ms, holder.since_ms + holder.limit_ms), now_ms)} at the latest"
-    protection = _protection(holder, now_ms, policy) if holder.priority < job.priority else None
-    return ", ".join(part for part in (rank, until, protection) if part)
-
-
-def _protection(holder: Allocation, now_ms: int, policy: Policy) -> str | None:
-    """Why an attempt of lower priority is no victim all the same."""
-    if not policy.preemption:
-        return "preemption is off"
-    if not holder.preemptible:
-        return "not preemptible"
-    if holder.preemptions >= policy.max_preemptions:
-        return f"preempted {holder.preemptions} times already"
-    safe_until_ms = holder.since_ms + policy.min_run_time_ms
-    if safe_until_ms > now_ms:
-        return f"within its minimum run time until {clock_time(safe_until_ms, now_ms)}"
-    if holder.ends_as_soon(now_ms):
-        return "ends no later than a stop would end it"
-    return None
-
-
-def _named(allocations: Sequence[Allocation]) -> tuple[str, ...]:
-    return tuple(allocation.job for allocation in allocations[:_MAX_NAMED_JOBS] if not allocation.outside)
-
-
-def _names(allocations: tuple[Allocation, ...]) -> str:
-    names = [f"`{allocation.outside or allocation.job}`" for allocation in allocations[:_MAX_NAMED_JOBS]]
-    rest = len(allocations) - len(names)
-    return ", ".join(names) + (f" and {rest} more" if rest else "")
+from headway.reasons.codes import MAX_MESSAGE_CHARS, Reason, ReasonCode
+from headway.reasons.outcomes import (
+    adopted,
+    entered,
+    held,
+    launch_refused,
+    outside,
+    outside_gone,
+    preempted,
+    priority_changed,
+    released,
+    reservation_released,
+    reservation_taken_over,
+    started,
+    stop_requested,
+    stopped_while_waiting,
+    vanished,
+)
+from headway.reasons.waiting import (
+    backs_off,
+    clock_time,
+    exceeds_limit,
+    exceeds_pool,
+    paused,
+    starts_now,
+    unknown_pool,
+    waits_behind,
+    waits_for_capacity,
+    waits_for_freed,
+    waits_for_limit,
+    waits_in_line,
+    would_delay,
+)
+
+__all__ = [
+    "MAX_MESSAGE_CHARS",
+    "Reason",
+    "ReasonCode",
+    "adopted",
+    "backs_off",
+    "clock_time",
+    "entered",
+    "exceeds_limit",
+    "exceeds_pool",
+    "held",
+    "launch_refused",
+    "outside",
+    "outside_gone",
+    "paused",
+    "preempted",
+    "priority_changed",
+    "released",
+    "reservation_released",
+    "reservation_taken_over",
+    "started",
+    "starts_now",
+    "stop_requested",
+    "stopped_while_waiting",
+    "unknown_pool",
+    "vanished",
+    "waits_behind",
+    "waits_for_capacity",
+    "waits_for_freed",
+    "waits_for_limit",
+    "waits_in_line",
+    "would_delay",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headway.reasons import ReasonCode
+from headway.reasons.codes import ReasonCode
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

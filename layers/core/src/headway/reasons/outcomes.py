@@ -1,0 +1,136 @@
+"""What happened to a job, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headway.model import Allocation, Demand, WaitingJob
+from headway.reasons.codes import Reason, ReasonCode
+from headway.vectors import describe
+
+
+def entered(demand: Demand, *, warm_pool: bool = False) -> Reason:
+    """The job has come into the queue; its request may ask for a warm pool, which it does not get."""
+    without = "; runs without the warm pool that it asks for (KeepAlivePeriodInSeconds)" if warm_pool else ""
+    return Reason(code=ReasonCode.ENTERED, message=f"entered the line for {describe(demand)}{without}")
+
+
+def held(job: str, by: str) -> Reason:
+    """Somebody has taken the job out of the line until further notice; ``by`` says who."""
+    message = f"held on request of {by}; `headway release {job}` puts it back at its place in line"
+    return Reason(code=ReasonCode.HELD, message=message)
+
+
+def released(by: str) -> Reason:
+    """Somebody has put the job back into the line."""
+    message = f"released on request of {by}; stands at its old place in line again"
+    return Reason(code=ReasonCode.RELEASED, message=message)
+
+
+def started(demand: Demand) -> Reason:
+    """The job has been started."""
+    return Reason(code=ReasonCode.STARTED, message=f"started on {describe(demand)}")
+
+
+def preempted(victim: Allocation, preemptor: WaitingJob, *, reclaims: bool = False) -> Reason:
+    """The job's attempt is stopped so that another job fits."""
+    why = f" for what team `{preemptor.team}` is guaranteed and team `{victim.team}` has borrowed" if reclaims else ""
+    return Reason(
+        code=ReasonCode.RECLAIMED if reclaims else ReasonCode.PREEMPTED,
+        message=(
+            f"preempted so that `{preemptor.name}` (priority {preemptor.priority}) can start on "
+            f"{describe(preemptor.demand)}{why}; this job (priority {victim.priority}) keeps its place in line"
+        ),
+        jobs=(preemptor.name,),
+    )
+
+
+def reservation_released(demand: Demand) -> Reason:
+    """What was reserved for a job is given back."""
+    return Reason(
+        code=ReasonCode.RESERVATION_RELEASED,
+        message=f"gives back the {describe(demand)} reserved for it: it no longer waits or no longer fits",
+    )
+
+
+def reservation_taken_over(demand: Demand, by: WaitingJob) -> Reason:
+    """What is reserved for a job goes to a job of higher rank."""
+    return Reason(
+        code=ReasonCode.RESERVATION_RELEASED,
+        message=f"gives up the {describe(demand)} reserved for it to `{by.name}` (priority {by.priority}), ahead of it",
+        jobs=(by.name,),
+    )
+
+
+def outside(charged: Demand, broken: Sequence[str], *, stop: str = "", problem: str = "", lost_job: str = "") -> Reason:
+    """A training job did not come through the queue, or the queue has lost its record of it.
+
+    Args:
+        charged: what of its instances is charged to pools.
+        broken: what it breaks of the rules, each in a sentence.
+        stop: why the policy wants it stopped, if it does.
+        problem: why it cannot be stopped, if that was tried.
+        lost_job: the job that it is an attempt of, if it carries the mark of this queue.
+    """
+    parts = ["did not come through the queue"]
+    if lost_job:
+        parts = [f"is an attempt of `{lost_job}` that the queue has no live record of"]
+    code = ReasonCode.OUTSIDE
+    if problem:
+        code = ReasonCode.OUTSIDE_NOT_STOPPED
+        parts.append(f"should be stopped, as {stop}, but {problem}")
+    elif stop:
+        code = ReasonCode.OUTSIDE_STOPPED
+        parts.append(f"is being stopped, as {stop}" + ("" if lost_job else "; submit it with `headway submit`"))
+    elif broken:
+        code = ReasonCode.OUTSIDE_BREAKS_RULES
+    parts.append(f"takes {describe(charged)} from its pools" if charged else "takes nothing from any pool")
+    if broken:
+        parts.append(f"breaks rules: {', '.join(broken)}")
+    return Reason(code=code, message="; ".join(parts))
+
+
+def outside_gone(charged: Demand) -> Reason:
+    """A training job that did not come through the queue is no longer there."""
+    gives = f"gives {describe(charged)} back to its pools" if charged else "took nothing from any pool"
+    return Reason(code=ReasonCode.OUTSIDE_GONE, message=f"has ended or was deleted; {gives}")
+
+
+def stop_requested(by: str) -> Reason:
+    """A caller has asked for a running job to be stopped."""
+    message = f"asked to stop by {by}; its instances are free when it has"
+    return Reason(code=ReasonCode.STOP_REQUESTED, message=message)
+
+
+def stopped_while_waiting(by: str) -> Reason:
+    """A caller has stopped a job that was waiting."""
+    return Reason(code=ReasonCode.STOPPED, message=f"stopped by {by} while it waited")
+
+
+def priority_changed(before: int, after: int, by: str) -> Reason:
+    """A caller has changed the priority of a job.
+
+    Args:
+        before: the old priority.
+        after: the new priority.
+        by: the caller.
+    """
+    return Reason(code=ReasonCode.PRIORITY_CHANGED, message=f"priority changed from {before} to {after} by {by}")
+
+
+def launch_refused(error: object) -> Reason:
+    """SageMaker has rejected the request of an attempt."""
+    message = f"SageMaker refused the request: {error}; correct it and submit it under a new name"
+    return Reason(code=ReasonCode.LAUNCH_REFUSED, message=message)
+
+
+def vanished(attempt: str) -> Reason:
+    """A training job was deleted outside the queue."""
+    message = f"the training job `{attempt}` was deleted outside the queue, so how it ended is not known"
+    return Reason(code=ReasonCode.VANISHED, message=message)
+
+
+def adopted(attempt: str) -> Reason:
+    """A training job that the queue had lost became the live attempt of its job again."""
+    message = f"SageMaker runs it as `{attempt}`, of which the queue had lost its record"
+    return Reason(code=ReasonCode.ADOPTED, message=message)
