@@ -111,7 +111,8 @@ MUTANTS: dict[str, tuple[object, str, object, Callable[[Any], None], SearchStrat
         preemption, "is_preemptible", lambda *_: True, promises.protected_attempts_run_on, ANY
     ),
     "equal priority is preempted": (
-        preemption, "running_priority", lambda *args: running_priority(*args) - 1, promises.only_who_may_be_preempted_is,
+        preemption, "running_priority", lambda *args: running_priority(*args) - 1,
+        promises.only_who_may_be_preempted_is,
         PLAIN,
     ),
     "two jobs of equal priority preempt each other": (
