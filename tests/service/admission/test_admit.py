@@ -12,6 +12,7 @@ from headway_service.admission.admit import MAX_REQUEST_BYTES, admit, as_ruled, 
 from headway_service.config.document import Configuration, validate
 from headway_service.errors import ImpossibleDemand, InvalidRequest, RequestError, RequestTooLarge, RuleViolation
 from headway_service.sagemaker_api import request_schema
+from headway_service.sagemaker_api.training_request import TrainingRequest
 from tests.service.world import P5, ROOT, on, request
 
 CONFIGURATION = validate(
@@ -422,7 +423,9 @@ def test_how_long_a_job_holds_its_instances_at_most(changes: dict[str, Any], lim
 )
 def test_a_tag_holds_what_sagemaker_takes_in_one(key: str, taken: bool) -> None:
     for tag in ({"Key": key, "Value": "v"}, {"Key": "k", "Value": key}):
-        fields = [error.field for error in review(request("a", Tags=[tag]), CONFIGURATION).invalid]
+        fields = [
+            error.field for error in review(TrainingRequest.parse(request("a", Tags=[tag])), CONFIGURATION).invalid
+        ]
         assert bool(fields) is not taken
         assert all(field.startswith("Tags[0].") for field in fields)
 
@@ -436,12 +439,12 @@ def test_a_tag_holds_what_sagemaker_takes_in_one(key: str, taken: bool) -> None:
     ],
 )
 def test_a_time_that_has_no_date_is_refused(condition: dict[str, Any], taken: bool) -> None:
-    found = review(request("a", StoppingCondition=condition), CONFIGURATION).invalid
+    found = review(TrainingRequest.parse(request("a", StoppingCondition=condition)), CONFIGURATION).invalid
     assert [error.field for error in found] == ([] if taken else [f"StoppingCondition.{list(condition)[-1]}"])
 
 
 def test_a_refusal_quotes_no_more_than_a_line_of_a_wrong_value() -> None:
-    (problem,) = review(request("a", RoleArn=["x" * 100_000]), CONFIGURATION).invalid
+    (problem,) = review(TrainingRequest.parse(request("a", RoleArn=["x" * 100_000])), CONFIGURATION).invalid
     assert problem.field == "RoleArn"
     assert len(problem.message) < 300
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headway.jobpolicy.rules import DEFAULT_RUN_TIME_S, TrainingJob, tags_in, violations
+from headway.jobpolicy.rules import DEFAULT_RUN_TIME_S, TrainingJob, violations
 from headway.vectors import describe
 from headway_service.admission import team_access
 from headway_service.config.authorization import Caller
@@ -23,7 +23,8 @@ from headway_service.errors import (
 )
 from headway_service.sagemaker_api import request_schema
 from headway_service.sagemaker_api.launch_request import on_demand
-from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, MAX_TAGS, PREEMPTIBLE_TAG, PRIORITY_TAGS, TEAM_TAGS
+from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, MAX_TAGS, PREEMPTIBLE_TAG, TEAM_TAGS
+from headway_service.sagemaker_api.training_request import TrainingRequest
 
 MAX_REQUEST_BYTES = 400_000
 """The largest request, as canonical JSON: what fits into one DynamoDB item (400 KiB) beside its keys."""
@@ -50,16 +51,6 @@ class Admitted:
     on_demand_limit_ms: int | None = None
     #: Whether it asks for a warm pool, which it is launched without.
     warm_pool: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Wanted:
-    """Instances of one type that a part of the request asks for."""
-
-    #: Path of that part.
-    part: str
-    pool: str
-    count: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,26 +92,25 @@ def admit(request: Any, configuration: Configuration, caller: Caller) -> Admitte
             "move large hyperparameters or environment values to S3 and pass their location"
         )
     home = team_access.home_of(caller, configuration)
-    _refuse(_review(request, configuration, caller, home))
-    tags = tags_in(request.get("Tags"))
-    team = _team(tags, configuration, home)
-    spot = request.get("EnableManagedSpotTraining", False)
+    training = TrainingRequest.parse(request)
+    _refuse(_review(training, configuration, caller, home))
+    team = _team(training.tags, configuration, home)
     return Admitted(
-        name=request["TrainingJobName"],
+        name=training.name,
         request=canonical,
         digest=hashlib.sha256(canonical.encode()).hexdigest(),
-        demand=_demand(_wanted(request)),
-        priority=_priority(request, team, configuration),
+        demand=training.demand,
+        priority=_priority(training, team, configuration),
         checkpoints="CheckpointConfig" in request,
         team=team,
         limit_ms=limit_ms(request, configuration),
-        preemptible=_preemptible(tags),
-        on_demand_limit_ms=limit_ms(on_demand(request), configuration) if spot else None,
-        warm_pool=_asks_for_warm_pool(request),
+        preemptible=training.preemptible,
+        on_demand_limit_ms=limit_ms(on_demand(request), configuration) if training.spot else None,
+        warm_pool=training.warm_pool,
     )
 
 
-def review(request: Mapping[str, Any], configuration: Configuration, caller: Caller | None = None) -> Review:
+def review(request: TrainingRequest, configuration: Configuration, caller: Caller | None = None) -> Review:
     """All that is wrong with a request.
 
     Args:
@@ -131,27 +121,29 @@ def review(request: Mapping[str, Any], configuration: Configuration, caller: Cal
     return _review(request, configuration, caller, team_access.home_of(caller, configuration))
 
 
-def _review(request: Mapping[str, Any], configuration: Configuration, caller: Caller | None, home: str) -> Review:
+def _review(request: TrainingRequest, configuration: Configuration, caller: Caller | None, home: str) -> Review:
     """See :func:`review`; ``home`` is the caller's team, for whom all callers of all teams are tried."""
-    errors = request_schema.check(request)
+    errors = request_schema.check(request.raw)
     named: team_access.Named = ()
     # The queue's own rules look only at parts that have the right shape.
     if _sound("Tags", errors):
-        named = _tagged(request, TEAM_TAGS)
+        named = request.named_teams
         errors += team_access.team_errors(named, caller, home, configuration)
         errors += _tag_errors(request, home, configuration)
     if _sound("ResourceConfig", errors):
         errors += _resource_errors(request, configuration)
     if _sound("EnableManagedSpotTraining", errors) and _sound("StoppingCondition", errors):
-        errors += _spot_errors(request)
-    job = as_ruled(request, tags_in(request.get("Tags")), configuration, home)
+        errors += _spot_errors(request.raw)
+    job = as_ruled(request.raw, request.tags, configuration, home)
     broken = violations(configuration.job_rules(), job)
-    forbidden = team_access.refusals(request, named, job.team, caller, configuration) if caller and not errors else ()
+    forbidden = (
+        team_access.refusals(request.role, named, job.team, caller, configuration) if caller and not errors else ()
+    )
     return Review(
         invalid=errors,
         forbidden=list(forbidden),
         violations=[FieldError(field=each.field, message=each.message) for each in broken],
-        impossible=[] if errors else list(_impossible(_wanted(request), job.team, configuration)),
+        impossible=[] if errors else list(_impossible(request, job.team, configuration)),
     )
 
 
@@ -167,7 +159,7 @@ def as_ruled(
         home: the team that it is charged to if its tags name none.
     """
     team = _team(tags, configuration, home)
-    return TrainingJob(description=description, tags=tags, team=team, preemptible=_preemptible(tags))
+    return TrainingJob(description=description, tags=tags, team=team, preemptible=tags.get(PREEMPTIBLE_TAG) != "false")
 
 
 def _refuse(found: Review) -> None:
@@ -189,12 +181,12 @@ def _sound(part: str, errors: Sequence[FieldError]) -> bool:
     return not any(error.field.startswith(part) for error in errors)
 
 
-def _tag_errors(request: Mapping[str, Any], home: str, configuration: Configuration) -> Iterator[FieldError]:
-    tags = request.get("Tags", [])
+def _tag_errors(request: TrainingRequest, home: str, configuration: Configuration) -> Iterator[FieldError]:
+    tags = request.listed_tags
     if len(tags) > MAX_TAGS:
         message = f"has {len(tags)} entries; the queue adds 2 to SageMaker's 50, so use at most {MAX_TAGS}"
         yield FieldError(field="Tags", message=message)
-    keys = [tag["Key"] for tag in tags]
+    keys = [key for _, key, _ in tags]
     for key in sorted({key for key in keys if keys.count(key) > 1}):
         yield FieldError(field="Tags", message=f"holds the key {key!r} twice; SageMaker takes a key once")
     for i, key in enumerate(keys):
@@ -206,9 +198,9 @@ def _tag_errors(request: Mapping[str, Any], home: str, configuration: Configurat
     yield from _preemptible_errors(request, configuration)
 
 
-def _priority_errors(request: Mapping[str, Any], home: str, configuration: Configuration) -> Iterator[FieldError]:
-    found = _tagged(request, PRIORITY_TAGS)
-    team = _team(tags_in(request.get("Tags")), configuration, home)
+def _priority_errors(request: TrainingRequest, home: str, configuration: Configuration) -> Iterator[FieldError]:
+    found = request.priorities
+    team = _team(request.tags, configuration, home)
     most = configuration.max_priority(team)
     of_team = f" for the team {team}" if most < configuration.priority.maximum else ""
     for i, value in found:
@@ -221,8 +213,8 @@ def _priority_errors(request: Mapping[str, Any], home: str, configuration: Confi
         )
 
 
-def _preemptible_errors(request: Mapping[str, Any], configuration: Configuration) -> Iterator[FieldError]:
-    for i, value in _tagged(request, (PREEMPTIBLE_TAG,)):
+def _preemptible_errors(request: TrainingRequest, configuration: Configuration) -> Iterator[FieldError]:
+    for i, value in request.tagged((PREEMPTIBLE_TAG,)):
         if value not in {"true", "false"}:
             message = f"is {value!r:.40}; {PREEMPTIBLE_TAG} is 'true' or 'false'"
             yield FieldError(field=f"Tags[{i}].Value", message=message)
@@ -231,8 +223,8 @@ def _preemptible_errors(request: Mapping[str, Any], configuration: Configuration
             yield FieldError(field=f"Tags[{i}].Value", message=message)
 
 
-def _resource_errors(request: Mapping[str, Any], configuration: Configuration) -> Iterator[FieldError]:
-    resources = request.get("ResourceConfig")
+def _resource_errors(request: TrainingRequest, configuration: Configuration) -> Iterator[FieldError]:
+    resources = request.raw.get("ResourceConfig")
     if resources is None:
         yield FieldError(
             field="ResourceConfig",
@@ -256,15 +248,11 @@ def _resource_errors(request: Mapping[str, Any], configuration: Configuration) -
             field="ResourceConfig.InstanceCount",
             message=f"is {resources.get('InstanceCount', 'missing')}; a job needs at least 1 instance",
         )
-    if configuration.warm_pools is WarmPools.REFUSE and _asks_for_warm_pool(request):
+    if configuration.warm_pools is WarmPools.REFUSE and request.warm_pool:
         yield FieldError(
             field="ResourceConfig.KeepAlivePeriodInSeconds",
             message="asks for a warm pool, which would hold instances that others wait for (warmPools): remove it",
         )
-
-
-def _asks_for_warm_pool(request: Mapping[str, Any]) -> bool:
-    return bool(request["ResourceConfig"].get("KeepAlivePeriodInSeconds", 0) > 0)
 
 
 def _group_errors(resources: Mapping[str, Any]) -> Iterator[FieldError]:
@@ -302,30 +290,10 @@ def _spot_errors(request: Mapping[str, Any]) -> Iterator[FieldError]:
         yield FieldError(field=field, message=f"is {wait_s}; it must be at least MaxRuntimeInSeconds")
 
 
-def _wanted(request: Mapping[str, Any]) -> list[_Wanted]:
-    """What a sound request asks for, part by part."""
-    resources = request["ResourceConfig"]
-    groups = [
-        (f"ResourceConfig.InstanceGroups[{i}]", group) for i, group in enumerate(resources.get("InstanceGroups", []))
-    ]
-    return [
-        _Wanted(part=part, pool=each["InstanceType"], count=each["InstanceCount"])
-        for part, each in groups or [("ResourceConfig", resources)]
-    ]
-
-
-def _demand(wanted: Sequence[_Wanted]) -> dict[str, int]:
-    """Instances per pool. Two groups of one type come from one pool, so their counts add up."""
-    demand: dict[str, int] = {}
-    for each in wanted:
-        demand[each.pool] = demand.get(each.pool, 0) + each.count
-    return demand
-
-
-def _impossible(wanted: Sequence[_Wanted], team: str, configuration: Configuration) -> Iterator[FieldError]:
+def _impossible(request: TrainingRequest, team: str, configuration: Configuration) -> Iterator[FieldError]:
     """What the pools, or the limit of a team, could never give."""
     problems: dict[str, tuple[str, str]] = {}
-    for pool, count in _demand(wanted).items():
+    for pool, count in request.demand.items():
         known, most = configuration.pools.get(pool), configuration.most(pool, team)
         if known is None:
             problems[pool] = ("InstanceType", f"there is no pool {pool}")
@@ -337,7 +305,7 @@ def _impossible(wanted: Sequence[_Wanted], team: str, configuration: Configurati
     sizes = {pool: most for pool in configuration.pools if (most := configuration.most(pool, team))}
     all_of = describe(sizes).replace(" and ", " or ")
     possible = f"a job may have up to {all_of}" if sizes else "all pools are empty now"
-    for each in wanted:
+    for each in request.groups:
         if each.pool in problems:
             member, problem = problems.pop(each.pool)
             yield FieldError(field=f"{each.part}.{member}", message=f"{problem}; {possible}")
@@ -356,8 +324,8 @@ def limit_ms(request: Mapping[str, Any], configuration: Configuration) -> int:
     return int(limit_s) * 1000
 
 
-def _priority(request: Mapping[str, Any], team: str, configuration: Configuration) -> int:
-    given = _tagged(request, PRIORITY_TAGS)
+def _priority(request: TrainingRequest, team: str, configuration: Configuration) -> int:
+    given = request.priorities
     return int(given[0][1]) if given else min(configuration.priority.default, configuration.max_priority(team))
 
 
@@ -365,12 +333,3 @@ def _team(tags: Mapping[str, str], configuration: Configuration, home: str) -> s
     """The configured team that tags name, or ``home``; empty if that is none that is configured."""
     named = next((tags[key] for key in TEAM_TAGS if key in tags), home)
     return named if named in configuration.teams else ""
-
-
-def _preemptible(tags: Mapping[str, str]) -> bool:
-    return tags.get(PREEMPTIBLE_TAG) != "false"
-
-
-def _tagged(request: Mapping[str, Any], keys: Collection[str]) -> list[tuple[int, str]]:
-    """Place and value of each tag of a request that has one of these keys."""
-    return [(i, tag["Value"]) for i, tag in enumerate(request.get("Tags", [])) if tag["Key"] in keys]

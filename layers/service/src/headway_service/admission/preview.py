@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.jobpolicy.rule_conflicts import find_conflicts
-from headway.jobpolicy.rules import INSTANCE_TYPE, Allowed, Rule, Violation, matches, tags_in
+from headway.jobpolicy.rules import INSTANCE_TYPE, Allowed, Rule, Violation, matches
 from headway_service.admission.admit import as_ruled, review
 from headway_service.config.document import Configuration, parse, text_to_keep
 from headway_service.errors import FieldError
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG, TEAM_TAGS
+from headway_service.sagemaker_api.training_request import TrainingRequest
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,8 +67,9 @@ def rehearse(document: Any, request: Mapping[str, Any], team: str | None = None)
     """
     configuration = parse(text_to_keep(document))
     asked = request if team is None else _with_team(request, team)
-    job = as_ruled(asked, tags_in(asked.get("Tags")), configuration)
-    found = review(asked, configuration)
+    training = TrainingRequest.parse(asked)
+    job = as_ruled(training.raw, training.tags, configuration)
+    found = review(training, configuration)
     return Rehearsal(
         team=job.team,
         verdicts=[

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from headway_service.config.authorization import Caller, matches
 from headway_service.config.document import DEFAULT_TEAM, Configuration
@@ -49,13 +48,11 @@ def team_errors(named: Named, caller: Caller | None, home: str, configuration: C
         yield FieldError(field="Tags", message=message)
 
 
-def refusals(
-    request: Mapping[str, Any], named: Named, team: str, caller: Caller, configuration: Configuration
-) -> Iterator[FieldError]:
+def refusals(role: str, named: Named, team: str, caller: Caller, configuration: Configuration) -> Iterator[FieldError]:
     """What the caller may not have of a sound request.
 
     Args:
-        request: the request.
+        role: ARN of the role that the request names.
         named: the teams that it names.
         team: who is to be charged.
         caller: who asks.
@@ -73,10 +70,10 @@ def refusals(
         )
         yield FieldError(field=field, message=message)
     roles = access.roles_for(caller, team)
-    if roles is not None and not matches(request["RoleArn"], roles):
+    if roles is not None and not matches(role, roles):
         of_team = f" of the team {team}" if team else ""
         use = f": use one of {', '.join(roles[:_MAX_NAMED_ROLES])}" if roles else ""
-        message = f"is {request['RoleArn']!r:.120}, which your jobs{of_team} may not run with{use}"
+        message = f"is {role!r:.120}, which your jobs{of_team} may not run with{use}"
         yield FieldError(field="RoleArn", message=f"{message}; an administrator of the queue can allow it")
 
 

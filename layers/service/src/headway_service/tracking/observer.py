@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from headway.jobpolicy.failure_kinds import LIMITS, FailureKind, failure_kind
 from headway.jobpolicy.retry import Failure, decide_retry
-from headway.jobpolicy.rules import tags_in, violations
+from headway.jobpolicy.rules import violations
 from headway.lifecycle import AttemptState, JobTrigger
 from headway.reasons import Reason, ReasonCode
 from headway_service.admission.admit import as_ruled
@@ -19,6 +19,7 @@ from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.ports.training_jobs import Sighting, TrainingJobs
 from headway_service.sagemaker_api.status import STARTING
+from headway_service.sagemaker_api.training_request import TrainingRequest
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import policy_actions, transitions
 from headway_service.store.policy_actions import PolicyAction
@@ -205,7 +206,8 @@ class Observer:
         request = find_request(self._table, attempt.job_name)
         if request is None:
             return None
-        ruled = as_ruled(request, tags_in(request.get("Tags")), configuration, job.team or DEFAULT_TEAM)
+        parsed = TrainingRequest.parse(request)
+        ruled = as_ruled(parsed.raw, parsed.tags, configuration, job.team or DEFAULT_TEAM)
         return policy_actions.on_start(violations(configuration.job_rules(), ruled))
 
     def _outcome(

@@ -1,0 +1,110 @@
+"""A CreateTrainingJob request, parsed once for all validators."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headway.jobpolicy.rules import tags_in
+from headway_service.sagemaker_api.tags import PREEMPTIBLE_TAG, PRIORITY_TAGS, TEAM_TAGS
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InstanceGroup:
+    """Instances of one type that a part of the request asks for."""
+
+    #: Path of that part.
+    part: str
+    pool: str
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingRequest:
+    """What the queue reads from a CreateTrainingJob request.
+
+    A member that does not have the shape of SageMaker's model counts as missing. The model check reports it.
+    """
+
+    #: The request as submitted, as it is stored and launched.
+    raw: Mapping[str, Any]
+    name: str
+    role: str
+    tags: Mapping[str, str]
+    #: Place, key and value of each tag, also of one that repeats.
+    listed_tags: tuple[tuple[int, str, str], ...]
+    groups: tuple[InstanceGroup, ...]
+    spot: bool
+
+    @classmethod
+    def parse(cls, raw: Mapping[str, Any]) -> TrainingRequest:
+        """Read a request of any shape."""
+        listed = raw.get("Tags")
+        return cls(
+            raw=raw,
+            name=_text(raw.get("TrainingJobName")),
+            role=_text(raw.get("RoleArn")),
+            tags=tags_in(listed),
+            listed_tags=tuple(
+                (i, key, value)
+                for i, tag in enumerate(listed if isinstance(listed, list) else [])
+                for key, value in tags_in([tag]).items()
+            ),
+            groups=_groups(raw.get("ResourceConfig")),
+            spot=raw.get("EnableManagedSpotTraining") is True,
+        )
+
+    @property
+    def demand(self) -> dict[str, int]:
+        """Instances per pool. Two groups of one type come from one pool, so their counts add up."""
+        demand: dict[str, int] = {}
+        for group in self.groups:
+            demand[group.pool] = demand.get(group.pool, 0) + group.count
+        return demand
+
+    @property
+    def priorities(self) -> list[tuple[int, str]]:
+        """The priorities that the tags give, each with its place among the tags."""
+        return self.tagged(PRIORITY_TAGS)
+
+    @property
+    def named_teams(self) -> list[tuple[int, str]]:
+        """The teams that the tags name, each with its place among the tags."""
+        return self.tagged(TEAM_TAGS)
+
+    @property
+    def preemptible(self) -> bool:
+        """Whether the job may be stopped for another job."""
+        return self.tags.get(PREEMPTIBLE_TAG) != "false"
+
+    @property
+    def warm_pool(self) -> bool:
+        """Whether the request asks for a warm pool."""
+        resources = self.raw.get("ResourceConfig")
+        kept_s = resources.get("KeepAlivePeriodInSeconds", 0) if isinstance(resources, Mapping) else 0
+        return isinstance(kept_s, int) and kept_s > 0
+
+    def tagged(self, keys: Collection[str]) -> list[tuple[int, str]]:
+        """Place and value of each tag that has one of these keys."""
+        return [(i, value) for i, key, value in self.listed_tags if key in keys]
+
+
+def _groups(resources: Any) -> tuple[InstanceGroup, ...]:
+    if not isinstance(resources, Mapping):
+        return ()
+    listed = resources.get("InstanceGroups")
+    parts: list[tuple[str, Any]] = [("ResourceConfig", resources)]
+    if isinstance(listed, list) and listed:
+        parts = [(f"ResourceConfig.InstanceGroups[{i}]", group) for i, group in enumerate(listed)]
+    return tuple(
+        InstanceGroup(part=part, pool=pool, count=count)
+        for part, group in parts
+        if isinstance(group, Mapping)
+        and isinstance(pool := group.get("InstanceType"), str)
+        and isinstance(count := group.get("InstanceCount"), int)
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
