@@ -1,6 +1,6 @@
 """All measurements, one after the other, each alone in a process of its own.
 
-    make bench                         full sizes: writes bench/results/*.json, docs/explanation/performance.md, its plots
+    make bench                         full sizes: writes bench/results/*.json, the page on performance, its plots
     make bench BENCH=--quick           small sizes: writes build/bench/*.json, and no page
     make bench BENCH="--only kueue schedule"
 
