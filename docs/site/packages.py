@@ -85,7 +85,8 @@ def svg(graph: Graph) -> str:
             'font-family="sans-serif" font-size="13">'
         ),
         (
-            '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+            '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" '
+            'markerHeight="7" orient="auto">'
             '<path d="M0 0L8 4L0 8z" fill="#8a94a6"/></marker></defs>'
         ),
         f'<rect width="{width}" height="{height}" rx="8" fill="#ffffff"/>',
