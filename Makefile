@@ -284,7 +284,7 @@ openapi: .venv/.made ## write docs/openapi.json anew from the API's handlers
 .PHONY: clean
 clean: ## remove what builds and tests have written
 	rm -rf .aws-sam .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
-	find functions layers client sandbox tests -name __pycache__ -prune -exec rm -rf {} +
+	find functions layers client docs sandbox tests -name __pycache__ -prune -exec rm -rf {} +
 
 .PHONY: clean-all
 clean-all: clean ## remove the environments too

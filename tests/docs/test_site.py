@@ -46,3 +46,14 @@ def test_output_without_these_lines_is_refused() -> None:
 def test_the_badges_are_those_of_the_project() -> None:
     for name, text in badges.badges().items():
         assert (badges.FOLDER / name).read_text() == text, "run python -m docs.site.badges"
+
+
+def test_the_start_page_and_the_list_of_decisions_name_every_page() -> None:
+    docs = badges.ROOT / "docs"
+    start, decisions = (docs / "README.md").read_text(), (docs / "decisions/README.md").read_text()
+    for page in docs.rglob("*.md"):
+        name = page.relative_to(docs).as_posix()
+        if page.parent.name == "decisions" and page.name != "README.md":
+            assert f"({page.name})" in decisions
+        elif name != "README.md":
+            assert f"({name})" in start
