@@ -262,6 +262,21 @@ lock: .envs/uv/.made ## pin anew what the .in files name; UPGRADE=1 takes the ne
 	$(call compile,requirements/sdk2)
 	$(call compile,requirements/sdk3)
 
+.PHONY: docs
+docs: .venv/.made .envs/docs/.made ## build the docs as a site in build/docs; fails on a broken link, anchor or example
+	$(VENV)/python -m pytest -q -m "not e2e" tests/docs $(PYTEST)
+	rm -rf build/docs
+	.envs/docs/bin/python -m sphinx -b html -c docs/site -W --keep-going -q . build/docs -d build/doctrees
+	$(VENV)/python -m docs.site.selfcontained build/docs
+
+.PHONY: docs-pictures
+docs-pictures: .venv/.made ## draw the packages from the import graph
+	$(VENV)/python -m docs.site.packages
+
+.PHONY: docs-terminal
+docs-terminal: .venv/.made .envs/sandbox/.made .envs/sam/.made ## draw the README's terminal from a run of the demo
+	$(VENV)/python -m docs.site.terminal
+
 .PHONY: openapi
 openapi: .venv/.made ## write docs/openapi.json anew from the API's handlers
 	$(VENV)/python -m headway_service.api.openapi docs/openapi.json
@@ -269,7 +284,7 @@ openapi: .venv/.made ## write docs/openapi.json anew from the API's handlers
 .PHONY: clean
 clean: ## remove what builds and tests have written
 	rm -rf .aws-sam .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
-	find functions layers client sandbox tests -name __pycache__ -prune -exec rm -rf {} +
+	find functions layers client docs sandbox tests -name __pycache__ -prune -exec rm -rf {} +
 
 .PHONY: clean-all
 clean-all: clean ## remove the environments too
