@@ -14,7 +14,6 @@ from typing import Any
 from headway_service.errors import Conflict
 from headway_service.ports.table import (
     LISTED,
-    Change,
     Check,
     Condition,
     Delete,
@@ -25,6 +24,7 @@ from headway_service.ports.table import (
     Put,
     Table,
     Tally,
+    Update,
     Write,
 )
 
@@ -34,7 +34,7 @@ EVENTUALLY = 0.5
 _ALL = 1_000_000
 _IN_INDEX = {"pk", "sk", "listing", "listingKey", *LISTED}
 
-_ALONE: Mapping[type[Write], str] = {Put: "PutItem", Change: "UpdateItem", Delete: "DeleteItem"}
+_ALONE: Mapping[type[Write], str] = {Put: "PutItem", Update: "UpdateItem", Delete: "DeleteItem"}
 """The calls of writes that need no transaction."""
 
 Count = Callable[[str, float], None]

@@ -32,7 +32,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bench.metering.table_scans import ScannedTable
-from headway_service.ports.table import Change, Delete, Item, Key, Put
+from headway_service.ports.table import Delete, Item, Key, Put, Update
 
 _STAMP = "-qstamp-"
 
@@ -94,7 +94,7 @@ class ArticleScheduler:
             return
         request = json.loads(item["jobDetails"])
         self._sagemaker.create_training_job(**{**request, "TrainingJobName": f"{job}{_STAMP}{self._now():%d%H%M}"})
-        self._table.write([Change(key=_key(job), sets={"jobState": "running"})])
+        self._table.write([Update(key=_key(job), sets={"jobState": "running"})])
 
     def _preempt(self, unserved: Sequence[Item], running: Sequence[str]) -> None:
         priorities = {item["pk"]: item["priority"] for item in self._table.scan() if item["jobState"] == "running"}
@@ -103,7 +103,7 @@ class ArticleScheduler:
             if job["priority"] <= priorities[_unstamped(victim)]:
                 return
             self._sagemaker.stop_training_job(TrainingJobName=victim)
-            self._table.write([Change(key=_key(_unstamped(victim)), sets={"jobState": "preempted"})])
+            self._table.write([Update(key=_key(_unstamped(victim)), sets={"jobState": "preempted"})])
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock_s(), UTC)

@@ -19,7 +19,7 @@ from bench.peers.article_scheduler import ArticleScheduler, entry
 from bench.queues.virtual_time import START_S, CostWorld, usual_request
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_sandbox.inprocess.stub_client import stub_client
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.ports.table import Put
 from headway_service.store import transitions
 from headway_service.store.records.job import JobRecord, request_key
@@ -162,7 +162,7 @@ class ArticleQueue:
         self.standins_ms: dict[str, float] = defaultdict(float)
         self._fleet_ns = 0
         self._now_s = START_S
-        self._fleet = Fleet(rng=Random(7))
+        self._fleet = FakeSageMaker(rng=Random(7))
         self._running = ""
         self._table = MemoryTable()
         self.meter = ScannedTable(self._table, lambda kind, number: self._use(f"DynamoDB {kind}", number))
@@ -242,7 +242,7 @@ class ArticleQueue:
             self._fleet_ns += time.process_time_ns() - begun_ns
 
 
-def complete_first(fleet: Fleet, now_s: float) -> None:
+def complete_first(fleet: FakeSageMaker, now_s: float) -> None:
     """Let the training job complete that has been live for longest. Nothing is told yet."""
     newest_first = {"StatusEquals": "InProgress", "MaxResults": 100, "SortOrder": "Descending"}
     live = fleet.list_jobs(now=now_s, **newest_first)["TrainingJobSummaries"]

@@ -17,9 +17,9 @@ from headway.lifecycle import JobState
 from headway.reasons import Reason, ReasonCode
 from headway_service.config.document import Configuration
 from headway_service.pools.apply_config import get_effective
-from headway_service.ports.training_jobs import Sighting
+from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.scheduling.launcher import Launcher
-from headway_service.scheduling.tick import Ticker
+from headway_service.scheduling.tick import Scheduler
 from headway_service.store import transitions
 from headway_service.store.marks import Marks
 from headway_service.store.records.base import LEDGER
@@ -93,7 +93,7 @@ class Queue:
         )
         self._table.write(transitions.enqueue(record, request))
 
-    def take(self, sighting: Sighting) -> None:
+    def take(self, sighting: TrainingJobStatus) -> None:
         """Take in the end of a training job.
 
         Raises:
@@ -118,7 +118,7 @@ class Queue:
             deadline_ms=deadline_ms,
             jitter=lambda: 0.0,
         )
-        ticker = Ticker(
+        ticker = Scheduler(
             table=self._table,
             store=self._store,
             launcher=launcher,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from headway_service.errors import TrainingJobEnded
-from headway_service.ports.training_jobs import Sighting
+from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.sagemaker_api.tags import JOB_TAG
 
 
@@ -60,12 +60,12 @@ class TimedTrainingJobs:
             raise TrainingJobEnded(name)
         heapq.heappush(self._ends, (self._clock_ms(), name, "Stopped"))
 
-    def describe(self, name: str) -> Sighting | None:
+    def describe(self, name: str) -> TrainingJobStatus | None:
         """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
         if name not in self._names:
             return None
         status = "InProgress" if name in self._running else "Stopped"
-        return Sighting(attempt=name, status=status, secondary_status="", modified_ms=int(self._clock_ms()))
+        return TrainingJobStatus(attempt=name, status=status, secondary_status="", modified_ms=int(self._clock_ms()))
 
     def mark_of(self, arn: str) -> str | None:
         """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
@@ -75,7 +75,7 @@ class TimedTrainingJobs:
         """When the next training job ends."""
         return self._ends[0][0] if self._ends else None
 
-    def ended(self) -> Iterator[Sighting]:
+    def ended(self) -> Iterator[TrainingJobStatus]:
         """What has ended by now; each is told once."""
         now_ms = self._clock_ms()
         while self._ends and self._ends[0][0] <= now_ms:
@@ -91,4 +91,4 @@ class TimedTrainingJobs:
             else:
                 self.stopped += 1
                 self.wasted_ms += count * (ended_ms - began_ms)
-            yield Sighting(attempt=name, status=status, secondary_status=status, modified_ms=int(ended_ms))
+            yield TrainingJobStatus(attempt=name, status=status, secondary_status=status, modified_ms=int(ended_ms))

@@ -19,7 +19,7 @@ from headway_sandbox.inprocess.lambda_functions import Functions, SoakServices
 from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_sandbox.inprocess.stub_client import stub_client
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.observability.logging import logger
@@ -60,7 +60,7 @@ class CostWorld:
         self.handler_ms: dict[str, float] = defaultdict(float)
         self.table = StreamedTable()
         self._meter = meter(self.table, lambda kind, number: self._use(f"DynamoDB {kind}", number))
-        self.fleet = Fleet(rng=Random(7))
+        self.fleet = FakeSageMaker(rng=Random(7))
         self._cloudwatch = MemoryCloudWatch(self.fleet)
         self._document = json.dumps({"pools": {POOL: {"size": instances}}, **settings})
         self._running = ""

@@ -23,7 +23,7 @@ from headway_service.api.request_context import SUBMITTED
 from headway_service.api.router import VERSION_HEADER
 from headway_service.api.serializers import refusal_body
 from headway_service.bootstrap import Services
-from headway_service.errors import Busy, FieldError, InvalidRequest, JobNotFound, RequestError
+from headway_service.errors import FieldError, InvalidRequest, JobNotFound, RequestError, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.observability.request_log import job_in, log_refusal
 
@@ -42,11 +42,11 @@ app._request_validation_middleware = _Validation()  # type: ignore[no-untyped-ca
 for router in ROUTERS:
     app.include_router(router)
 services = Services.from_environment()
-cold_start.over()
+cold_start.freeze()
 
 
 def _answer(error: RequestError) -> Response[str]:
-    headers = {"Retry-After": "1"} if isinstance(error, Busy) else {}
+    headers = {"Retry-After": "1"} if isinstance(error, RetryLater) else {}
     event = app.current_event
     caller = event.request_context.identity.user_arn or ""
     job = job_in(event.path) or app.context.get(SUBMITTED)

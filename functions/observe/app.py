@@ -11,17 +11,17 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from headway_service.bootstrap import Services
 from headway_service.observability.logging import logger
-from headway_service.sagemaker_api.status import sighting_of
+from headway_service.sagemaker_api.status import parse_status
 from headway_service.tracking.observer import StatusOutcome
 
 services = Services.from_environment()
-cold_start.over()
+cold_start.freeze()
 
 
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """Apply one event. An error is raised, so that Lambda tries again and then hands it to the dead-letter queue."""
-    sighting = sighting_of(event["detail"])
+    sighting = parse_status(event["detail"])
     outcome = services.observer.take(sighting, services.clock())
     due = outcome is StatusOutcome.TICK_DUE
     if outcome is StatusOutcome.NOT_OURS:

@@ -17,7 +17,7 @@ from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
 
 services = Services.from_environment()
-cold_start.over()
+cold_start.freeze()
 
 
 @logger.inject_lambda_context(clear_state=True)

@@ -13,7 +13,7 @@ from moto import mock_aws
 
 from deploy import restore
 from headway_sandbox.inprocess.stub_client import stub_client
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.ports.table import Absent
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
@@ -210,7 +210,7 @@ def test_a_training_job_that_the_table_does_not_know_is_listed_with_what_becomes
 
 
 def test_only_training_jobs_with_a_mark_of_this_queue_are_listed():
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     for name, mark in (("a", "queue/1"), ("b", "queue-2/1"), ("c", "")):
         tags = [{"Key": JOB_TAG, "Value": name}, *([{"Key": ATTEMPT_TAG, "Value": mark}] if mark else [])]
         fleet.create(request(name, Tags=tags), now=10.0)

@@ -8,7 +8,7 @@ import pytest
 
 from headway_verification.chaos.__main__ import main
 from headway_verification.chaos.invariants import Accepted, Invariants
-from headway_verification.chaos.raw_state import Look
+from headway_verification.chaos.raw_state import RawState
 
 SIZES = {"p5": 2}
 REQUEST = {"Environment": {"SANDBOX_RUN_SECONDS": "60"}}
@@ -55,11 +55,13 @@ def training_job(name: str, of: str, status: str, begin: float = 0.0, end: float
 
 def look(
     *items: list[dict[str, Any]], ledger: tuple[dict[str, Any], ...] = (pool(2),), training_jobs: Any = ()
-) -> Look:
-    return Look(items=tuple(item for of_job in items for item in of_job), ledger=ledger, training_jobs=training_jobs)
+) -> RawState:
+    return RawState(
+        items=tuple(item for of_job in items for item in of_job), ledger=ledger, training_jobs=training_jobs
+    )
 
 
-def broken(*looks: Look, accepted: Accepted | None = None) -> list[str]:
+def broken(*looks: RawState, accepted: Accepted | None = None) -> list[str]:
     """What is found wrong, the last look being that of the end."""
     invariants = Invariants(SIZES)
     for each in looks[:-1]:
@@ -125,7 +127,7 @@ def test_a_job_that_was_accepted_and_trained_once_is_in_order():
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_broken_is_noticed(looks: list[Look], sentence: str):
+def test_what_is_broken_is_noticed(looks: list[RawState], sentence: str):
     assert sentence in broken(*looks)
 
 

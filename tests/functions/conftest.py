@@ -14,7 +14,7 @@ from moto import mock_aws
 
 from headway_sandbox.inprocess.lambda_loader import Context, http_event, load_handler
 from headway_sandbox.inprocess.stub_client import stub_client
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from tests.functions import published
 from tests.service.schema import SCHEMA
@@ -30,7 +30,7 @@ class Functions:
     """The deployed functions. Their modules live as long as a test module, as a warm Lambda process would."""
 
     def __init__(self) -> None:
-        self.fleet = Fleet()
+        self.fleet = FakeSageMaker()
         self.dynamodb = boto3.client("dynamodb")
         self.sqs = boto3.client("sqs")
         self.ssm = boto3.client("ssm")
@@ -39,7 +39,7 @@ class Functions:
 
     def reset(self) -> None:
         """An empty queue."""
-        self.fleet = Fleet()
+        self.fleet = FakeSageMaker()
         if self.dynamodb.list_tables()["TableNames"]:
             self.dynamodb.delete_table(TableName="queue")
         self.dynamodb.create_table(TableName="queue", **SCHEMA)

@@ -12,7 +12,7 @@ import pytest
 
 from headway.errors import HeadwayError
 from headway_sandbox.inprocess.lambda_loader import event
-from headway_service.errors import Busy
+from headway_service.errors import RetryLater
 from headway_service.settings import Settings
 from tests.functions.conftest import ANY_VERSION, CONTEXT, Functions
 from tests.service.world import on, request
@@ -369,7 +369,7 @@ def test_busy_is_503_and_says_when_to_come_back(functions: Functions, monkeypatc
     api = functions.module("api")
 
     def busy(*_: Any) -> None:
-        raise Busy("the queue is busy; try again in a moment")
+        raise RetryLater("the queue is busy; try again in a moment")
 
     monkeypatch.setattr(api.services.table, "get", busy)
     payload = event("api-submit") | {"httpMethod": "GET", "path": "/jobs/a"}

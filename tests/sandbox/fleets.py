@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 
 ROLE = "arn:aws:iam::123456789012:role/HeadwayTrainingRole"
 
@@ -42,7 +42,7 @@ def statuses(events: list[dict[str, Any]]) -> list[str]:
     return [event["SecondaryStatus"] for event in events]
 
 
-def play(fleet: Fleet, *, until: float = 1e9) -> list[dict[str, Any]]:
+def play(fleet: FakeSageMaker, *, until: float = 1e9) -> list[dict[str, Any]]:
     """Advance from one due moment to the next; all events."""
     events = []
     while (due := fleet.next_due()) is not None and due <= until:

@@ -11,16 +11,16 @@ from botocore.exceptions import ClientError
 
 from headway.jobpolicy.utilization import Alarm
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
-from headway_service.aws.dead_letter_queues import AwsRecipients, SqsDeadLetterQueue
+from headway_service.aws.dead_letter_queues import AwsRedriveTargets, SqsDeadLetterQueue
 from headway_service.aws.dynamodb_table import DynamoDBTable
-from headway_service.aws.error_codes import FAILED_CALLS, Verdict, judge
-from headway_service.aws.event_sinks import EventBus, Topic
+from headway_service.aws.error_codes import FAILED_CALLS, Verdict, classify
+from headway_service.aws.event_sinks import EventBridgeSink, SnsSink
 from headway_service.aws.ssm_config_store import ParameterStore
-from headway_service.errors import Busy, NotHandedOver, UnreadableAnswer
+from headway_service.errors import NotDelivered, RetryLater, UnreadableAnswer
 from headway_service.events.notifications import message_of
 from headway_service.ports.messaging import DeadLetter
-from headway_service.ports.table import Change as ChangeItem
 from headway_service.ports.table import Check, Delete, Equals, Key, Put
+from headway_service.ports.table import Update as ChangeItem
 from headway_service.response_check import check_answers, member
 from tests.service.events.test_notifications import FAILED
 from tests.service.raw_http import BODIES, HTML, STATUSES, STRANGE, TRUNCATED, RawServer
@@ -75,8 +75,8 @@ TOLD: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "the document": ("ssm", lambda client: ParameterStore(client, "p").read()),
     "a new document": ("ssm", lambda client: ParameterStore(client, "p").write("{}")),
     "alarms": ("cloudwatch", lambda client: CloudWatchAlarms(client, "p/", "arn").seen()),
-    "events": ("events", lambda client: EventBus(client, "bus").send([FAILED])),
-    "messages": ("sns", lambda client: Topic(client, "arn").send([MESSAGE])),
+    "events": ("events", lambda client: EventBridgeSink(client, "bus").send([FAILED])),
+    "messages": ("sns", lambda client: SnsSink(client, "arn").send([MESSAGE])),
     "letters": ("sqs", lambda client: _letters(client).take(1)),
     "a count of letters": ("sqs", lambda client: _letters(client).count()),
 }
@@ -107,7 +107,7 @@ def test_an_error_that_aws_did_not_write_is_busy(
     service, ask = CALLS[call]
     for status in (*STATUSES, 429):
         server.answer(status, body)
-        with pytest.raises(Busy):
+        with pytest.raises(RetryLater):
             ask(clients[service])
 
 
@@ -118,7 +118,7 @@ def test_a_success_that_aws_did_not_write_is_busy(
 ) -> None:
     service, ask = CALLS[call]
     server.answer(200, body)
-    with pytest.raises(Busy):
+    with pytest.raises(RetryLater):
         ask(clients[service])
 
 
@@ -126,7 +126,7 @@ def test_a_success_that_aws_did_not_write_is_busy(
 def test_an_answer_without_what_is_decided_by_is_busy(server: RawServer, clients: dict[str, Any], call: str) -> None:
     service, ask = CALLS[call]
     server.answer(200, b"{}", x_amzn_RequestId="one")
-    with pytest.raises(Busy):
+    with pytest.raises(RetryLater):
         ask(clients[service])
 
 
@@ -153,11 +153,11 @@ def test_an_answer_in_xml_is_read_and_one_of_somebody_else_is_not(server: RawSer
     result = b"<PublishBatchResult><Successful><member><Id>0</Id></member></Successful></PublishBatchResult>"
     answer = b'<?xml version="1.0"?>\n<PublishBatchResponse xmlns="x">' + result + b"</PublishBatchResponse>"
     server.answer(200, answer)
-    assert not Topic(clients["sns"], "arn").send([MESSAGE]).again
+    assert not SnsSink(clients["sns"], "arn").send([MESSAGE]).again
     for foreign in (answer[:-5], b"<html></html>", b"<html>" + result + b"</html>"):
         server.answer(200, foreign)
-        with pytest.raises(Busy):
-            Topic(clients["sns"], "arn").send([MESSAGE])
+        with pytest.raises(RetryLater):
+            SnsSink(clients["sns"], "arn").send([MESSAGE])
 
 
 def test_an_error_in_xml_is_read(server: RawServer, clients: dict[str, Any]) -> None:
@@ -165,10 +165,10 @@ def test_an_error_in_xml_is_read(server: RawServer, clients: dict[str, Any]) -> 
         b"<ErrorResponse><Error><Type>Sender</Type><Code>NotFound</Code><Message>no</Message></Error></ErrorResponse>"
     )
     server.answer(404, error)
-    assert Topic(clients["sns"], "arn").send([MESSAGE]).refused == {0}
+    assert SnsSink(clients["sns"], "arn").send([MESSAGE]).refused == {0}
     server.answer(404, error[:-5])
-    with pytest.raises(Busy):
-        Topic(clients["sns"], "arn").send([MESSAGE])
+    with pytest.raises(RetryLater):
+        SnsSink(clients["sns"], "arn").send([MESSAGE])
 
 
 @pytest.mark.parametrize("body", [*BODIES.values(), *STRANGE.values()], ids=[*BODIES, *STRANGE])
@@ -177,13 +177,13 @@ def test_a_letter_is_not_handed_over_by_an_answer_that_aws_did_not_write(
     server: RawServer, clients: dict[str, Any], status: int, body: bytes
 ) -> None:
     server.answer(status, body)
-    with pytest.raises(NotHandedOver):
-        AwsRecipients(clients["lambda"], "observe", lambda _: None).observe({})
+    with pytest.raises(NotDelivered):
+        AwsRedriveTargets(clients["lambda"], "observe", lambda _: None).observe({})
 
 
 def test_an_invocation_that_lambda_takes_has_no_body(server: RawServer, clients: dict[str, Any]) -> None:
     server.answer(202, b"")
-    AwsRecipients(clients["lambda"], "observe", lambda _: None).observe({})
+    AwsRedriveTargets(clients["lambda"], "observe", lambda _: None).observe({})
 
 
 def test_an_error_of_aws_is_left_as_it_is(server: RawServer, clients: dict[str, Any]) -> None:
@@ -206,7 +206,7 @@ def test_an_answer_in_a_protocol_that_is_not_known_is_left_to_botocore(
     server.answer(503, b"\xa0")
     with pytest.raises(FAILED_CALLS) as raised:
         clients["sagemaker"].stop_training_job(TrainingJobName="a")
-    assert judge(raised.value) is Verdict.UNCLEAR
+    assert classify(raised.value) is Verdict.UNCLEAR
 
 
 def test_a_member_that_is_missing_makes_an_answer_unreadable() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from unittest import mock
 
 from headway_sandbox.inprocess.stub_client import stub_client
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
@@ -23,17 +23,17 @@ from headway_service.jobs.submit import Submitter
 from headway_service.pools.apply_config import EffectiveConfig, get_effective
 from headway_service.pools.capacity import PoolUse, read_capacity
 from headway_service.ports.table import Table
-from headway_service.sagemaker_api.status import sighting_of
+from headway_service.sagemaker_api.status import parse_status
 from headway_service.scheduling.executor import Decision, Executor, TickReport
 from headway_service.scheduling.launcher import Launcher
-from headway_service.scheduling.tick import Ticker
+from headway_service.scheduling.tick import Scheduler
 from headway_service.store.ledger import read_ledger
 from headway_service.store.marks import Marks
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from headway_service.tracking.observer import Observer, StatusOutcome
 from headway_service.tracking.reconciler import reconcile
-from headway_service.tracking.unmanaged_jobs import Rogues
+from headway_service.tracking.unmanaged_jobs import UnmanagedJobs
 from headway_service.tracking.unmanaged_scan import patrol
 
 START_S = 1_800_000_000.0
@@ -51,7 +51,7 @@ class World:
 
     def __init__(self, *, pools: Mapping[str, int] | None = None, table: Table | None = None) -> None:
         self.now_s = START_S
-        self.fleet = Fleet()
+        self.fleet = FakeSageMaker()
         self.table: Table = table or MemoryTable()
         self.configuration = MemoryConfiguration(
             {"pools": {pool: {"size": size} for pool, size in (pools or {P5: 2}).items()}}
@@ -60,7 +60,7 @@ class World:
         self.training_jobs = SageMakerTrainingJobs(stub_client("sagemaker", self._call_sagemaker))
         self.marks = Marks(self.table, "queue", self._token)
         self.observer = Observer(self.table, retention_s=30 * DAY_S, configuration=self.configured)
-        self.rogues = Rogues(self.table, self.training_jobs, self.marks)
+        self.rogues = UnmanagedJobs(self.table, self.training_jobs, self.marks)
         #: Pauses of the patrol, s.
         self.pauses: list[float] = []
         self.wakes: list[str] = []
@@ -110,9 +110,9 @@ class World:
         launcher.learn(read_ledger(self.table))
         return launcher
 
-    def ticker(self) -> Ticker:
+    def ticker(self) -> Scheduler:
         """A ticker for one invocation."""
-        return Ticker(
+        return Scheduler(
             table=self.table,
             store=self.configuration,
             launcher=self.launcher(),
@@ -166,7 +166,7 @@ class World:
 
     def hear(self, detail: Mapping[str, Any]) -> bool:
         """Take in an event, as the observer does. Returns whether a tick is due."""
-        sighting = sighting_of(detail)
+        sighting = parse_status(detail)
         outcome = self.observer.take(sighting, self.clock())
         if outcome is StatusOutcome.NOT_OURS:
             return self.rogues.hear(sighting, self.clock())
@@ -193,7 +193,7 @@ class World:
         return patrol(
             table=self.table,
             training_jobs=self.training_jobs,
-            rogues=Rogues(self.table, self.training_jobs, self.marks, stops=True),
+            rogues=UnmanagedJobs(self.table, self.training_jobs, self.marks, stops=True),
             clock=self.clock,
             pause=self._pause,
             wake=self.wakes.append,

@@ -9,7 +9,7 @@ import pytest
 
 from bench.metering.dynamodb_units import MeteredTable, index_units, item_bytes
 from headway_service.errors import Conflict
-from headway_service.ports.table import Absent, Change, Check, Delete, Equals, Key, Put, Write
+from headway_service.ports.table import Absent, Check, Delete, Equals, Key, Put, Update, Write
 from headway_service.testing.memory_table import MemoryTable
 
 KEY = Key("p", "s")
@@ -53,7 +53,7 @@ def used(writes: list[Write], *, before: dict[str, Any] | None = None) -> Counte
     [
         ([Put(item=item())], None, 1),
         ([Put(item=item("x" * 1024))], None, 2),
-        ([Change(key=KEY, sets={"t": ""})], item("x" * 3000), 3),
+        ([Update(key=KEY, sets={"t": ""})], item("x" * 3000), 3),
         ([Delete(key=KEY)], item("x" * 3000), 3),
         ([Delete(key=KEY)], None, 1),
         ([Check(key=KEY, requires=Equals("t", ""))], item(), 2),
@@ -133,7 +133,7 @@ def test_what_need_not_be_consistent_consumes_half() -> None:
     ("writes", "call"),
     [
         ([Put(item=item())], "PutItem"),
-        ([Change(key=KEY, sets={"t": ""})], "UpdateItem"),
+        ([Update(key=KEY, sets={"t": ""})], "UpdateItem"),
         ([Delete(key=KEY)], "DeleteItem"),
         ([Check(key=KEY, requires=Equals("t", ""))], "TransactWriteItems"),
         ([Put(item=item()), Put(item={"pk": "q", "sk": "s"})], "TransactWriteItems"),

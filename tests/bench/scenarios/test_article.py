@@ -28,7 +28,7 @@ from bench.scenarios.article import (
     watched,
 )
 from headway_sandbox.inprocess.stub_client import stub_client
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.ports.table import Key, Put
 from headway_service.testing.memory_table import MemoryTable
 
@@ -38,7 +38,7 @@ class Story:
 
     def __init__(self) -> None:
         self.now_s = START_S
-        self.fleet = Fleet(rng=Random(1))
+        self.fleet = FakeSageMaker(rng=Random(1))
         self.table = MemoryTable()
         client = stub_client("sagemaker", lambda name, request: self.fleet.call(name, request, now=self.now_s))
         scanned = ScannedTable(self.table, lambda _kind, _number: None)

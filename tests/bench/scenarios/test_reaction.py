@@ -15,7 +15,7 @@ from bench.scenarios import cold_start, reaction
 from deploy.contents import OWN_LAYERS
 from headway.lifecycle import JobState
 from headway_service.errors import Conflict
-from headway_service.ports.table import Absent, Change, Delete, Equals, Key, Put, Tally
+from headway_service.ports.table import Absent, Delete, Equals, Key, Put, Tally, Update
 from headway_service.testing.memory_table import MemoryTable
 
 ITEM = {"pk": "p", "sk": "b", "name": "x", "numbers": [1, {"two": 2}], "none": None, "yes": True}
@@ -60,7 +60,7 @@ def test_a_wired_table_answers_as_the_table_behind_it() -> None:
     assert table.tally("p", Equals("name", "x"), limit=9) == Tally(items=2, matching=2)
     assert table.tally("p", Equals("name", "x"), before="b", limit=9) == Tally(items=1, matching=1)
     assert table.tail("p", "name", limit=9) == memory.tail("p", "name", limit=9) == (("a", "x"), ("b", "x"))
-    table.write([Change(key=first, sets={"name": "y"}), Delete(key=second)])
+    table.write([Update(key=first, sets={"name": "y"}), Delete(key=second)])
     assert memory.query("p", limit=9) == ({"pk": "p", "sk": "a", "name": "y"},)
 
 

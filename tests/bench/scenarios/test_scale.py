@@ -19,7 +19,7 @@ from bench.scenarios import burst, burst_of_ends, long_queues, long_sandbox_queu
 from bench.scenarios.burst import Answers, found, oldest_age_s
 from bench.scenarios.long_queues import CALLS, OPERATIONS, READS, AlikeMeter, LongLines, ratios, waiting_jobs
 from headway_client.errors import BusyError, ConflictError, NotReachableError
-from headway_service.ports.table import Absent, Change, Check, Delete, Equals, Key, Put
+from headway_service.ports.table import Absent, Check, Delete, Equals, Key, Put, Update
 from headway_service.store import transitions
 from headway_service.store.records.job import JobRecord
 from headway_service.testing.memory_table import MemoryTable
@@ -230,7 +230,7 @@ def test_units_by_place_are_all_units_there_are() -> None:
     key = Key("job#a", "job")
     job = {"pk": key.pk, "sk": key.sk, "listing": "waiting", "listingKey": "1", "jobName": "a"}
     table.write([Put(item=job), Put(item={"pk": "ledger", "sk": "pool#p", "t": "x" * 2000})])
-    table.write([Change(key=key, sets={"listing": "holding"}), Check(key=Key("ledger", "pause#p"), requires=Absent())])
+    table.write([Update(key=key, sets={"listing": "holding"}), Check(key=Key("ledger", "pause#p"), requires=Absent())])
     table.write([Delete(key=key)])
     table.get(key)
     table.query("ledger", limit=5)

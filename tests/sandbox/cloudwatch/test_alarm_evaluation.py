@@ -13,7 +13,7 @@ from headway_sandbox.cloudwatch.alarm_evaluation import (
     evaluate,
     sample,
 )
-from headway_sandbox.cloudwatch.evaluation_schedule import Rounds
+from headway_sandbox.cloudwatch.evaluation_schedule import EvaluationSchedule
 
 NOON_S = 1_800_000_000.0 - 1_800_000_000.0 % 86_400 + 12 * 3600
 RETAINED = "PREVIOUS"
@@ -249,7 +249,7 @@ def test_other_kinds_of_alarms_are_not_played(changes):
 
 
 def test_an_alarm_is_looked_at_when_it_is_new_or_changed_and_when_a_period_is_over():
-    rounds: Rounds[str] = Rounds()
+    rounds: EvaluationSchedule[str] = EvaluationSchedule()
     minute, ten = document(), document(Period=10)
     both = {"minute": minute, "ten": ten}
     assert rounds.due(both.items(), NOON_S) == ["minute", "ten"]

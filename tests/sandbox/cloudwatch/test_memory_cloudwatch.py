@@ -9,10 +9,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from headway_sandbox.cloudwatch import alarm_requests
-from headway_sandbox.cloudwatch.memory_cloudwatch import Change, MemoryCloudWatch
+from headway_sandbox.cloudwatch.memory_cloudwatch import AlarmTransition, MemoryCloudWatch
 from headway_sandbox.errors import AwsError
 from headway_sandbox.inprocess.stub_client import stub_client
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 from tests.sandbox.fleets import on, request
 
 START_S = 1_800_000_000.0
@@ -41,14 +41,14 @@ def alarm(name: str = "idle", *, host: str = "train-1/algo-1", **changes: Any) -
 
 def cloudwatch(gpu: str = "0:760", **changes: Any) -> MemoryCloudWatch:
     """A CloudWatch with a job that is that busy, created at the start."""
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     environment = {"SANDBOX_GPU_UTILIZATION": gpu, "SANDBOX_RUN_SECONDS": "36000"}
     limit = {"MaxRuntimeInSeconds": 86_400}
     fleet.create(request(Environment=environment, StoppingCondition=limit, **changes), now=START_S)
     return MemoryCloudWatch(fleet)
 
 
-def evaluated(found: MemoryCloudWatch, until_s: float) -> list[Change]:
+def evaluated(found: MemoryCloudWatch, until_s: float) -> list[AlarmTransition]:
     """All changes, with a look each minute."""
     moments = range(int(START_S), int(until_s) + 1, 60)
     return [change for moment_s in moments for change in found.evaluate(moment_s)]
@@ -229,7 +229,7 @@ def test_other_requests_are_refused_too(operation, body, code):
 
 
 def test_too_many_calls_at_once_are_refused_if_there_are_rates():
-    found = MemoryCloudWatch(Fleet(), rates=alarm_requests.RATES)
+    found = MemoryCloudWatch(FakeSageMaker(), rates=alarm_requests.RATES)
     for number in range(10):
         found.put(alarm(f"a{number}"), now=START_S)
     with pytest.raises(AwsError) as refused:

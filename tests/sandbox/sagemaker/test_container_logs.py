@@ -8,7 +8,7 @@ import pytest
 from headway_sandbox.sagemaker import container_logs
 from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.container_logs import STEPS_MAX, checkpointed_step
-from headway_sandbox.sagemaker.service import Fleet, FleetSettings
+from headway_sandbox.sagemaker.service import FakeSageMaker, SageMakerSettings
 from headway_sandbox.sagemaker.training_job import TrainingJob
 from tests.sandbox.fleets import on, request, spot
 
@@ -19,7 +19,7 @@ STREAM = "train-1/algo-1-210000"
 LONG = {"SANDBOX_RUN_SECONDS": "86400"}
 
 
-def found(fleet: Fleet, name: str = "train-1", *, now: float) -> TrainingJob:
+def found(fleet: FakeSageMaker, name: str = "train-1", *, now: float) -> TrainingJob:
     job = fleet.find(name, now=now)
     assert job is not None
     return job
@@ -40,7 +40,7 @@ def texts(job: TrainingJob, *, until_s: float, found_step: int = 0) -> list[str]
 
 
 def test_a_run_prints_where_it_begins_its_steps_and_its_exit_status():
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(request(Environment={"SANDBOX_RUN_SECONDS": "150"}), now=0.0)
     assert printed(found(fleet, now=400.0), until_s=400.0) == {
         STREAM: [
@@ -58,7 +58,7 @@ def test_every_host_of_every_instance_group_has_a_stream_of_its_own():
         {"InstanceGroupName": "gpu", "InstanceType": "ml.g5.xlarge", "InstanceCount": 2},
         {"InstanceGroupName": "cpu", "InstanceType": "ml.c5.4xlarge", "InstanceCount": 1},
     ]
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(request(ResourceConfig={"InstanceGroups": groups, "VolumeSizeInGB": 30}), now=0.0)
     streams = printed(found(fleet, now=300.0), until_s=300.0)
     assert {stream: lines[0][1] for stream, lines in streams.items()} == {
@@ -78,7 +78,7 @@ def test_every_host_of_every_instance_group_has_a_stream_of_its_own():
     ids=["without checkpoints", "with checkpoints"],
 )
 def test_a_job_that_is_stopped_hears_sigterm_and_ends_in_its_time(changes: dict[str, Any], end: list[str]):
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(request(Environment={**LONG, "SANDBOX_STOP_SECONDS": "50"}, **changes), now=0.0)
     fleet.stop("train-1", now=TRAINS_S + 90)
     assert texts(found(fleet, now=TRAINS_S + 139), until_s=TRAINS_S + 139)[-1] == end[0]
@@ -87,7 +87,7 @@ def test_a_job_that_is_stopped_hears_sigterm_and_ends_in_its_time(changes: dict[
 
 
 def test_a_job_that_reaches_its_limit_hears_sigterm_too():
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(request(StoppingCondition={"MaxRuntimeInSeconds": 100}), now=0.0)
     assert texts(found(fleet, now=1000.0), until_s=1000.0)[-2:] == [
         "SIGTERM received: ending at step 70",
@@ -103,21 +103,21 @@ def test_a_job_that_reaches_its_limit_hears_sigterm_too():
     ],
 )
 def test_a_job_that_fails_says_why_if_it_knows(reason: str, end: list[str]):
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(request(Environment={"SANDBOX_RUN_SECONDS": "30", "SANDBOX_OUTCOME": reason}), now=0.0)
     assert texts(found(fleet, now=400.0), until_s=400.0)[2:] == end
 
 
 @pytest.mark.parametrize("stopped_s", [10.0, 100.0, 200.0])
 def test_a_job_that_never_trains_prints_nothing(stopped_s: float):
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(request(), now=0.0)
     fleet.stop("train-1", now=stopped_s)
     assert printed(found(fleet, now=1000.0), until_s=1000.0) == {}
 
 
 def test_a_job_that_is_finished_by_a_test_still_prints_begin_and_end():
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(request(), now=0.0)
     fleet.finish("train-1", now=5.0)
     assert [text for _time_s, text in printed(found(fleet, now=6.0), until_s=6.0)["train-1/algo-1-5000"]][-1] == (
@@ -137,7 +137,7 @@ def test_a_job_that_is_finished_by_a_test_still_prints_begin_and_end():
     ids=["with checkpoints", "without checkpoints"],
 )
 def test_a_spot_job_that_comes_back_prints_to_a_new_stream(changes: dict[str, Any], origin: str, step: str):
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(spot(Environment=LONG, **changes), now=0.0)
     fleet.interrupt("train-1", now=TRAINS_S + 60)
     again_s = next(
@@ -151,7 +151,7 @@ def test_a_spot_job_that_comes_back_prints_to_a_new_stream(changes: dict[str, An
 
 
 def test_a_job_finds_what_those_before_it_left_in_its_folder():
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     for name, stopped_s in (("train-1", 300.0), ("train-2", 1300.0), ("elsewhere", 1300.0), ("train-3", 2300.0)):
         folder = f"{FOLDER}-2" if name == "elsewhere" else FOLDER
         changes = {"Environment": LONG, "CheckpointConfig": {"S3Uri": folder}}
@@ -168,7 +168,7 @@ def test_a_job_finds_what_those_before_it_left_in_its_folder():
 
 
 def test_a_job_without_checkpoints_finds_none():
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     for number in (1, 2):
         fleet.create(request(f"train-{number}", Environment={"SANDBOX_RUN_SECONDS": "60"}), now=number * 1000.0)
     jobs = fleet.jobs(now=5000.0)
@@ -181,7 +181,7 @@ def test_a_job_without_checkpoints_finds_none():
 @pytest.mark.parametrize(("speed", "interval_s"), [(1.0, 60.0), (30.0, 2.0), (60.0, 1.0), (600.0, 1.0)])
 def test_a_step_is_printed_once_a_minute_and_at_most_once_a_second(speed: float, interval_s: float):
     clock = Clock(speed=speed)
-    fleet = Fleet(settings=FleetSettings(clock=clock))
+    fleet = FakeSageMaker(settings=SageMakerSettings(clock=clock))
     fleet.create(request(Environment=LONG, StoppingCondition={"MaxRuntimeInSeconds": 86_400}), now=0.0)
     began_s = TRAINS_S / speed
     until_s = began_s + 10.5 * interval_s
@@ -191,7 +191,7 @@ def test_a_step_is_printed_once_a_minute_and_at_most_once_a_second(speed: float,
 
 
 def test_a_host_prints_so_many_steps_and_no_more():
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     condition = {"MaxRuntimeInSeconds": 864_000}
     environment = {"SANDBOX_RUN_SECONDS": "432000"}
     fleet.create(request(Environment=environment, StoppingCondition=condition, ResourceConfig=on("ml.m5.large")), now=0)
@@ -202,7 +202,7 @@ def test_a_host_prints_so_many_steps_and_no_more():
 
 @pytest.mark.parametrize("width_s", [0.7, 1.0, 13.0, 60.0, 61.0])
 def test_each_line_comes_once_however_the_time_is_cut(width_s: float):
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(spot(Environment={"SANDBOX_RUN_SECONDS": "300"}, **CHECKPOINTS), now=0.0)
     fleet.interrupt("train-1", now=TRAINS_S + 100)
     job = found(fleet, now=3000.0)

@@ -8,14 +8,14 @@ import pytest
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.raw_answers import BODIES
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 from tests.sandbox.fleets import play, request, statuses
 
 LIFE = ["Starting", "Pending", "Downloading", "Training", "Uploading", "Completed"]
 
 
 def test_the_next_calls_of_an_operation_are_throttled_and_change_nothing():
-    fleet = Fleet(faults=Faults(throttle={"CreateTrainingJob": 2}))
+    fleet = FakeSageMaker(faults=Faults(throttle={"CreateTrainingJob": 2}))
     for _ in range(2):
         with pytest.raises(AwsError) as caught:
             fleet.create(request(), now=0.0)
@@ -26,7 +26,7 @@ def test_the_next_calls_of_an_operation_are_throttled_and_change_nothing():
 
 
 def test_a_lost_answer_took_effect():
-    fleet = Fleet(faults=Faults(lose_answer={"CreateTrainingJob": 1}))
+    fleet = FakeSageMaker(faults=Faults(lose_answer={"CreateTrainingJob": 1}))
     with pytest.raises(AwsError) as caught:
         fleet.create(request(), now=0.0)
     assert (caught.value.code, caught.value.status) == ("InternalFailure", 500)
@@ -36,7 +36,7 @@ def test_a_lost_answer_took_effect():
 
 
 def test_an_answer_that_was_a_refusal_is_not_lost():
-    fleet = Fleet(faults=Faults(lose_answer={"StopTrainingJob": 1}))
+    fleet = FakeSageMaker(faults=Faults(lose_answer={"StopTrainingJob": 1}))
     with pytest.raises(AwsError, match="not found"):
         fleet.stop("nobody", now=0.0)
     assert fleet.faults.lose_answer == {"StopTrainingJob": 1}
@@ -82,26 +82,26 @@ def test_what_cannot_be_answered_is_refused(wrong):
     ],
 )
 def test_events_are_dropped_doubled_or_kept_as_the_switches_say(faults, expected):
-    fleet = Fleet(faults=faults)
+    fleet = FakeSageMaker(faults=faults)
     fleet.create(request(), now=0.0)
     assert Counter(statuses(play(fleet))) == expected
 
 
 def test_late_events_are_overtaken():
-    fleet = Fleet(faults=Faults(event_delay=0.5, event_delay_s=1000.0), rng=random.Random(3))
+    fleet = FakeSageMaker(faults=Faults(event_delay=0.5, event_delay_s=1000.0), rng=random.Random(3))
     fleet.create(request(), now=0.0)
     assert statuses(play(fleet)) != LIFE
 
 
 def test_events_that_come_due_together_can_change_places():
-    fleet = Fleet(faults=Faults(event_shuffle=1.0), rng=random.Random(1))
+    fleet = FakeSageMaker(faults=Faults(event_shuffle=1.0), rng=random.Random(1))
     fleet.create(request(), now=0.0)
     assert statuses(fleet.advance(5000.0)) != LIFE
 
 
 def test_turning_one_fault_up_does_not_change_what_another_hits():
     def delivered(faults: Faults) -> list[str]:
-        fleet = Fleet(faults=faults, rng=random.Random(9))
+        fleet = FakeSageMaker(faults=faults, rng=random.Random(9))
         for number in range(20):
             fleet.create(request(f"j-{number}"), now=0.0)
         return sorted(event["TrainingJobName"] + event["SecondaryStatus"] for event in play(fleet))

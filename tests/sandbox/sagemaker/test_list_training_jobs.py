@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.sagemaker.service import Fleet, FleetSettings
+from headway_sandbox.sagemaker.service import FakeSageMaker, SageMakerSettings
 from tests.sandbox.fleets import request
 
 
 @pytest.fixture(scope="module")
-def fleet() -> Fleet:
+def fleet() -> FakeSageMaker:
     """Twenty-five jobs, ten seconds apart; every third has been stopped."""
-    fleet = Fleet(settings=FleetSettings(rates={}))  # all is asked at one moment
+    fleet = FakeSageMaker(settings=SageMakerSettings(rates={}))  # all is asked at one moment
     for number in range(25):
         fleet.create(request(f"job-{number:02}"), now=number * 10.0)
     for number in range(0, 25, 3):
@@ -20,7 +20,7 @@ def fleet() -> Fleet:
     return fleet
 
 
-def pages(fleet: Fleet, **filters: Any) -> list[list[str]]:
+def pages(fleet: FakeSageMaker, **filters: Any) -> list[list[str]]:
     found: list[list[str]] = []
     token = None
     while True:

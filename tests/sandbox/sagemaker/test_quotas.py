@@ -10,11 +10,11 @@ from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import P5
-from headway_sandbox.sagemaker.service import Fleet, FleetSettings
+from headway_sandbox.sagemaker.service import FakeSageMaker, SageMakerSettings
 from tests.sandbox.fleets import request, spot
 
 
-def refusal(fleet: Fleet, document: dict[str, Any], now: float = 0.0) -> str:
+def refusal(fleet: FakeSageMaker, document: dict[str, Any], now: float = 0.0) -> str:
     """Code and words that CreateTrainingJob is refused with; empty if it is not."""
     try:
         fleet.create(document, now=now)
@@ -24,7 +24,7 @@ def refusal(fleet: Fleet, document: dict[str, Any], now: float = 0.0) -> str:
 
 
 def test_spot_and_other_training_jobs_have_quotas_of_their_own():
-    fleet = Fleet(faults=Faults(quotas={P5: 1}, spot_quotas={P5: 1}))
+    fleet = FakeSageMaker(faults=Faults(quotas={P5: 1}, spot_quotas={P5: 1}))
     assert refusal(fleet, request("a")) == refusal(fleet, spot("b")) == ""
     told = (
         "ResourceLimitExceeded: The account-level service limit 'ml.p5.48xlarge for {} job usage' is 1 Instances, with "
@@ -35,13 +35,13 @@ def test_spot_and_other_training_jobs_have_quotas_of_their_own():
 
 @pytest.mark.parametrize(("faults", "refused"), [({"quotas": {P5: 0}}, "a"), ({"spot_quotas": {P5: 0}}, "b")])
 def test_a_quota_limits_its_own_kind_only(faults, refused):
-    fleet = Fleet(faults=Faults(**faults))
+    fleet = FakeSageMaker(faults=Faults(**faults))
     assert [name for name, kind in (("a", request), ("b", spot)) if refusal(fleet, kind(name))] == [refused]
 
 
 @pytest.mark.parametrize("ends", ["stop", "finish", "fail"])
 def test_an_ended_job_counts_for_a_while_if_use_trails_its_end(ends):
-    fleet = Fleet(faults=Faults(quotas={P5: 1}, quota_lag_s=90))
+    fleet = FakeSageMaker(faults=Faults(quotas={P5: 1}, quota_lag_s=90))
     fleet.create(request("a"), now=0.0)
     if ends == "stop":
         fleet.stop("a", now=0.0)
@@ -53,14 +53,16 @@ def test_an_ended_job_counts_for_a_while_if_use_trails_its_end(ends):
 
 
 def test_by_default_an_ended_job_does_not_count():
-    fleet = Fleet(faults=Faults(quotas={P5: 1}))
+    fleet = FakeSageMaker(faults=Faults(quotas={P5: 1}))
     fleet.create(request("a"), now=0.0)
     fleet.finish("a", now=1.0)
     assert refusal(fleet, request("b"), now=1.0) == ""
 
 
 def test_on_a_faster_clock_use_trails_for_less_time():
-    fleet = Fleet(settings=FleetSettings(clock=Clock(speed=10)), faults=Faults(quotas={P5: 1}, quota_lag_s=90))
+    fleet = FakeSageMaker(
+        settings=SageMakerSettings(clock=Clock(speed=10)), faults=Faults(quotas={P5: 1}, quota_lag_s=90)
+    )
     fleet.create(request("a"), now=0.0)
     fleet.finish("a", now=1.0)
     assert refusal(fleet, request("b"), now=9.0)

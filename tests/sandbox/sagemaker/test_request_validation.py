@@ -6,7 +6,7 @@ import pytest
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker import service_facts
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 from tests.sandbox.fleets import on, request, spot
 
 P5 = "ml.p5.48xlarge"
@@ -18,7 +18,7 @@ SPOT_LIMIT = {"MaxRuntimeInSeconds": 3600, "MaxWaitTimeInSeconds": 3599}
 
 def test_a_name_with_a_wrong_character_is_refused_in_aws_words():
     with pytest.raises(AwsError) as caught:
-        Fleet().create(request("a_b"), now=0.0)
+        FakeSageMaker().create(request("a_b"), now=0.0)
     assert caught.value.code == "ValidationException"
     assert caught.value.message == (
         "1 validation error detected: Value 'a_b' at 'trainingJobName' failed to satisfy constraint: "
@@ -57,20 +57,20 @@ def test_a_name_with_a_wrong_character_is_refused_in_aws_words():
 def test_a_request_that_breaks_a_rule_is_refused(changes, words):
     document = {**request(), **changes}
     with pytest.raises(AwsError, match=r"^ValidationException") as caught:
-        Fleet().create({key: value for key, value in document.items() if value is not None}, now=0.0)
+        FakeSageMaker().create({key: value for key, value in document.items() if value is not None}, now=0.0)
     assert words in caught.value.message
 
 
 @pytest.mark.parametrize("condition", [SPOT_LIMIT, {"MaxRuntimeInSeconds": 3600}, {"MaxWaitTimeInSeconds": 86_399}])
 def test_a_spot_request_has_to_wait_at_least_as_long_as_it_runs(condition):
     with pytest.raises(AwsError, match=r"It must be present and be greater than or equal to MaxRuntimeInSeconds"):
-        Fleet().create(spot(StoppingCondition=condition), now=0.0)
+        FakeSageMaker().create(spot(StoppingCondition=condition), now=0.0)
 
 
 def test_several_errors_are_told_at_once():
     document = request("a_b", StoppingCondition={"MaxRuntimeInSeconds": 0})
     with pytest.raises(AwsError, match=r"2 validation errors detected: Value 'a_b' .*; Value '0'"):
-        Fleet().create(document, now=0.0)
+        FakeSageMaker().create(document, now=0.0)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_several_errors_are_told_at_once():
 )
 def test_a_wrong_json_type_is_a_serialization_exception(changes):
     with pytest.raises(AwsError, match=r"^SerializationException"):
-        Fleet().create(request(**changes), now=0.0)
+        FakeSageMaker().create(request(**changes), now=0.0)
 
 
 @pytest.mark.parametrize(
@@ -99,12 +99,12 @@ def test_a_wrong_json_type_is_a_serialization_exception(changes):
     ],
 )
 def test_what_may_be_missing_or_is_unheard_of_is_no_error(changes):
-    Fleet().create(request(**changes), now=0.0)
+    FakeSageMaker().create(request(**changes), now=0.0)
 
 
 def test_an_operation_that_it_lacks_is_named():
     with pytest.raises(AwsError, match=r"UnknownOperationException: The sandbox's SageMaker has no CreateEndpoint."):
-        Fleet().call("CreateEndpoint", {}, now=0.0)
+        FakeSageMaker().call("CreateEndpoint", {}, now=0.0)
 
 
 @pytest.mark.parametrize(

@@ -8,18 +8,18 @@ import pytest
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.faults import Faults
-from headway_sandbox.sagemaker.service import Fleet, FleetSettings
+from headway_sandbox.sagemaker.service import FakeSageMaker, SageMakerSettings
 from tests.sandbox.fleets import on, play, request, spot, statuses
 
 P5 = "ml.p5.48xlarge"
 
 
 @pytest.fixture
-def fleet() -> Fleet:
-    return Fleet()
+def fleet() -> FakeSageMaker:
+    return FakeSageMaker()
 
 
-def status(fleet: Fleet, name: str = "train-1", *, now: float) -> tuple[str, str]:
+def status(fleet: FakeSageMaker, name: str = "train-1", *, now: float) -> tuple[str, str]:
     answer = fleet.describe(name, now=now)
     return answer["TrainingJobStatus"], answer["SecondaryStatus"]
 
@@ -68,7 +68,7 @@ def test_nothing_is_under_way_once_all_jobs_have_ended(fleet):
 
 
 def test_the_speed_scales_waiting_and_not_what_is_reported():
-    fleet = Fleet(settings=FleetSettings(clock=Clock(speed=60)))
+    fleet = FakeSageMaker(settings=SageMakerSettings(clock=Clock(speed=60)))
     fleet.create(request(), now=1000.0)
     play(fleet)
     answer = fleet.describe("train-1", now=2000.0)
@@ -346,7 +346,7 @@ def test_a_job_can_be_failed_and_an_ended_one_cannot(fleet):
 # ---------------------------------------------------------------------------------------------------- determinism
 
 
-def busy(fleet: Fleet, *, start: int = 0, jobs: int = 30) -> list[str]:
+def busy(fleet: FakeSageMaker, *, start: int = 0, jobs: int = 30) -> list[str]:
     """Play some jobs under every fault; the story as text."""
     story = []
     for number in range(start, start + jobs):
@@ -364,16 +364,16 @@ CHAOS = Faults(event_drop=0.2, event_duplicate=0.3, event_delay=0.5, event_delay
 def test_the_same_seed_tells_the_same_story():
     stories = []
     for seed in (1, 1, 2):
-        fleet = Fleet(faults=CHAOS, rng=random.Random(seed))
+        fleet = FakeSageMaker(faults=CHAOS, rng=random.Random(seed))
         stories.append(busy(fleet) + [json.dumps(event) for event in play(fleet)])
     assert stories[0] == stories[1]
     assert stories[0] != stories[2]
 
 
 def test_a_saved_fleet_goes_on_exactly_where_it_was():
-    kept = Fleet(faults=CHAOS, rng=random.Random(5))
+    kept = FakeSageMaker(faults=CHAOS, rng=random.Random(5))
     busy(kept)
-    loaded = Fleet.from_document(json.loads(json.dumps(kept.to_document())))
+    loaded = FakeSageMaker.from_document(json.loads(json.dumps(kept.to_document())))
     assert loaded.to_document() == kept.to_document()
     assert busy(loaded, start=30) == busy(kept, start=30)
     assert play(loaded) == play(kept)
@@ -381,7 +381,7 @@ def test_a_saved_fleet_goes_on_exactly_where_it_was():
 
 
 def test_time_may_pass_in_one_step_or_in_many():
-    once, often = Fleet(), Fleet()
+    once, often = FakeSageMaker(), FakeSageMaker()
     for fleet in (once, often):
         fleet.create(request("a"), now=0.0)
         fleet.create(spot("b", StoppingCondition={"MaxRuntimeInSeconds": 50, "MaxWaitTimeInSeconds": 50}), now=5.0)
@@ -389,7 +389,7 @@ def test_time_may_pass_in_one_step_or_in_many():
 
 
 def test_a_caller_cannot_change_a_job_through_what_it_handed_in_or_got():
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     mine = request()
     fleet.create(mine, now=0.0)
     mine["ResourceConfig"]["InstanceCount"] = 50

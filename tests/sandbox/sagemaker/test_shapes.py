@@ -10,7 +10,7 @@ import botocore.parsers
 import pytest
 
 from headway_sandbox.sagemaker.request_validation import service_model
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 from tests.sandbox.fleets import play, request, spot
 
 
@@ -39,7 +39,7 @@ def parsed(operation: str, answer: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("moment", [0.0, 100.0, 200.0, 400.0, 815.0, 900.0])
 def test_a_description_parses_at_every_stage(moment):
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(request(HyperParameters={"epochs": "3"}), now=0.0)
     answer = parsed("DescribeTrainingJob", fleet.describe("train-1", now=moment))
     assert answer["CreationTime"].timestamp() == 0.0
@@ -49,7 +49,7 @@ def test_a_description_parses_at_every_stage(moment):
 
 
 def test_a_description_is_not_a_request_it_holds_what_only_answers_have():
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(request(), now=0.0)
     answer = fleet.describe("train-1", now=900.0)
     assert answer["OutputDataConfig"]["KmsKeyId"] == ""
@@ -59,14 +59,14 @@ def test_a_description_is_not_a_request_it_holds_what_only_answers_have():
 
 @pytest.mark.parametrize("outcome", ["AlgorithmError: " + "x" * 400, "CapacityError"])
 def test_a_failed_job_parses_with_its_reason_cut_to_what_the_model_allows(outcome):
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(request(Environment={"SANDBOX_OUTCOME": outcome}), now=0.0)
     answer = parsed("DescribeTrainingJob", fleet.describe("train-1", now=5000.0))
     assert 0 < len(answer["FailureReason"]) <= 1024
 
 
 def test_other_answers_parse_too():
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     created = parsed("CreateTrainingJob", fleet.create(spot(), now=0.0))
     parsed("ListTrainingJobs", fleet.list_jobs(now=900.0))
     assert parsed("ListTags", fleet.list_tags(created["TrainingJobArn"], now=0.0)) == {
@@ -77,7 +77,7 @@ def test_other_answers_parse_too():
 
 
 def test_an_event_tells_times_in_milliseconds_and_tags_as_a_map():
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(request(), now=1_700_000_000.1234)
     *_, last = play(fleet, until=2e9)
     assert last["CreationTime"] == 1_700_000_000_123
@@ -91,7 +91,7 @@ def test_an_event_tells_times_in_milliseconds_and_tags_as_a_map():
 
 
 def test_an_event_tells_how_the_job_was_when_it_was_sent():
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(request(), now=0.0)
     first, *rest = fleet.advance(5000.0)
     assert first["SecondaryStatus"] == "Starting"

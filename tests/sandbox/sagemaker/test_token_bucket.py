@@ -4,7 +4,7 @@ import pytest
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
-from headway_sandbox.sagemaker.service import Fleet, FleetSettings
+from headway_sandbox.sagemaker.service import FakeSageMaker, SageMakerSettings
 from headway_sandbox.sagemaker.token_bucket import Rate, Throttle
 from tests.sandbox.fleets import request
 
@@ -29,7 +29,7 @@ def test_a_rate_that_admits_nothing_is_refused(rate):
 
 
 def test_training_jobs_are_listed_twice_a_second_as_on_aws():
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     for _ in range(10):
         fleet.list_jobs(now=100.0)
     with pytest.raises(AwsError, match="Rate exceeded") as refused:
@@ -40,8 +40,8 @@ def test_training_jobs_are_listed_twice_a_second_as_on_aws():
 
 
 def test_other_rates_can_be_set():
-    settings = FleetSettings(rates={"StopTrainingJob": Rate(per_s=1, burst=1)})
-    fleet = Fleet(settings=settings)
+    settings = SageMakerSettings(rates={"StopTrainingJob": Rate(per_s=1, burst=1)})
+    fleet = FakeSageMaker(settings=settings)
     for _ in range(50):
         fleet.list_jobs(now=0.0)
     for expected in ("Requested resource not found", "Rate exceeded"):
@@ -60,7 +60,7 @@ def test_other_rates_can_be_set():
     ],
 )
 def test_each_operation_can_be_throttled_by_a_rate_while_the_fleet_runs(operation, document):
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(request("another"), now=0.0)
     fleet.faults = Faults(rates={operation: {"per_s": 0.1, "burst": 2}})
 
@@ -78,6 +78,6 @@ def test_each_operation_can_be_throttled_by_a_rate_while_the_fleet_runs(operatio
 
 
 def test_a_rate_that_is_set_holds_in_place_of_the_usual_one():
-    fleet = Fleet(faults=Faults(rates={"ListTrainingJobs": {"per_s": 100, "burst": 50}}))
+    fleet = FakeSageMaker(faults=Faults(rates={"ListTrainingJobs": {"per_s": 100, "burst": 50}}))
     for _ in range(50):
         fleet.list_jobs(now=0.0)

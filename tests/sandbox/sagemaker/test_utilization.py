@@ -7,7 +7,7 @@ import pytest
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.clock import Clock
-from headway_sandbox.sagemaker.service import Fleet, FleetSettings
+from headway_sandbox.sagemaker.service import FakeSageMaker, SageMakerSettings
 from headway_sandbox.sagemaker.training_job import TrainingJob
 from headway_sandbox.sagemaker.utilization import figures, figures_of
 from tests.sandbox.fleets import on, request, spot
@@ -24,7 +24,7 @@ def environment(gpu: str | None = None, cpu: str | None = None, run_s: int = 360
 
 def trained(until_s: float, **changes: Any) -> TrainingJob:
     """A job that was created at 0, at that time."""
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     fleet.create(request(**{"Environment": environment(), **changes}), now=0.0)
     job = fleet.find("train-1", now=until_s)
     assert job is not None
@@ -87,7 +87,7 @@ def test_each_figure_comes_once_however_the_time_is_cut(cut_s):
 @pytest.mark.parametrize(("speed", "interval_s"), [(1.0, 60.0), (30.0, 2.0), (60.0, 1.0), (600.0, 1.0)])
 def test_there_is_one_a_minute_and_at_most_one_a_second(speed, interval_s):
     clock = Clock(speed=speed)
-    fleet = Fleet(settings=FleetSettings(clock=clock))
+    fleet = FakeSageMaker(settings=SageMakerSettings(clock=clock))
     fleet.create(request(Environment=environment(run_s=36_000)), now=0.0)
     job = fleet.find("train-1", now=clock.wait_s(20_000.0))
     assert job is not None
@@ -107,7 +107,7 @@ def test_a_course_goes_by_the_time_that_was_trained():
 
 def test_a_course_goes_by_the_worlds_time_where_the_clock_is_fast():
     clock = Clock(speed=60.0)
-    fleet = Fleet(settings=FleetSettings(clock=clock))
+    fleet = FakeSageMaker(settings=SageMakerSettings(clock=clock))
     fleet.create(request(Environment=environment("0:760,120:0")), now=0.0)
     job = fleet.find("train-1", now=9.0)
     assert job is not None
@@ -124,7 +124,7 @@ def test_hosts_may_differ_and_the_last_is_for_all_that_follow():
 
 @pytest.mark.parametrize(("checkpoint", "later"), [({"S3Uri": "s3://jobs/checkpoints"}, 0.0), (None, 760.0)])
 def test_an_interrupted_job_goes_on_where_it_was_with_a_checkpoint_only(checkpoint, later):
-    fleet = Fleet()
+    fleet = FakeSageMaker()
     changes = {"CheckpointConfig": checkpoint, "Environment": environment("0:760,100:0")}
     fleet.create(spot(**changes), now=0.0)
     fleet.interrupt("train-1", now=TRAINS_S + 90)
@@ -160,7 +160,7 @@ def test_a_saved_job_shows_the_same():
 @pytest.mark.parametrize("name", ["SANDBOX_GPU_UTILIZATION", "SANDBOX_CPU_UTILIZATION"])
 def test_a_course_that_makes_no_sense_is_refused(name, text):
     with pytest.raises(AwsError, match=f"Sandbox: {name} is like"):
-        Fleet().create(request(Environment={name: text}), now=0.0)
+        FakeSageMaker().create(request(Environment={name: text}), now=0.0)
 
 
 @pytest.mark.parametrize(
@@ -168,10 +168,10 @@ def test_a_course_that_makes_no_sense_is_refused(name, text):
 )
 def test_no_host_is_busier_than_its_gpus(instance_type, gpu, most):
     with pytest.raises(AwsError, match=f"at most {most} for {instance_type}"):
-        Fleet().create(request(ResourceConfig=on(instance_type), Environment=environment(gpu)), now=0.0)
+        FakeSageMaker().create(request(ResourceConfig=on(instance_type), Environment=environment(gpu)), now=0.0)
 
 
 def test_a_variable_that_the_sandbox_does_not_have_is_refused():
     with pytest.raises(AwsError, match="there is no SANDBOX_GPU_UTILISATION, but SANDBOX_RUN_SECONDS"):
-        Fleet().create(request(Environment={"SANDBOX_GPU_UTILISATION": "0:0"}), now=0.0)
-    Fleet().create(request(Environment={"EPOCHS": "3"}), now=0.0)
+        FakeSageMaker().create(request(Environment={"SANDBOX_GPU_UTILISATION": "0:0"}), now=0.0)
+    FakeSageMaker().create(request(Environment={"EPOCHS": "3"}), now=0.0)

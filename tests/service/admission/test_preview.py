@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headway_service.admission.preview import lint, rehearse
+from headway_service.admission.preview import lint, preview
 from headway_service.errors import InvalidConfiguration
 from tests.service.world import P5, on, request
 
@@ -21,7 +21,7 @@ def tags(**named: str) -> list[dict[str, str]]:
 
 
 def test_each_rule_says_whether_it_is_for_a_request_and_what_it_finds() -> None:
-    found = rehearse(DOCUMENT, request("x", ResourceConfig=on(2), Tags=tags(team="a", project="p")))
+    found = preview(DOCUMENT, request("x", ResourceConfig=on(2), Tags=tags(team="a", project="p")))
     assert (found.team, found.refused, found.problems) == ("a", True, [])
     assert [(each.rule, each.applies, [v.field for v in each.violations]) for each in found.verdicts] == [
         ("small", True, ["ResourceConfig.InstanceCount"]),
@@ -31,7 +31,7 @@ def test_each_rule_says_whether_it_is_for_a_request_and_what_it_finds() -> None:
 
 def test_a_request_can_be_tried_for_another_team() -> None:
     asked = request("x", ResourceConfig=on(2), Tags=[*tags(project="p"), {"Key": "headway:team", "Value": "a"}])
-    found = rehearse(DOCUMENT, asked, "b")
+    found = preview(DOCUMENT, asked, "b")
     assert (found.team, found.refused) == ("b", False)
     assert [each.applies for each in found.verdicts] == [False, True]
 
@@ -47,7 +47,7 @@ def test_a_request_can_be_tried_for_another_team() -> None:
     ids=["not valid", "more than the pool has", "an unknown team", "tags of the wrong shape"],
 )
 def test_whatever_else_is_wrong_with_a_request_is_told_too(changes: dict[str, Any], team: str, field: str) -> None:
-    found = rehearse(DOCUMENT, request("x", **{"Tags": tags(project="p"), **changes}), team)
+    found = preview(DOCUMENT, request("x", **{"Tags": tags(project="p"), **changes}), team)
     assert found.refused
     assert field in [problem.field for problem in found.problems]
 
@@ -55,7 +55,7 @@ def test_whatever_else_is_wrong_with_a_request_is_told_too(changes: dict[str, An
 @pytest.mark.parametrize("document", [{}, {**POOLS, "rules": {"a": {"require": {}}}}], ids=["no pools", "a bad rule"])
 def test_a_document_that_the_queue_would_refuse_is_not_tried(document: dict[str, Any]) -> None:
     with pytest.raises(InvalidConfiguration):
-        rehearse(document, request("x"))
+        preview(document, request("x"))
     with pytest.raises(InvalidConfiguration):
         lint(document)
 

@@ -14,7 +14,7 @@ from mypy_boto3_cloudwatch import CloudWatchClient
 
 from headway.jobpolicy.utilization import Alarm
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
-from headway_service.errors import Busy
+from headway_service.errors import RetryLater
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:headway-watch"
 PREFIX = "headway-watch/"
@@ -131,7 +131,7 @@ def test_the_attempt_is_told_by_the_name(alarms: CloudWatchAlarms, name: str, at
 def test_what_passes_is_said_to_pass(client: CloudWatchClient, alarms: CloudWatchAlarms, code: str) -> None:
     with Stubber(client) as stub:
         stub.add_client_error("put_metric_alarm", code)
-        with pytest.raises(Busy, match="CloudWatch cannot answer now"):
+        with pytest.raises(RetryLater, match="CloudWatch cannot answer now"):
             alarms.put(ALARM)
 
 

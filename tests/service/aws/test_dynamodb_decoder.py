@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from headway_sandbox.inprocess.stub_client import offline_session
 from headway_service.aws import dynamodb_decoder
-from headway_service.aws.dynamodb_decoder import item_of, take_answers_as_they_are
+from headway_service.aws.dynamodb_decoder import decode_item, take_answers_as_they_are
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.errors import Conflict, UnreadableAnswer
 from headway_service.ports.table import Check, Equals, Item, Key
@@ -87,7 +87,7 @@ def test_a_table_takes_answers_so_however_many_tables_share_a_client() -> None:
     answering = Answering()
     answering.body = json.dumps({"Item": ITEM}).encode()
     for table in (DynamoDBTable(answering.client, "queue"), DynamoDBTable(answering.client, "queue")):
-        assert table.get(Key("p", "s")) == item_of(ITEM)
+        assert table.get(Key("p", "s")) == decode_item(ITEM)
 
 
 def test_an_answer_that_is_cut_off_is_an_error_and_not_an_empty_one() -> None:
@@ -133,7 +133,7 @@ def test_an_answer_in_another_protocol_is_left_to_botocore() -> None:
 
 
 def test_an_item_has_the_values_that_boto3_gives_it_with_whole_numbers() -> None:
-    item: Item = item_of(ITEM)
+    item: Item = decode_item(ITEM)
     deserializer = TypeDeserializer()
     assert item == {name: deserializer.deserialize(value) for name, value in ITEM.items()}
     assert type(item["number"]) is int
@@ -146,4 +146,4 @@ def test_an_item_has_the_values_that_boto3_gives_it_with_whole_numbers() -> None
 )
 def test_what_no_item_of_ours_holds_is_an_error(value: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
-        item_of({"value": value})
+        decode_item({"value": value})

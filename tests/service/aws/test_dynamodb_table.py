@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError, NoCredentialsError, ParamValidationError
 
 from headway_service.aws.dynamodb_table import MAX_CONTENTION_RETRIES, DynamoDBTable
-from headway_service.errors import Busy, Conflict
+from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.table import Absent, Delete, Key, Put, Write
 from tests.service.raw_http import RawServer
 
@@ -52,7 +52,7 @@ def test_a_transaction_that_was_cancelled_for_what_passes_is_tried_again_and_the
     server: RawServer, table: DynamoDBTable, reasons: list[str | None]
 ) -> None:
     refuse(server, "TransactionCanceledException", reasons=reasons)
-    with pytest.raises(Busy):
+    with pytest.raises(RetryLater):
         table.write(TWO)
     assert server.requests == 1 + MAX_CONTENTION_RETRIES
 
@@ -61,7 +61,7 @@ def test_a_single_write_that_met_a_transaction_is_tried_again_and_then_busy(
     server: RawServer, table: DynamoDBTable
 ) -> None:
     refuse(server, "TransactionConflictException")
-    with pytest.raises(Busy):
+    with pytest.raises(RetryLater):
         table.write(ONE)
     assert server.requests == 1 + MAX_CONTENTION_RETRIES
 
@@ -110,9 +110,9 @@ def test_what_passes_or_is_unclear_is_busy_at_once(
     server: RawServer, table: DynamoDBTable, writes: list[Write], code: str, status: int
 ) -> None:
     refuse(server, code, status, reasons=["ConditionalCheckFailed", "None"])
-    with pytest.raises(Busy):
+    with pytest.raises(RetryLater):
         table.write(writes)
-    with pytest.raises(Busy):
+    with pytest.raises(RetryLater):
         table.get(Key("p", "s"))
     assert server.requests == 2
 
@@ -144,7 +144,7 @@ def test_without_credentials_the_table_is_busy_and_a_wrong_request_is_a_fault(
 
     errors: list[Exception] = [ParamValidationError(report="x"), NoCredentialsError()]
     monkeypatch.setattr(table._client, "get_item", fail)
-    with pytest.raises(Busy):
+    with pytest.raises(RetryLater):
         table.get(Key("p", "s"))
     with pytest.raises(ParamValidationError):
         table.get(Key("p", "s"))

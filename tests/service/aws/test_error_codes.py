@@ -26,9 +26,9 @@ from headway_service.aws.error_codes import (
     THROTTLING,
     TRANSIENT,
     Verdict,
+    classify,
     code_of,
     describe,
-    judge,
     message_of,
 )
 from headway_service.errors import UnreadableAnswer
@@ -46,17 +46,17 @@ def error(code: str, status: int = 400, operation: str = "CreateTrainingJob", me
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 599])
 @pytest.mark.parametrize("code", ["500", "ValidationException", "ResourceLimitExceeded", "AccessDeniedException"])
 def test_whatever_its_code_a_fault_of_the_server_is_unclear(status: int, code: str) -> None:
-    assert judge(error(code, status), MODEL) is Verdict.UNCLEAR
+    assert classify(error(code, status), MODEL) is Verdict.UNCLEAR
 
 
 @pytest.mark.parametrize("code", sorted(THROTTLING))
 def test_every_throttling_code_is_throttled(code: str) -> None:
-    assert judge(error(code), MODEL) is Verdict.THROTTLED
+    assert classify(error(code), MODEL) is Verdict.THROTTLED
 
 
 @pytest.mark.parametrize("code", ["429", "SomethingNew", "ResourceLimitExceeded", "AccessDeniedException"])
 def test_status_429_is_throttled_whatever_its_code(code: str) -> None:
-    assert judge(error(code, 429), MODEL) is Verdict.THROTTLED
+    assert classify(error(code, 429), MODEL) is Verdict.THROTTLED
 
 
 def test_no_throttling_or_passing_code_that_botocore_knows_is_missing() -> None:
@@ -66,34 +66,34 @@ def test_no_throttling_or_passing_code_that_botocore_knows_is_missing() -> None:
 
 @pytest.mark.parametrize("code", sorted(CREDENTIALS))
 def test_credentials_and_signatures_are_no_matter_of_the_request(code: str) -> None:
-    assert judge(error(code), MODEL) is judge(error(code, 403), MODEL) is Verdict.NOT_AUTHENTICATED
+    assert classify(error(code), MODEL) is classify(error(code, 403), MODEL) is Verdict.NOT_AUTHENTICATED
 
 
 @pytest.mark.parametrize("found", [NoCredentialsError(), CredentialRetrievalError(provider="x", error_msg="y")])
 def test_without_credentials_nothing_was_sent(found: Exception) -> None:
-    assert judge(found, MODEL) is Verdict.NOT_AUTHENTICATED
+    assert classify(found, MODEL) is Verdict.NOT_AUTHENTICATED
 
 
 @pytest.mark.parametrize("code", sorted(DENIALS))
 def test_a_missing_permission_is_a_denial(code: str) -> None:
-    assert judge(error(code), MODEL) is judge(error(code, 403), MODEL) is Verdict.DENIED
+    assert classify(error(code), MODEL) is classify(error(code, 403), MODEL) is Verdict.DENIED
 
 
 @pytest.mark.parametrize("code", sorted(INVALID))
 def test_a_common_error_about_the_request_is_a_refusal(code: str) -> None:
-    assert judge(error(code), MODEL) is Verdict.REFUSED
+    assert classify(error(code), MODEL) is Verdict.REFUSED
 
 
 @pytest.mark.parametrize("code", sorted(TRANSIENT))
 def test_what_passes_is_unclear_at_any_status(code: str) -> None:
-    assert judge(error(code), MODEL) is Verdict.UNCLEAR
+    assert classify(error(code), MODEL) is Verdict.UNCLEAR
 
 
 def test_what_passes_is_unclear_even_if_the_service_declares_it() -> None:
     client = offline_session().client("dynamodb")
     response: Any = {"Error": {"Code": "InternalServerError"}, "ResponseMetadata": {"HTTPStatusCode": 400}}
     found = client.exceptions.InternalServerError(response, "PutItem")
-    assert judge(found) is judge(found, client.meta.service_model) is Verdict.UNCLEAR
+    assert classify(found) is classify(found, client.meta.service_model) is Verdict.UNCLEAR
 
 
 @pytest.mark.parametrize(
@@ -111,22 +111,22 @@ def test_what_passes_is_unclear_even_if_the_service_declares_it() -> None:
 def test_a_code_is_a_refusal_if_the_model_declares_it_for_the_operation(
     operation: str, code: str, verdict: Verdict
 ) -> None:
-    assert judge(error(code, operation=operation), MODEL) is verdict
+    assert classify(error(code, operation=operation), MODEL) is verdict
 
 
 def test_without_a_model_a_code_that_the_service_declares_anywhere_is_a_refusal() -> None:
-    assert judge(error("ConflictException")) is Verdict.REFUSED
-    assert judge(error("SomethingNew")) is Verdict.UNCLEAR
+    assert classify(error("ConflictException")) is Verdict.REFUSED
+    assert classify(error("SomethingNew")) is Verdict.UNCLEAR
 
 
 @pytest.mark.parametrize("status", [302, 400, 401, 403, 404, 407, 408, 413])
 def test_an_answer_that_is_not_aws_s_is_unclear(status: int) -> None:
-    assert judge(error(str(status), status), MODEL) is Verdict.UNCLEAR
+    assert classify(error(str(status), status), MODEL) is Verdict.UNCLEAR
 
 
 @pytest.mark.parametrize("status", [0, 200, 302])
 def test_a_code_counts_with_the_status_of_an_error_only(status: int) -> None:
-    assert judge(error("ValidationException", status), MODEL) is Verdict.UNCLEAR
+    assert classify(error("ValidationException", status), MODEL) is Verdict.UNCLEAR
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_code_counts_with_the_status_of_an_error_only(status: int) -> None:
 )
 def test_no_answer_is_unclear(found: Exception) -> None:
     assert isinstance(found, FAILED_CALLS)
-    assert judge(found, MODEL) is Verdict.UNCLEAR
+    assert classify(found, MODEL) is Verdict.UNCLEAR
 
 
 @pytest.mark.parametrize("found", [KeyError("x"), TypeError(), AttributeError(), ValueError()])
@@ -163,4 +163,4 @@ def test_a_page_of_a_proxy_is_not_repeated() -> None:
 
 def test_an_error_without_a_code_has_none() -> None:
     bare = ClientError({}, "CreateTrainingJob")
-    assert (code_of(bare), message_of(bare), judge(bare, MODEL)) == ("", "", Verdict.UNCLEAR)
+    assert (code_of(bare), message_of(bare), classify(bare, MODEL)) == ("", "", Verdict.UNCLEAR)

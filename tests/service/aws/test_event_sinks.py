@@ -13,10 +13,10 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from botocore.stub import ANY, Stubber
 
-from headway_service.aws.event_sinks import EventBus, Topic
-from headway_service.errors import Busy
+from headway_service.aws.event_sinks import EventBridgeSink, SnsSink
+from headway_service.errors import RetryLater
 from headway_service.events.notifications import message_of
-from headway_service.ports.messaging import Sent
+from headway_service.ports.messaging import SendResult
 from tests.service.events.test_notifications import FAILED, STOPPED
 
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:headway-notifications"
@@ -51,24 +51,24 @@ def test_events_go_to_the_bus_with_source_type_time_and_detail() -> None:
         stub.add_response(
             "put_events", {"FailedEntryCount": 0, "Entries": [{"EventId": "1"}, {"EventId": "2"}]}, {"Entries": entries}
         )
-        assert EventBus(client, "headway").send([FAILED, STOPPED]) == Sent()
+        assert EventBridgeSink(client, "headway").send([FAILED, STOPPED]) == SendResult()
 
 
 def test_events_that_were_not_taken_may_be_sent_again() -> None:
     answer = {"FailedEntryCount": 1, "Entries": [{"EventId": "1"}, {"ErrorCode": "ThrottlingException"}]}
     with stubbed("events") as (client, stub):
         stub.add_response("put_events", answer, {"Entries": ANY})
-        assert EventBus(client, "headway").send([FAILED, STOPPED]) == Sent(again=frozenset({1}))
+        assert EventBridgeSink(client, "headway").send([FAILED, STOPPED]) == SendResult(again=frozenset({1}))
 
 
 def test_a_bus_that_is_throttled_is_busy_and_one_that_refuses_is_a_fault() -> None:
     with stubbed("events") as (client, stub):
         stub.add_client_error("put_events", "ThrottlingException")
-        with pytest.raises(Busy):
-            EventBus(client, "headway").send([FAILED])
+        with pytest.raises(RetryLater):
+            EventBridgeSink(client, "headway").send([FAILED])
         stub.add_client_error("put_events", "AccessDeniedException")
         with pytest.raises(ClientError):
-            EventBus(client, "headway").send([FAILED])
+            EventBridgeSink(client, "headway").send([FAILED])
 
 
 def test_messages_go_to_the_topic_with_their_attributes() -> None:
@@ -87,7 +87,7 @@ def test_messages_go_to_the_topic_with_their_attributes() -> None:
     with stubbed("sns") as (client, stub):
         expected = {"TopicArn": TOPIC, "PublishBatchRequestEntries": [entry]}
         stub.add_response("publish_batch", {"Successful": [{"Id": "0", "MessageId": "m"}]}, expected)
-        assert Topic(client, TOPIC).send([message_of(FAILED)]) == Sent()
+        assert SnsSink(client, TOPIC).send([message_of(FAILED)]) == SendResult()
 
 
 def test_messages_that_were_not_taken_may_be_sent_again_unless_the_fault_is_ours() -> None:
@@ -101,19 +101,19 @@ def test_messages_that_were_not_taken_may_be_sent_again_unless_the_fault_is_ours
     }
     with stubbed("sns") as (client, stub):
         stub.add_response("publish_batch", answer, {"TopicArn": TOPIC, "PublishBatchRequestEntries": ANY})
-        sent = Topic(client, TOPIC).send([message_of(FAILED)] * 4)
-    assert sent == Sent(again=frozenset({1, 2}), refused=frozenset({3}))
+        sent = SnsSink(client, TOPIC).send([message_of(FAILED)] * 4)
+    assert sent == SendResult(again=frozenset({1, 2}), refused=frozenset({3}))
 
 
 @pytest.mark.parametrize("code", ["AuthorizationError", "NotFound", "KMSDisabled", "KMSAccessDenied"])
 def test_a_topic_that_takes_nothing_refuses_all_so_that_events_go_on(code: str) -> None:
     with stubbed("sns") as (client, stub):
         stub.add_client_error("publish_batch", code)
-        assert Topic(client, TOPIC).send([message_of(FAILED)] * 2) == Sent(refused=frozenset({0, 1}))
+        assert SnsSink(client, TOPIC).send([message_of(FAILED)] * 2) == SendResult(refused=frozenset({0, 1}))
 
 
 def test_a_topic_that_is_throttled_is_busy() -> None:
     with stubbed("sns") as (client, stub):
         stub.add_client_error("publish_batch", "Throttled")
-        with pytest.raises(Busy):
-            Topic(client, TOPIC).send([message_of(FAILED)])
+        with pytest.raises(RetryLater):
+            SnsSink(client, TOPIC).send([message_of(FAILED)])

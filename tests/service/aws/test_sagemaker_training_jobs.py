@@ -16,10 +16,10 @@ from headway_service.errors import (
     LaunchRefused,
     ListingExpired,
     NameTaken,
+    OutcomeUnknown,
     Throttled,
     TrainingJobEnded,
     TrainingJobNotFound,
-    Unclear,
 )
 from tests.service.raw_http import BODIES, STATUSES, STRANGE, RawServer
 from tests.service.world import request
@@ -68,9 +68,9 @@ def test_what_sagemaker_did_not_write_is_unclear(
     server: RawServer, jobs: SageMakerTrainingJobs, call: Callable[..., Any], body: bytes, status: int
 ) -> None:
     server.answer(status, body)
-    with pytest.raises(Unclear) as raised:
+    with pytest.raises(OutcomeUnknown) as raised:
         call(jobs)
-    assert type(raised.value) is Unclear
+    assert type(raised.value) is OutcomeUnknown
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
@@ -81,7 +81,7 @@ def test_a_success_that_sagemaker_did_not_write_is_unclear(
     server: RawServer, jobs: SageMakerTrainingJobs, call: Callable[..., Any], body: bytes
 ) -> None:
     server.answer(200, body)
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         call(jobs)
 
 
@@ -90,7 +90,7 @@ def test_an_answer_that_is_cut_off_is_unclear(
     server: RawServer, jobs: SageMakerTrainingJobs, call: Callable[..., Any]
 ) -> None:
     server.answer(200, b'{"TrainingJobArn":', promised=400)
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         call(jobs)
 
 
@@ -125,20 +125,20 @@ def test_a_429_without_an_error_of_sagemaker_s_is_throttled(
         ("AccessDenied", "is not authorized to perform: sagemaker:CreateTrainingJob", 403, LaunchPostponed),
         ("AccessDeniedException", "is not authorized to perform: iam:PassRole on resource", 400, LaunchRefused),
         ("AccessDeniedException", "is not authorized to perform: iam:PassRole on resource", 403, LaunchRefused),
-        ("AccessDeniedException", "is not authorized to perform: iam:PassRole on resource", 503, Unclear),
+        ("AccessDeniedException", "is not authorized to perform: iam:PassRole on resource", 503, OutcomeUnknown),
         ("OptInRequired", "not subscribed", 403, LaunchPostponed),
         ("UnrecognizedClientException", "The security token included in the request is invalid", 400, LaunchPostponed),
         ("InvalidSignatureException", "Signature expired", 400, LaunchPostponed),
         ("ExpiredTokenException", "expired", 400, LaunchPostponed),
         ("ExpiredToken", "expired", 403, LaunchPostponed),
         ("RequestExpired", "expired", 400, LaunchPostponed),
-        ("RequestTimeout", "slow", 400, Unclear),
-        ("InternalFailure", "oops", 500, Unclear),
+        ("RequestTimeout", "slow", 400, OutcomeUnknown),
+        ("InternalFailure", "oops", 500, OutcomeUnknown),
         ("ValidationException", "1 validation error detected", 400, LaunchRefused),
         ("ResourceNotFound", "no such image", 400, LaunchRefused),
-        ("SomethingNew", "never heard of it", 400, Unclear),
-        ("ResourceInUse", "oops", 500, Unclear),
-        ("ResourceLimitExceeded", "oops", 503, Unclear),
+        ("SomethingNew", "never heard of it", 400, OutcomeUnknown),
+        ("ResourceInUse", "oops", 500, OutcomeUnknown),
+        ("ResourceLimitExceeded", "oops", 503, OutcomeUnknown),
     ],
 )
 def test_a_launch_ends_as_sagemaker_says(
@@ -165,7 +165,7 @@ def test_a_launch_is_believed_if_sagemaker_tells_the_arn(server: RawServer, jobs
     server.answer(200, json.dumps({"TrainingJobArn": ARN}).encode())
     LAUNCH(jobs)
     server.answer(200, b"{}")
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         LAUNCH(jobs)
 
 
@@ -173,7 +173,7 @@ def test_what_an_unclear_answer_says_of_the_request_is_not_repeated(
     server: RawServer, jobs: SageMakerTrainingJobs
 ) -> None:
     refuse(server, "SomethingNew", "is a secret")
-    with pytest.raises(Unclear) as raised:
+    with pytest.raises(OutcomeUnknown) as raised:
         LAUNCH(jobs)
     assert "secret" not in str(raised.value)
 
@@ -196,7 +196,7 @@ def test_a_stop_is_too_late_if_sagemaker_names_a_status_that_says_so(
     refuse(server, "ValidationException", text)
     with pytest.raises(TrainingJobEnded):
         jobs.stop("a")
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         jobs.describe("a")
 
 
@@ -239,7 +239,7 @@ def test_any_other_refusal_says_nothing_of_the_training_job(
     server: RawServer, jobs: SageMakerTrainingJobs, call: Callable[..., Any], code: str, text: str, status: int
 ) -> None:
     refuse(server, code, text, status)
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         call(jobs)
 
 
@@ -261,9 +261,9 @@ def test_a_description_without_what_is_relied_on_is_unclear(
     server.answer(200, json.dumps(DESCRIBED).encode())
     assert jobs.describe("a") is not None
     server.answer(200, json.dumps({name: value for name, value in DESCRIBED.items() if name != member}).encode())
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         jobs.describe("a")
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         jobs.described("a")
 
 
@@ -279,7 +279,7 @@ def test_a_list_without_what_is_relied_on_is_unclear(
     less = {name: value for name, value in LISTED.items() if name != member}
     for document in ({"TrainingJobSummaries": [less]}, {}):
         server.answer(200, json.dumps(document).encode())
-        with pytest.raises(Unclear):
+        with pytest.raises(OutcomeUnknown):
             jobs.live(0, None)
 
 
@@ -289,10 +289,10 @@ def test_a_listing_that_sagemaker_does_not_go_on_with_has_expired(
     refuse(server, "ValidationException", "The token is expired")
     with pytest.raises(ListingExpired):
         jobs.live(0, "token")
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         jobs.live(0, None)
     refuse(server, "ExpiredTokenException", "The security token included in the request is expired")
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         jobs.live(0, "token")
 
 

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from headway_service.aws.ssm_config_store import ParameterStore
-from headway_service.errors import Busy
+from headway_service.errors import RetryLater
 from headway_service.ports.config_store import ConfigurationText
 from tests.service.raw_http import RawServer
 
@@ -37,14 +37,14 @@ def test_a_document_without_its_text_or_version_is_none(
     server: RawServer, store: ParameterStore, parameter: dict[str, object]
 ) -> None:
     server.answer(200, json.dumps({"Parameter": parameter}).encode())
-    with pytest.raises(Busy):
+    with pytest.raises(RetryLater):
         store.read()
 
 
 @pytest.mark.parametrize("code", ["TooManyUpdates", "ThrottlingException", "ExpiredTokenException", "SomethingNew"])
 def test_what_passes_is_busy(server: RawServer, store: ParameterStore, code: str) -> None:
     server.answer(400, json.dumps({"__type": code, "message": "no"}).encode())
-    with pytest.raises(Busy):
+    with pytest.raises(RetryLater):
         store.read() if code != "TooManyUpdates" else store.write("{}")
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_service.config.notifications import Notifications
-from headway_service.errors import Busy
+from headway_service.errors import RetryLater
 from headway_service.events.job_events import JobEvent
 from headway_service.events.notifications import Message
 from headway_service.events.publisher import MAX_SENT, MAX_TRIES, EventPublisher, PublishResult
-from headway_service.ports.messaging import Sent
+from headway_service.ports.messaging import SendResult
 from tests.service.world import START_S, World
 
 T = TypeVar("T")
@@ -29,12 +29,12 @@ class Heard(Generic[T]):
     def __init__(self) -> None:
         self.calls: list[list[T]] = []
         self.taken: list[T] = []
-        self.plan: list[Callable[[Sequence[T]], Sent]] = []
+        self.plan: list[Callable[[Sequence[T]], SendResult]] = []
 
-    def send(self, items: Sequence[T]) -> Sent:
+    def send(self, items: Sequence[T]) -> SendResult:
         assert 1 <= len(items) <= MAX_SENT
         self.calls.append(list(items))
-        sent = self.plan.pop(0)(items) if self.plan else Sent()
+        sent = self.plan.pop(0)(items) if self.plan else SendResult()
         self.taken += [item for i, item in enumerate(items) if i not in sent.again | sent.refused]
         return sent
 
@@ -84,16 +84,16 @@ def lived() -> list[dict[str, Any]]:
     return records(table)
 
 
-def again(*indexes: int) -> Callable[[object], Sent]:
-    return lambda _: Sent(again=frozenset(indexes))
+def again(*indexes: int) -> Callable[[object], SendResult]:
+    return lambda _: SendResult(again=frozenset(indexes))
 
 
-def refused(*indexes: int) -> Callable[[object], Sent]:
-    return lambda _: Sent(refused=frozenset(indexes))
+def refused(*indexes: int) -> Callable[[object], SendResult]:
+    return lambda _: SendResult(refused=frozenset(indexes))
 
 
-def busy(_: object) -> Sent:
-    raise Busy("not now")
+def busy(_: object) -> SendResult:
+    raise RetryLater("not now")
 
 
 def test_all_changes_are_told_in_their_order() -> None:
@@ -161,7 +161,7 @@ def test_a_policy_that_cannot_be_read_now_has_all_of_it_come_again() -> None:
     stream = submitted("a")
 
     def unread() -> Notifications:
-        raise Busy("not now")
+        raise RetryLater("not now")
 
     told = EventPublisher(ears.bus, ears.topic, unread).publish(stream)
     assert told == PublishResult(failed_from=stream[0]["dynamodb"]["SequenceNumber"], dropped=0)

@@ -13,7 +13,7 @@ from headway.lifecycle import WAITING
 from headway.reasons import ReasonCode, started
 from headway_service.errors import Conflict, JobEnded, JobNotFound, NotWaiting
 from headway_service.pools.apply_config import TEAM_KEPT_MS
-from headway_service.ports.table import Change, Item, Put
+from headway_service.ports.table import Item, Put, Update
 from headway_service.store import transitions
 from headway_service.store.job_listing import JobFilter
 from headway_service.store.ledger import read_ledger
@@ -165,7 +165,7 @@ def test_the_next_decision_gives_back_what_was_reserved_while_the_job_was_being_
     world.table.write(
         [
             ReservationRecord(job_name="a", demand={P5: 1}).put(was=None),
-            Change(key=PoolRecord.key(P5), adds={"free": -1}),
+            Update(key=PoolRecord.key(P5), adds={"free": -1}),
         ]
     )
     ledger = read_ledger(world.table)

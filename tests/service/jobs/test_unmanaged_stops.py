@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headway_service.errors import Busy, Conflict, RogueJobNotFound
+from headway_service.errors import Conflict, RetryLater, RogueJobNotFound
 from headway_service.jobs.unmanaged_stops import UnmanagedJobStops
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
@@ -74,7 +74,7 @@ def test_others_who_change_it_meanwhile_are_waited_for(monkeypatch: pytest.Monke
     assert UnmanagedJobStops(world.table).ask("past", "user/ada").stop
     left[:] = [Conflict([0])] * 100
     monkeypatch.setattr(UnmanagedJobRecord, "parse", classmethod(lambda cls, item: known))
-    with pytest.raises(Busy):
+    with pytest.raises(RetryLater):
         UnmanagedJobStops(world.table).ask("past", "user/ada")
 
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from headway.lifecycle import AttemptState
 from headway.reasons import outside
-from headway_service.errors import Busy
+from headway_service.errors import RetryLater
 from headway_service.monitoring import gauges, queue_depth
 from headway_service.monitoring.gauges import drift_by_pool, pool_figures, stuck_attempts
 from headway_service.observability import metrics
 from headway_service.pools.operations import PoolOperations
-from headway_service.ports.table import Change
+from headway_service.ports.table import Update
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.records.attempt import AttemptRecord
@@ -208,7 +208,7 @@ def test_a_table_that_cannot_answer_leaves_the_gauges_out() -> None:
 
         def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Any, ...]:
             if self.tired:
-                raise Busy("later")
+                raise RetryLater("later")
             return super().query(pk, prefix=prefix, after=after, limit=limit)
 
     table = Tired()
@@ -263,7 +263,7 @@ def test_a_pool_that_backs_off_after_a_failed_launch_does_not_count_as_standing(
     world = world_of()
     world.submit("a")
     until_ms = world.clock() + 60_000
-    world.table.write([Change(key=PoolRecord.key(P5), sets={"pausedUntilMs": until_ms, "pauseCause": "throttled"})])
+    world.table.write([Update(key=PoolRecord.key(P5), sets={"pausedUntilMs": until_ms, "pauseCause": "throttled"})])
     assert startable(world) == 0
     world.now_s += 61
     assert startable(world) == 1

@@ -13,7 +13,7 @@ from mypy_boto3_cloudwatch import CloudWatchClient
 from mypy_boto3_cloudwatch.literals import StateValueType
 
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
-from headway_service.errors import Busy
+from headway_service.errors import RetryLater
 from headway_service.monitoring import utilization_monitor
 from headway_service.monitoring.utilization_monitor import UtilizationMonitor
 from headway_service.store.records.attempt import AttemptRecord
@@ -277,7 +277,7 @@ def test_an_alarm_that_cannot_be_made_does_not_keep_others_from_being_heard(
     queue.train("b")
 
     def refuse(_: object) -> None:
-        raise Busy("CloudWatch cannot answer now")
+        raise RetryLater("CloudWatch cannot answer now")
 
     monkeypatch.setattr(queue.alarms, "put", refuse)
     report = queue.monitor.run()

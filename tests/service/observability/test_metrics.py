@@ -10,7 +10,7 @@ from headway.lifecycle import JOB_TRANSITIONS, TERMINAL, WAITING, JobTrigger
 from headway_sandbox.cloudwatch.embedded_metrics import Point, points
 from headway_service.observability import metrics
 from headway_service.observability.emf import record
-from headway_service.observability.metrics import Figure, time_to_start
+from headway_service.observability.metrics import MetricValue, time_to_start
 from tests.service.world import P5, ROOT, World
 
 LONG = {"SANDBOX_RUN_SECONDS": "90000"}
@@ -130,7 +130,7 @@ def test_a_job_on_two_pools_starts_in_both() -> None:
     groups = [{"InstanceGroupName": kind, "InstanceType": kind, "InstanceCount": 1} for kind in (P5, "ml.g5.xlarge")]
     world.submit("a", ResourceConfig={"InstanceGroups": groups, "VolumeSizeInGB": 30})
     assert time_to_start(world.seen("a").job, world.clock()) == [
-        Figure(metrics.TIME_TO_START, 0, pool) for pool in ("ml.g5.xlarge", P5)
+        MetricValue(metrics.TIME_TO_START, 0, pool) for pool in ("ml.g5.xlarge", P5)
     ]
 
 

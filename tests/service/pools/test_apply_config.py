@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from headway.reasons import Reason, ReasonCode
-from headway_service.errors import Busy, Conflict
+from headway_service.errors import Conflict, RetryLater
 from headway_service.pools.apply_config import TEAM_KEPT_MS, apply_configuration, find_applied, get_effective
 from headway_service.ports.table import Key, Put, Write
 from headway_service.store import transitions
@@ -105,8 +105,8 @@ def not_brought_to_its_end() -> tuple[MemoryTable, MemoryConfiguration]:
     table, store = MemoryTable(), MemoryConfiguration({"pools": {P5: {"size": 2}}, "teams": {"a": {}}})
     apply_configuration(table, store, now_ms)
     store.write(json.dumps({"pools": {P5: {"size": 2}}, "teams": {"a": {}, "b": {}}}))
-    with pytest.raises(Busy):
-        apply_configuration(Failing(table, Busy("it died")), store, now_ms)
+    with pytest.raises(RetryLater):
+        apply_configuration(Failing(table, RetryLater("it died")), store, now_ms)
     assert [each.team for each in read_ledger(table).teams] == ["a"]
     store.write(json.dumps({"pools": {P5: {"size": 2}}, "teams": {"a": {}}}))
     return table, store

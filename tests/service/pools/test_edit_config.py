@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headway_sandbox.sagemaker.request_builder import G5
-from headway_service.errors import Busy, ConfigurationChanged
+from headway_service.errors import ConfigurationChanged, RetryLater
 from headway_service.pools import config_writes
 from headway_service.pools.apply_config import CLOCK_MARGIN_MS, apply_configuration, find_applied, get_with_problem
 from headway_service.pools.edit_config import MAX_TOLD_CHANGES, ConfigEditor
@@ -22,8 +22,8 @@ from headway_service.ports.table import Key
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.cooperative_scheduler import Process
-from headway_verification.soak.deployment import Queue
-from headway_verification.soak.faults import Accident
+from headway_verification.soak.deployment import Deployment
+from headway_verification.soak.faults import Fault
 from tests.service.world import INVOCATION_S, P5, World
 
 POOLS: dict[str, Any] = {"pools": {P5: {"size": 2}}}
@@ -258,7 +258,7 @@ def test_what_was_replaced_and_is_not_to_be_read_yet_is_waited_for(world: World)
     real, world.configuration.read_version = world.configuration.read_version, nothing  # type: ignore[method-assign]
     world.tick()
     assert known(world) == POOLS
-    with pytest.raises(Busy, match="not to be read now"):
+    with pytest.raises(RetryLater, match="not to be read now"):
         editor(world).replace(OTHER, made_from=1)
     world.configuration.read_version = real  # type: ignore[method-assign]
     world.tick()
@@ -362,7 +362,7 @@ class _Editors:
     """Each changes a part of the document of its own, all at once, on a queue with accidents."""
 
     def __init__(self) -> None:
-        self.queue = Queue(Random(0), {P5: 2, G5: 2})
+        self.queue = Deployment(Random(0), {P5: 2, G5: 2})
         self.queue.finish(self.queue.begin("schedule", {"Records": []}))
         self.accepted: set[str] = set()
         self.live: list[Process] = []
@@ -414,7 +414,7 @@ class _Editors:
         return json.loads(item["document"])
 
 
-_ACCIDENTS = st.sampled_from([Accident.NONE] * 3 + [each for each in Accident if each is not Accident.SLOW])
+_ACCIDENTS = st.sampled_from([Fault.NONE] * 3 + [each for each in Fault if each is not Fault.SLOW])
 
 
 # A writer that died had replaced an edit by hand, and the next writer reads late: what it replaces is not the newest.
@@ -432,12 +432,12 @@ _ACCIDENTS = st.sampled_from([Accident.NONE] * 3 + [each for each in Accident if
     lag_s=st.sampled_from([0, 30, 1000]),
 )
 def test_no_accepted_change_is_lost_whoever_else_changes_the_configuration(
-    order: list[str], steps: list[int], accidents: list[Accident], lag_s: int
+    order: list[str], steps: list[int], accidents: list[Fault], lag_s: int
 ) -> None:
     editors = _Editors()
     coming = iter(accidents)
     editors.queue.accidents.planned = lambda operation: (
-        next(coming, Accident.NONE) if operation == "PutParameter" else Accident.NONE
+        next(coming, Fault.NONE) if operation == "PutParameter" else Fault.NONE
     )
     editors.queue.store.lag_s = lag_s
     waiting = list(order)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from headway_service.errors import Busy, InvalidConfiguration, PoolNotFound
+from headway_service.errors import InvalidConfiguration, PoolNotFound, RetryLater
 from headway_service.pools.edit_config import ConfigEditor
 from headway_service.pools.operations import PoolOperations
 from headway_service.ports.config_store import ConfigurationText
@@ -292,7 +292,7 @@ def test_one_at_a_time_changes_the_configuration_so_that_no_change_is_lost(world
         found = real()
         world.configuration.read = real  # type: ignore[method-assign]
         # Between the reading and the writing of the one comes the other.
-        with pytest.raises(Busy):
+        with pytest.raises(RetryLater):
             editor(world, "other").replace({"pools": {P5: {"size": 9}, G5: {"size": 9}}}, None)
         return found
 
@@ -307,7 +307,7 @@ def test_the_lease_of_somebody_who_died_passes(world: World) -> None:
     world.configured()
     dying = editor(world)._alone()
     dying.__enter__()
-    with pytest.raises(Busy, match="somebody else changes the configuration"):
+    with pytest.raises(RetryLater, match="somebody else changes the configuration"):
         editor(world, "other").resize(P5, 3)
     world.now_s += INVOCATION_S + 1
     editor(world, "other").resize(P5, 3)
@@ -315,5 +315,5 @@ def test_the_lease_of_somebody_who_died_passes(world: World) -> None:
     held = editor(world, "third")._alone()
     held.__enter__()
     dying.__exit__(None, None, None)
-    with pytest.raises(Busy):
+    with pytest.raises(RetryLater):
         editor(world, "other").resize(P5, 4)

@@ -15,7 +15,7 @@ from headway_service.scheduling.backoff import (
     FIRST_BACK_OFF_S,
     MAX_BACK_OFF_S,
     MAX_CAUSE_CHARS,
-    BackOffs,
+    PoolBackoff,
     next_back_off,
 )
 from headway_service.store.records.ledger import PoolRecord
@@ -110,23 +110,23 @@ def test_a_job_that_is_to_stop_is_settled_although_its_pool_backs_off(world: Wor
 
 def test_a_pool_that_backs_off_already_does_not_begin_again(world: World) -> None:
     world.tick()
-    back_offs = BackOffs(world.table, lambda: 0.0)
+    back_offs = PoolBackoff(world.table, lambda: 0.0)
     back_offs.begin({P5: 1}, "first", world.clock())
     first = pool_record(world)
     assert first.backs_off_until_ms == world.clock() + FIRST_BACK_OFF_S * 1000
     # Another invocation had a launch under way, and hears no answer either.
-    BackOffs(world.table, lambda: 0.0).begin({P5: 1}, "second", world.clock() + 1000)
+    PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, "second", world.clock() + 1000)
     assert pool_record(world) == first
     assert back_offs.hold({P5: 1}, first.backs_off_until_ms - 1)
     assert not back_offs.hold({P5: 1}, first.backs_off_until_ms)
-    BackOffs(world.table, lambda: 0.0).begin({P5: 1}, "third", first.backs_off_until_ms)
+    PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, "third", first.backs_off_until_ms)
     assert (pool_record(world).back_offs, pool_record(world).back_off_cause) == (2, "third")
 
 
 def test_who_learns_of_a_back_off_from_the_attempt_to_begin_one_holds_too(world: World) -> None:
     world.tick()
-    BackOffs(world.table, lambda: 0.0).begin({P5: 1}, "first", world.clock())
-    late = BackOffs(world.table, lambda: 0.0)
+    PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, "first", world.clock())
+    late = PoolBackoff(world.table, lambda: 0.0)
     late.begin({P5: 1}, "second", world.clock() + 1000)
     assert late.hold({P5: 1}, world.clock() + 2000)
 

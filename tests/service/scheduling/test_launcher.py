@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from headway_sandbox.errors import AwsError
-from headway_service.errors import Unclear
+from headway_service.errors import OutcomeUnknown
 from headway_service.ports.table import Write
-from headway_service.ports.training_jobs import Sighting
+from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
 from headway_service.store.ledger import read_ledger
@@ -250,7 +250,7 @@ def test_a_job_is_launched_without_the_warm_pool_that_its_request_asks_for_and_s
 @pytest.mark.parametrize(("operation", "method"), [("DescribeTrainingJob", "describe"), ("StopTrainingJob", "stop")])
 def test_a_throttled_question_is_unclear(world: World, operation: str, method: str) -> None:
     fail_once(world, operation, AwsError("ThrottlingException", "Rate exceeded"))
-    with pytest.raises(Unclear):
+    with pytest.raises(OutcomeUnknown):
         getattr(world.training_jobs, method)("a")
 
 
@@ -363,7 +363,7 @@ def test_an_end_that_is_told_while_its_launch_is_being_settled_is_taken_in(
     shown = iter([launching])
     look = world.observer._attempt
     monkeypatch.setattr(world.observer, "_attempt", lambda name: next(shown, None) or look(name))
-    ended = Sighting(attempt="a", status="Completed", secondary_status="Completed", modified_ms=world.clock())
+    ended = TrainingJobStatus(attempt="a", status="Completed", secondary_status="Completed", modified_ms=world.clock())
     assert world.observer.take(ended, world.clock()) is StatusOutcome.TICK_DUE
     assert world.states("a") == {"a": "completed"}
 
@@ -372,6 +372,8 @@ def test_a_sighting_during_a_launch_is_left_to_whoever_settles_it(world: World) 
     world.submit("a")
     fail_once(world, "CreateTrainingJob", AwsError("InternalFailure", "?", status=500))
     world.tick()
-    strange = Sighting(attempt="a", status="Completed", secondary_status="Completed", modified_ms=world.clock())
+    strange = TrainingJobStatus(
+        attempt="a", status="Completed", secondary_status="Completed", modified_ms=world.clock()
+    )
     assert world.observer.take(strange, world.clock()) is StatusOutcome.NOT_OURS
     assert world.states("a") == {"a": "running"}

@@ -10,7 +10,7 @@ import pytest
 from headway.lifecycle import AttemptState
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
-from headway_service.errors import Busy, Conflict, Unclear
+from headway_service.errors import Conflict, OutcomeUnknown, RetryLater
 from headway_service.pools.operations import PoolOperations
 from headway_service.ports.table import Delete
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
@@ -63,7 +63,7 @@ def settle(world: World, launcher: Launcher | None = None) -> bool:
 
 
 def busy(writes: Any) -> None:
-    raise Busy("x")
+    raise RetryLater("x")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_launch_that_was_not_written_down_is_not_made_or_asked_about_again(
     held = record.model_copy(update={"lease_holder": launcher.holder})
     with monkeypatch.context() as patched:
         patched.setattr(world.table, "write", busy)
-        with pytest.raises(Busy):
+        with pytest.raises(RetryLater):
             launcher.settle(held, world.clock())
     assert launcher.settle(held, world.clock())
     assert (world.called("CreateTrainingJob"), world.called("DescribeTrainingJob")) == (["a", "a"], [])
@@ -209,7 +209,7 @@ def test_a_launch_that_sagemaker_may_yet_show_is_asked_about_again_in_a_moment(
     unanswered(world, made=True)
     world.fleet.faults = faults
     world.commands.stop("a", ROOT)
-    with pytest.raises(Unclear, match=f"^`a` is {shown}; SageMaker may have launched it$"):
+    with pytest.raises(OutcomeUnknown, match=f"^`a` is {shown}; SageMaker may have launched it$"):
         settle(world)
     record = attempt(world)
     assert (record.lease_holder, record.lease_until_ms) == (NOBODY, world.clock() + ASK_AGAIN_S * 1000)
@@ -219,7 +219,7 @@ def test_a_name_in_use_whose_training_job_is_not_shown_proves_nothing(world: Wor
     intended(world)
     world.fleet.create(request("a"), now=world.now_s)
     world.fleet.faults = Faults(describe_lag_s=10_000)
-    with pytest.raises(Unclear, match=r"^`a` is not found; SageMaker may have launched it$"):
+    with pytest.raises(OutcomeUnknown, match=r"^`a` is not found; SageMaker may have launched it$"):
         settle(world)
     assert world.states("a") == {"a": "running"}
 
@@ -231,7 +231,7 @@ def test_a_lost_launch_that_is_stopping_is_asked_about_again_in_a_moment(world: 
     world.fleet.advance(world.now_s + 200)
     world.now_s += 200
     world.fleet.stop("a", now=world.now_s)
-    with pytest.raises(Unclear, match=r"^`a` was launched before, and is stopping$"):
+    with pytest.raises(OutcomeUnknown, match=r"^`a` was launched before, and is stopping$"):
         settle(world)
     found = attempt(world)
     assert (found.lease_holder, found.lease_until_ms) == (NOBODY, world.clock() + ASK_AGAIN_S * 1000)
@@ -268,7 +268,7 @@ def test_what_became_of_a_launch_is_logged_with_its_job_and_attempt(
     intended(world)
     if error is not None:
         fail_once(world, "CreateTrainingJob", error)
-    with suppress(Unclear):
+    with suppress(OutcomeUnknown):
         settle(world)
     (logged,) = (vars(each) for each in caplog.records if each.message == line)
     assert (logged["job"], logged["attempt"]) == ("a", "a")
@@ -307,7 +307,7 @@ def test_a_stop_of_an_attempt_that_was_taken_in_meanwhile_does_not_go_as_it_was_
 def test_a_stop_of_what_is_not_shown_is_not_noted(world: World) -> None:
     stopping(world)
     world.fleet.faults = Faults(describe_lag_s=10_000)
-    with pytest.raises(Unclear, match=r"^StopTrainingJob of `a` was refused: .*not found"):
+    with pytest.raises(OutcomeUnknown, match=r"^StopTrainingJob of `a` was refused: .*not found"):
         settle(world)
     assert attempt(world).stop_sent_ms is None
 
@@ -315,7 +315,7 @@ def test_a_stop_of_what_is_not_shown_is_not_noted(world: World) -> None:
 def test_a_request_that_is_missing_from_the_table_is_unclear_and_names_its_job(world: World) -> None:
     intended(world)
     world.table.write([Delete(key=request_key("a"))])
-    with pytest.raises(Unclear, match=r"^the request of `a` is missing from the table$"):
+    with pytest.raises(OutcomeUnknown, match=r"^the request of `a` is missing from the table$"):
         settle(world)
 
 

@@ -13,9 +13,9 @@ from headway.reasons import started
 from headway.scheduling.invariants import check_plan
 from headway.scheduling.scheduler import schedule
 from headway_service.errors import Conflict, JobEnded, NameInUse
-from headway_service.ports.table import Change
-from headway_service.ports.training_jobs import Sighting
-from headway_service.sagemaker_api.status import sighting_of
+from headway_service.ports.table import Update
+from headway_service.ports.training_jobs import TrainingJobStatus
+from headway_service.sagemaker_api.status import parse_status
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.executor import Decision
 from headway_service.store import transitions
@@ -260,7 +260,7 @@ def test_repeated_and_late_events_change_nothing(world: World, repeats: int) -> 
     while (due := world.fleet.next_due()) is not None:
         world.now_s = due
         details += world.fleet.advance(due)
-    sightings = [sighting_of(detail) for detail in details]
+    sightings = [parse_status(detail) for detail in details]
     for _ in range(repeats):
         for sighting in reversed(sightings):
             world.observer.take(sighting, world.clock())
@@ -276,7 +276,7 @@ def test_an_older_status_does_not_replace_a_newer_one(world: World) -> None:
     world.tick()
 
     def seen(secondary: str, at_ms: int) -> str | None:
-        sighting = Sighting(attempt="a", status="InProgress", secondary_status=secondary, modified_ms=at_ms)
+        sighting = TrainingJobStatus(attempt="a", status="InProgress", secondary_status=secondary, modified_ms=at_ms)
         world.observer.take(sighting, world.clock())
         attempt = world.queries.show("a", ROOT)[1]
         return attempt.secondary_status if attempt else None
@@ -288,7 +288,7 @@ def test_an_older_status_does_not_replace_a_newer_one(world: World) -> None:
 
 
 def test_events_of_training_jobs_that_are_not_ours_are_ignored(world: World) -> None:
-    sighting = Sighting(attempt="somebody", status="Completed", secondary_status="Completed", modified_ms=1)
+    sighting = TrainingJobStatus(attempt="somebody", status="Completed", secondary_status="Completed", modified_ms=1)
     assert world.observer.take(sighting, world.clock()) is StatusOutcome.NOT_OURS
 
 
@@ -309,7 +309,7 @@ def test_the_steps_of_a_start_are_not_written_one_by_one(world: World, later: di
     def version() -> int:
         return read_ledger(world.table).attempts[0].version
 
-    begins = Sighting(attempt="a", status="InProgress", secondary_status="Starting", modified_ms=1000)
+    begins = TrainingJobStatus(attempt="a", status="InProgress", secondary_status="Starting", modified_ms=1000)
     world.observer.take(begins, world.clock())
     before = version()
     world.observer.take(replace(begins, modified_ms=2000, **later), world.clock())
@@ -560,7 +560,7 @@ def test_a_job_that_was_started_while_the_snapshot_was_read_is_not_started_again
 def test_a_job_may_lose_its_reservation_and_start_on_something_else_in_one_plan(world: World) -> None:
     world.submit("a")
     world.table.write([ReservationRecord(job_name="a", demand={P5: 1}).put(was=None)])
-    world.table.write([Change(key=PoolRecord.key(P5), adds={"free": -1})])
+    world.table.write([Update(key=PoolRecord.key(P5), adds={"free": -1})])
     ledger, executor = read_ledger(world.table), world.executor()
     why = started({P5: 1})
     plan = Plan(

@@ -15,9 +15,9 @@ from headway.reasons import started
 from headway_sandbox.errors import AwsError
 from headway_service.errors import Conflict
 from headway_service.observability.logging import logger
-from headway_service.observability.metrics import Figure
+from headway_service.observability.metrics import MetricValue
 from headway_service.pools.operations import PoolOperations
-from headway_service.ports.table import Change, Put, Write
+from headway_service.ports.table import Put, Update, Write
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.scheduling import tick
 from headway_service.scheduling.decide import decide
@@ -237,7 +237,7 @@ def test_jobs_of_a_limited_team_start_in_one_round(world: World) -> None:
 
 
 def test_a_preemption_publishes_the_work_that_is_lost_in_seconds(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[Figure] = []
+    found: list[MetricValue] = []
     monkeypatch.setattr(tick, "record", found.extend)
     for name in ("low", "low2"):
         world.submit(name, 1, ResourceConfig=on(2))
@@ -254,7 +254,7 @@ def test_a_preemption_publishes_the_work_that_is_lost_in_seconds(world: World, m
 
 
 def test_what_a_tick_did_is_published_although_it_fails(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[Figure] = []
+    found: list[MetricValue] = []
     monkeypatch.setattr(tick, "record", found.extend)
     world.submit("a")
     monkeypatch.setattr(world.training_jobs, "create", lambda _: 1 / 0)
@@ -285,7 +285,7 @@ def test_a_counter_that_is_not_the_sum_of_what_is_held_is_told(
     monkeypatch.setattr(logger, "warning", lambda message, extra: told.append((message, extra)))
     world.submit("a")
     world.tick()
-    world.table.write([Change(key=PoolRecord.key(P5), adds={"free": off})])
+    world.table.write([Update(key=PoolRecord.key(P5), adds={"free": off})])
     world.tick()
     expected = [("the ledger was read while it changed", {"pool": P5, "free": 4, "summed": 3})]
     assert told == expected * off

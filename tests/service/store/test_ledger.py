@@ -10,7 +10,7 @@ import pytest
 from headway.lifecycle import WAITING, AttemptState, JobState
 from headway.policy import Ageing, Policy, Team
 from headway.reasons import ReasonCode
-from headway_service.ports.table import Change, Item, Put
+from headway_service.ports.table import Item, Put, Update
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger, read_ledger, read_ledger_for_display
 from headway_service.store.queue_scan import MAX_LINE_READS
@@ -495,7 +495,7 @@ def test_a_start_between_the_two_reads_of_a_ledger_is_seen_as_a_conflict_later()
     class Starting(Counting):
         def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
             if self.of_ledger == ["team#"]:
-                self.write([Change(key=TeamRecord.key("a"), adds={"starts": 1})])
+                self.write([Update(key=TeamRecord.key("a"), adds={"starts": 1})])
             return super().query(pk, prefix=prefix, after=after, limit=limit)
 
     table = table_of("a", kind=Starting)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from headway_service.errors import Busy, Conflict, JobNotFound
+from headway_service.errors import Conflict, JobNotFound, RetryLater
 from headway_service.store.repository import MAX_TRIES, find_job, find_request, get_job, retry_on_conflict
 from headway_service.testing.memory_table import MemoryTable
 from tests.service.world import World
 
-BUSY = Busy("others keep changing it")
+BUSY = RetryLater("others keep changing it")
 
 
 class Change:
@@ -36,7 +36,7 @@ def test_a_change_is_made_again_until_nothing_has_changed_meanwhile(conflicts: i
 
 def test_after_the_last_try_the_given_error_is_raised() -> None:
     change = Change(MAX_TRIES)
-    with pytest.raises(Busy) as raised:
+    with pytest.raises(RetryLater) as raised:
         retry_on_conflict(change, otherwise=BUSY)
     assert raised.value is BUSY
     assert change.tries == MAX_TRIES

@@ -104,8 +104,8 @@ def test_an_older_item_without_an_upgrade_is_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(schema_version, "SCHEMA", 3)
     monkeypatch.setattr(schema_version, "UPGRADES", {2: lambda item: item})
     with pytest.raises(OlderSchema, match=r"has shape 1, .* or deploy a version in between first"):
-        schema_version.upgraded({"pk": "ledger", "sk": "pool#p5", "shape": 1})
-    assert schema_version.upgraded({"pk": "ledger", "sk": "pool#p5", "shape": 2})["shape"] == 2
+        schema_version.upgrade({"pk": "ledger", "sk": "pool#p5", "shape": 1})
+    assert schema_version.upgrade({"pk": "ledger", "sk": "pool#p5", "shape": 2})["shape"] == 2
 
 
 def test_an_older_item_is_read_in_the_shape_of_today_and_written_so(next_shape: None) -> None:

@@ -18,7 +18,6 @@ from headway_service.ports.table import (
     Absent,
     AllEqual,
     AtLeast,
-    Change,
     Check,
     Condition,
     Contains,
@@ -29,6 +28,7 @@ from headway_service.ports.table import (
     Put,
     Table,
     Tally,
+    Update,
     Write,
     position_of,
 )
@@ -170,7 +170,7 @@ def writes_with(condition: Condition) -> list[Write]:
     key = Key("a", "b")
     return [
         put("a", "b", condition, written=1),
-        Change(key=key, sets={"written": 1}, requires=condition),
+        Update(key=key, sets={"written": 1}, requires=condition),
         Delete(key=key, requires=condition),
         Check(key=key, requires=condition),
     ]
@@ -202,8 +202,8 @@ def test_a_write_happens_only_if_its_condition_holds(
 
 def test_a_change_sets_adds_and_creates(table: Table) -> None:
     key = Key("a", "b")
-    table.write([Change(key=key, sets={"size": 3, "name": "x"}, adds={"free": 2})])
-    table.write([Change(key=key, sets={"size": 4}, adds={"free": -5})])
+    table.write([Update(key=key, sets={"size": 3, "name": "x"}, adds={"free": 2})])
+    table.write([Update(key=key, sets={"size": 4}, adds={"free": -5})])
     assert table.get(key) == {"pk": "a", "sk": "b", "size": 4, "name": "x", "free": -3}
 
 
@@ -245,7 +245,7 @@ def test_an_item_in_memory_is_refused_from_the_size_on_that_its_json_may_have(va
     fits = (most - own + len(", ")) // each
     table = MemoryTable()
     table.write([put("a", "a", list=[value] * fits)])
-    for write in (put("a", "a", list=[value] * (fits + 1)), Change(key=Key("a", "a"), sets={"more": [value] * fits})):
+    for write in (put("a", "a", list=[value] * (fits + 1)), Update(key=Key("a", "a"), sets={"more": [value] * fits})):
         with pytest.raises(ValueError, match="at most"):
             table.write([write])
 

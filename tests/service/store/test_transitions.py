@@ -11,8 +11,8 @@ import pytest
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.model import WaitingJob
 from headway.reasons import Reason, ReasonCode
-from headway_service.ports.table import Absent, AllEqual, AtLeast, Change, Check, Delete, Equals, Put, Write
-from headway_service.ports.training_jobs import Sighting
+from headway_service.ports.table import Absent, AllEqual, AtLeast, Check, Delete, Equals, Put, Update, Write
+from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store import transitions
 from headway_service.store.policy_actions import PolicyAction
 from headway_service.store.records.attempt import NOBODY, AttemptRecord, GivenUpRecord, StopCause
@@ -26,7 +26,7 @@ from tests.service.world import P5
 WAS, NOW_MS = 7, 5_000_000
 REASON = Reason(code=ReasonCode.STARTED, message="so it is")
 NOTED = ReasonRecord.of(REASON)
-SEEN = Sighting(attempt="a", status="InProgress", secondary_status="Training", modified_ms=1)
+SEEN = TrainingJobStatus(attempt="a", status="InProgress", secondary_status="Training", modified_ms=1)
 TELLS = PolicyAction(reason=REASON, watch="idle")
 STOPS = PolicyAction(reason=REASON, cause=StopCause.REQUEUE, ends="x")
 
@@ -89,7 +89,7 @@ def end(
     preemptor: JobRecord | None = None,
     reserved: int = 0,
     vanished: bool = False,
-    sighting: Sighting | None = SEEN,
+    sighting: TrainingJobStatus | None = SEEN,
     since_ms: int = 0,
     now_ms: int = NOW_MS,
 ) -> list[Write]:
@@ -208,10 +208,10 @@ def test_a_pool_changes_only_as_it_was_read() -> None:
     pool = PoolRecord(pool=P5, size=4, free=1)
     key = PoolRecord.key(P5)
     assert transitions.resize_pool(pool, 6) == [
-        Change(key=key, sets={"size": 6}, adds={"free": 2}, requires=Equals("size", 4))
+        Update(key=key, sets={"size": 6}, adds={"free": 2}, requires=Equals("size", 4))
     ]
     (backs_off,) = transitions.back_off(pool)
-    assert isinstance(backs_off, Change)
+    assert isinstance(backs_off, Update)
     assert backs_off.requires == Equals("pool", P5)
 
 
@@ -219,7 +219,7 @@ def test_a_pool_changes_only_as_it_was_read() -> None:
 def test_a_restore_ends_once_and_a_pause_from_before_goes_on(stays: bool) -> None:
     pause = PauseRecord(pool="*", by="x", reason="x", since_ms=3, restored_ms=2, stays=stays)
     (write,) = transitions.end_restore(pause)
-    assert not isinstance(write, Change)
+    assert not isinstance(write, Update)
     assert write.requires == AllEqual((("restoredMs", 2), ("sinceMs", 3)))
     if stays:
         assert isinstance(write, Put)
@@ -251,12 +251,12 @@ def test_a_start_takes_what_is_not_reserved_and_is_conditional_on_all_it_was_dec
     before, live = job(WAITS, demand={P5: 3}), attempt(LAUNCHING, demand={P5: 3}, version=1)
     reservation = ReservationRecord(job_name="a", demand={P5: reserved}, version=WAS) if reserved else None
     team = TeamRecord.key("red")
-    count = [Change(key=team, adds={"starts": 1}, requires=Equals("starts", 4))] if limited else []
+    count = [Update(key=team, adds={"starts": 1}, requires=Equals("starts", 4))] if limited else []
     writes = transitions.start(before, live, reservation, REASON, NOW_MS, limited=limited)
     assert records(writes[:1])[0].requires == Equals("version", WAS)
     assert writes[1:] == [
         Put(item=live.put().item, requires=Absent()),
-        Change(key=PoolRecord.key(P5), adds={"free": reserved - 3}, requires=AtLeast("free", 3 - reserved)),
+        Update(key=PoolRecord.key(P5), adds={"free": reserved - 3}, requires=AtLeast("free", 3 - reserved)),
         *([reservation.delete()] if reservation else []),
         *(Delete(key=key) for key in before.line_keys()),
         *count,
@@ -338,10 +338,10 @@ def test_a_training_job_that_is_adopted_is_charged_once() -> None:
     assert transitions.adopt(before, live, known, reservation, REASON, NOW_MS, limited=team)[1:] == [
         Put(item=live.put().item, requires=Absent()),
         known.delete(),
-        Change(key=PoolRecord.key(P5), adds={"free": 1}, requires=AtLeast("free", -1)),
+        Update(key=PoolRecord.key(P5), adds={"free": 1}, requires=AtLeast("free", -1)),
         reservation.delete(),
         *(Delete(key=key) for key in before.line_keys()),
-        Change(key=TeamRecord.key("red"), adds={"starts": 1}, requires=Equals("starts", 4)),
+        Update(key=TeamRecord.key("red"), adds={"starts": 1}, requires=Equals("starts", 4)),
     ]
 
 
@@ -374,7 +374,9 @@ def test_an_older_sighting_takes_no_interruption_back() -> None:
 @pytest.mark.parametrize(
     ("sighting", "statuses"), [(SEEN, ("InProgress", "Training")), (None, (None, None))], ids=["launched", "never"]
 )
-def test_an_ended_attempt_keeps_its_last_status(sighting: Sighting | None, statuses: tuple[str | None, ...]) -> None:
+def test_an_ended_attempt_keeps_its_last_status(
+    sighting: TrainingJobStatus | None, statuses: tuple[str | None, ...]
+) -> None:
     (ended,) = (JobRecord.parse(each.item) for each in records(end(sighting=sighting)))
     (kept,) = ended.attempts
     assert (kept.training_job_status, kept.secondary_status) == statuses
@@ -397,7 +399,7 @@ def test_an_attempt_has_held_its_instances_since_it_started(ended_ms: int, ran_m
 
 
 def test_a_pool_gets_back_only_what_the_ledger_knows() -> None:
-    assert Change(key=PoolRecord.key(P5), adds={"free": 1}, requires=Equals("pool", P5)) in end()
+    assert Update(key=PoolRecord.key(P5), adds={"free": 1}, requires=Equals("pool", P5)) in end()
 
 
 def test_a_pool_appears_once() -> None:

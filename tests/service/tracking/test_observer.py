@@ -10,9 +10,9 @@ import pytest
 from headway.lifecycle import AttemptState, JobState, JobTrigger
 from headway.reasons import Reason, ReasonCode
 from headway_service.config.document import DEFAULT_TEAM
-from headway_service.errors import Busy, Conflict
+from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.table import Delete, Put
-from headway_service.ports.training_jobs import Sighting
+from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord, StopCause
 from headway_service.store.records.job import EndedAttempt, JobRecord, Usage, request_item, request_key
@@ -60,16 +60,18 @@ def change_job(world: World, **changes: Any) -> None:
     world.table.write([Put(item=job(world).model_copy(update=changes).put().item)])
 
 
-def seen(world: World, status: str = "InProgress", secondary_status: str = "Training", **more: Any) -> Sighting:
+def seen(
+    world: World, status: str = "InProgress", secondary_status: str = "Training", **more: Any
+) -> TrainingJobStatus:
     more = {"modified_ms": world.clock(), **more}
-    return Sighting(attempt="a", status=status, secondary_status=secondary_status, **more)
+    return TrainingJobStatus(attempt="a", status=status, secondary_status=secondary_status, **more)
 
 
 IGNORED, RECORDED = StatusOutcome.IGNORED, StatusOutcome.RECORDED
 TICK_DUE, NOT_OURS = StatusOutcome.TICK_DUE, StatusOutcome.NOT_OURS
 
 
-def take(world: World, sighting: Sighting, *, asked: bool = False) -> StatusOutcome:
+def take(world: World, sighting: TrainingJobStatus, *, asked: bool = False) -> StatusOutcome:
     return world.observer.take(sighting, world.clock(), asked=asked)
 
 
@@ -79,7 +81,7 @@ def configure(world: World, **more: Any) -> None:
 
 
 def test_a_training_job_of_nobodys_is_not_known(world: World) -> None:
-    stranger = Sighting(attempt="b", status="Completed", secondary_status="", modified_ms=1)
+    stranger = TrainingJobStatus(attempt="b", status="Completed", secondary_status="", modified_ms=1)
     assert take(world, stranger) is NOT_OURS
 
 
@@ -166,7 +168,7 @@ def test_a_change_that_meets_others_is_tried_again_so_often(
     if conflicts < MAX_TRIES:
         assert take(world, seen(world, "Completed")) is TICK_DUE
     else:
-        with pytest.raises(Busy, match=r"^`a` keeps changing; take the event again$"):
+        with pytest.raises(RetryLater, match=r"^`a` keeps changing; take the event again$"):
             take(world, seen(world, "Completed"))
 
 
@@ -545,7 +547,7 @@ def test_an_attempt_that_runs_without_a_job_keeps_others_busy_and_changes_nothin
     change(world, ruled=False)
     world.table.write([Delete(key=JobRecord.key("a"))])
     before = found(world)
-    with pytest.raises(Busy):
+    with pytest.raises(RetryLater):
         take(world, seen(world))
     assert found(world) == before
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headway.lifecycle import AttemptState
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.request_builder import P5
-from headway_service.ports.training_jobs import Listed
+from headway_service.ports.training_jobs import TrainingJobSummary
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.attempt import AttemptRecord
@@ -243,7 +243,7 @@ TIMES_MS = st.integers(0, 3)
 def test_whatever_is_listed_as_later_or_as_something_else_is_never_taken_for_known(
     status: str, secondary: str, known_ms: int, listed: str, listed_secondary: str | None, listed_ms: int
 ) -> None:
-    line = Listed(name="a", status=listed, secondary_status=listed_secondary, modified_ms=listed_ms)
+    line = TrainingJobSummary(name="a", status=listed, secondary_status=listed_secondary, modified_ms=listed_ms)
     told = says_nothing_new(line, attempt_of(status, secondary, known_ms))
     differs = listed != status or (listed_secondary is not None and listed_secondary != secondary)
     assert told == (listed_ms <= known_ms and not differs)

@@ -19,7 +19,7 @@ from headway_service.store.ledger import read_ledger
 from headway_service.store.records.ledger import PoolRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
 from headway_service.tracking.training_job_scan import LONGEST_S, MAX_PAGES, PAUSE_S
-from headway_service.tracking.unmanaged_jobs import STOP_AGAIN_S, Rogues, demand_of
+from headway_service.tracking.unmanaged_jobs import STOP_AGAIN_S, UnmanagedJobs, demand_of
 from headway_service.tracking.unmanaged_scan import MAX_LOOKS
 from tests.service.world import P5, ROOT, World, on, request
 
@@ -619,7 +619,7 @@ def test_the_end_of_a_rogue_job_that_two_hear_of_is_given_back_once() -> None:
     world.pass_time(1)
     world.fleet.finish("rogue", now=world.now_s)
     (*_, detail) = world.fleet.advance(world.now_s)
-    other = Rogues(world.table, world.training_jobs, world.marks)
+    other = UnmanagedJobs(world.table, world.training_jobs, world.marks)
     # The other one has read the record, then this one hears of the end.
     interrupt(other, "_known", lambda: world.hear(detail))
     assert other.look("rogue", world.clock()) is False

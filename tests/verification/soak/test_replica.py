@@ -10,8 +10,8 @@ import pytest
 
 from headway_service.ports.table import Equals, Key, Put, Table
 from headway_service.testing.memory_table import MemoryTable
-from headway_verification.soak.fault_injection import Edge, EdgeTable
-from headway_verification.soak.faults import Accidents
+from headway_verification.soak.fault_injection import FaultInjector, FaultyTable
+from headway_verification.soak.faults import FaultPlan
 from headway_verification.soak.replica import MAX_LAG, Replica
 
 WRITES = 60
@@ -49,7 +49,7 @@ def test_only_what_is_not_asked_for_consistently_may_be_old(read: Callable[[Tabl
     lacking = set()
     for seed in range(20):
         random = Random(seed)
-        table = EdgeTable(MemoryTable(), Edge(Accidents(random), lambda *_: None, lambda: 0.0), random)
+        table = FaultyTable(MemoryTable(), FaultInjector(FaultPlan(random), lambda *_: None, lambda: 0.0), random)
         for number in range(3):
             table.write([put(number)])
         lacking.add(3 - read(table))

@@ -14,10 +14,10 @@ import pytest
 from headway_service.observability.logging import logger
 from headway_verification.soak import __main__ as soak
 from headway_verification.soak.call_log import keep
-from headway_verification.soak.cooperative_scheduler import Process, Processes
+from headway_verification.soak.cooperative_scheduler import CooperativeScheduler, Process
 from headway_verification.soak.crash_points import AFTER_EFFECT, BESIDE_EACH, crash, duel
 from headway_verification.soak.ddmin import MAX_LIVES, shrink
-from headway_verification.soak.faults import Accident
+from headway_verification.soak.faults import Fault
 from headway_verification.soak.interleavings import DUELS
 from headway_verification.soak.random_run import Outcome, live
 from headway_verification.soak.removing import removed
@@ -38,7 +38,7 @@ def silence() -> Iterator[None]:
 
 def test_whatever_happens_no_promise_is_broken() -> None:
     states: set[str] = set()
-    accidents: Counter[Accident] = Counter()
+    accidents: Counter[Fault] = Counter()
     with ProcessPoolExecutor(PROCESSES, initializer=soak.quiet) as pool:
         outcomes = list(pool.map(soak.lived, range(SEEDS), chunksize=8))
     for seed, outcome in enumerate(outcomes):
@@ -46,7 +46,7 @@ def test_whatever_happens_no_promise_is_broken() -> None:
         states |= outcome.states
         accidents.update(kind for _, kind in outcome.accidents.elements())
     assert states == {"pending", "running", "stopping", "preempted", "completed", "failed", "stopped"}
-    assert min(accidents[kind] for kind in Accident if kind is not Accident.NONE) > 20
+    assert min(accidents[kind] for kind in Fault if kind is not Fault.NONE) > 20
     keep("soak", (outcome.needed for outcome in outcomes))  # for `make iam-proof`
 
 
@@ -116,7 +116,7 @@ def test_one_of_several_goes_on_until_it_pauses_and_a_killed_one_never_does() ->
         done.append(f"{name} ends")
 
     them = {name: Process(name, "api", 0, partial(work, name)) for name in "ab"}
-    processes = Processes(Random(0))
+    processes = CooperativeScheduler(Random(0))
     for process in them.values():
         processes.start(process)
     them["a"].step()

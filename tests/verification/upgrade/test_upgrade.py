@@ -13,7 +13,7 @@ from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.sandbox import Sandbox
 from headway_verification.upgrade import builds
 from headway_verification.upgrade.version_overlap import Overlap
-from headway_verification.upgrade.workspace import Workplace
+from headway_verification.upgrade.workspace import Workspace
 
 TEMPLATE = """\
 Parameters: {}
@@ -99,7 +99,7 @@ def test_a_parameter_is_set_where_the_guided_deployment_has_written_it(tmp_path:
     settings = tmp_path / "samconfig.local.toml"
     written = '"StageName=\\"v1\\" TableName=\\"a\\" LogLevel=\\"INFO\\""'
     settings.write_text(f"[prod.deploy.parameters]\nparameter_overrides = {written}\n", encoding="utf-8")
-    place = Workplace.__new__(Workplace)
+    place = Workspace.__new__(Workspace)
     place._folder = tmp_path
     place.set_parameter("TableName", "b")
     assert place.parameters() == {"StageName": "v1", "TableName": "b", "LogLevel": "INFO"}

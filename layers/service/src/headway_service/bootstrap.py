@@ -18,10 +18,10 @@ from botocore.exceptions import BotoCoreError
 from headway.api_documents.dead_letters import LetterQueue
 from headway_service import __version__
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
-from headway_service.aws.dead_letter_queues import AwsRecipients, SqsDeadLetterQueue
+from headway_service.aws.dead_letter_queues import AwsRedriveTargets, SqsDeadLetterQueue
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.aws.error_codes import FAILED_CALLS
-from headway_service.aws.event_sinks import EventBus, Topic
+from headway_service.aws.event_sinks import EventBridgeSink, SnsSink
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.aws.ssm_config_store import ParameterStore
 from headway_service.config.document import Configuration
@@ -47,11 +47,11 @@ from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.response_check import check_answers
 from headway_service.scheduling.executor import TickReport
 from headway_service.scheduling.launcher import LEASE_MARGIN_MS, Launcher
-from headway_service.scheduling.tick import Ticker
+from headway_service.scheduling.tick import Scheduler
 from headway_service.settings import Settings
 from headway_service.store.marks import Marks
 from headway_service.tracking.observer import Observer
-from headway_service.tracking.unmanaged_jobs import Rogues
+from headway_service.tracking.unmanaged_jobs import UnmanagedJobs
 from headway_service.tracking.unmanaged_scan import patrol
 
 if TYPE_CHECKING:
@@ -171,8 +171,8 @@ class Services:
     def event_publisher(self) -> EventPublisher:
         """Tells of changes."""
         return EventPublisher(
-            bus=EventBus(self._event_bridge, self.settings.event_bus),
-            topic=Topic(self._sns, self.settings.notification_topic_arn),
+            bus=EventBridgeSink(self._event_bridge, self.settings.event_bus),
+            topic=SnsSink(self._sns, self.settings.notification_topic_arn),
             notifications=self._notifications,
         )
 
@@ -187,9 +187,9 @@ class Services:
         return UnmanagedJobStops(self.table)
 
     @property
-    def rogues(self) -> Rogues:
+    def rogues(self) -> UnmanagedJobs:
         """Takes in what SageMaker says of training jobs that did not come through the queue."""
-        return Rogues(self.table, self.training_jobs, self.marks)
+        return UnmanagedJobs(self.table, self.training_jobs, self.marks)
 
     def patrol(self, remaining_ms: int) -> int:
         """Look after training jobs that did not come through the queue.
@@ -203,7 +203,7 @@ class Services:
         return patrol(
             table=self.table,
             training_jobs=self.training_jobs,
-            rogues=Rogues(self.table, self.training_jobs, self.marks, stops=True),
+            rogues=UnmanagedJobs(self.table, self.training_jobs, self.marks, stops=True),
             clock=self.clock,
             pause=self.pause,
             wake=self.wake,
@@ -288,7 +288,7 @@ class Services:
                 LetterQueue.WAKE: SqsDeadLetterQueue(self._sqs, self.settings.wake_dead_letters_url),
                 LetterQueue.EVENT: SqsDeadLetterQueue(self._sqs, self.settings.event_dead_letters_url),
             },
-            AwsRecipients(self._lambda, self.settings.observe_function, self._send_wake_up),
+            AwsRedriveTargets(self._lambda, self.settings.observe_function, self._send_wake_up),
             self.clock,
         )
 
@@ -299,7 +299,7 @@ class Services:
             remaining_ms: how long this invocation may live.
         """
         deadline_ms = self.clock() + remaining_ms
-        ticker = Ticker(
+        ticker = Scheduler(
             table=self.table,
             store=self.store,
             launcher=Launcher(

@@ -12,7 +12,7 @@ import gc
 gc.disable()
 
 
-def over() -> None:
+def freeze() -> None:
     """All is loaded: the collector works from now on, and leaves alone what is there by now."""
     if not gc.isenabled():  # the first of several functions in one process, as in tests, has loaded what all have
         gc.freeze()

@@ -151,11 +151,11 @@ class QueueFull(RequestError):
     code = "QueueFull"
 
 
-class Busy(RequestError):
+class RetryLater(RequestError):
     """Too many writers at once, or a service that gave no clear answer; the same call may succeed a moment later."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
-    code = "Busy"
+    code = "RetryLater"
 
 
 class Conflict(HeadwayError):
@@ -170,7 +170,7 @@ class Conflict(HeadwayError):
         self.failed = tuple(failed)
 
 
-class NotHandedOver(HeadwayError):
+class NotDelivered(HeadwayError):
     """A dead letter did not reach whom it was meant for, so it has to stay.
 
     Attributes:
@@ -222,15 +222,15 @@ class UnreadableAnswer(HeadwayError):
     """What came back from a call to AWS is no answer of AWS's, or lacks what every such answer has."""
 
 
-class Unclear(HeadwayError):
+class OutcomeUnknown(HeadwayError):
     """A call to SageMaker may or may not have had its effect (time-out, server fault, unreadable answer)."""
 
 
-class Throttled(Unclear):
+class Throttled(OutcomeUnknown):
     """SageMaker turned the call away, so it had no effect; the same call may succeed a moment later."""
 
 
-class LacksPermission(Unclear):
+class LacksPermission(OutcomeUnknown):
     """The queue lacks the permission for a call, so it had no effect."""
 
 

@@ -12,7 +12,7 @@ Alarm = Mapping[str, Any]
 """A MetricAlarm, as DescribeAlarms shows it."""
 
 
-class Rounds(Generic[K]):
+class EvaluationSchedule(Generic[K]):
     """Evaluates alarms whenever another of their periods is over, and at once those that are new or changed.
 
     A changed alarm is told from what it was by its document, which is then another object.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from headway_sandbox.cloudwatch import alarm_message, alarm_requests, evaluation_schedule
 from headway_sandbox.cloudwatch.alarm_evaluation import INSUFFICIENT_DATA, AlarmSettings, Sample, sample
 from headway_sandbox.sagemaker import service_facts, utilization
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.token_bucket import Rate, Throttle
 
 Document = dict[str, Any]
@@ -25,7 +25,7 @@ _PAGE = 50  # model, DescribeAlarms: MaxRecords is at most 100; seen: 50 without
 _LISTS = ("OKActions", "AlarmActions", "InsufficientDataActions", "Dimensions")
 
 
-class Change(NamedTuple):
+class AlarmTransition(NamedTuple):
     """An alarm has changed its state."""
 
     name: str
@@ -41,11 +41,11 @@ class MemoryCloudWatch:
         rates: how often an operation may be called; `alarm_requests.RATES` is as on AWS. Without, there is no limit.
     """
 
-    def __init__(self, fleet: Fleet, *, rates: Mapping[str, Rate] | None = None) -> None:
+    def __init__(self, fleet: FakeSageMaker, *, rates: Mapping[str, Rate] | None = None) -> None:
         self._fleet = fleet
         self._throttle = Throttle(rates or {})
         self._alarms: dict[str, Document] = {}
-        self._rounds: evaluation_schedule.Rounds[str] = evaluation_schedule.Rounds()
+        self._rounds: evaluation_schedule.EvaluationSchedule[str] = evaluation_schedule.EvaluationSchedule()
         self._operations: Mapping[str, Callable[[Mapping[str, Any], float], Document]] = {
             "PutMetricAlarm": self._put,
             "DeleteAlarms": self._delete,
@@ -53,7 +53,7 @@ class MemoryCloudWatch:
         }
 
     def call(self, operation: str, request: Mapping[str, Any], *, now: float) -> Document:
-        """Answer one API call, as `Fleet.call` does for SageMaker.
+        """Answer one API call, as `FakeSageMaker.call` does for SageMaker.
 
         Raises:
             AwsError: what CloudWatch would answer.
@@ -82,7 +82,7 @@ class MemoryCloudWatch:
             if name.startswith(prefix) and state in {"", alarm["StateValue"]} and (not names or name in names)
         ]
 
-    def evaluate(self, now: float) -> list[Change]:
+    def evaluate(self, now: float) -> list[AlarmTransition]:
         """Let time pass until `now`, and return what has changed by then.
 
         What came and went between two calls is not seen: an alarm looks back from `now` only.
@@ -92,11 +92,11 @@ class MemoryCloudWatch:
             alarm = self._alarms[name]
             found = evaluation_schedule.change(alarm, partial(self._measured, now), now)
             if found is not None:
-                changes.append(Change(name, alarm["StateValue"], found.state))
+                changes.append(AlarmTransition(name, alarm["StateValue"], found.state))
                 alarm.update(StateValue=found.state, StateReason=found.reason, StateUpdatedTimestamp=now)
         return changes
 
-    def notification(self, change: Change, *, now: float) -> tuple[str, str]:
+    def notification(self, change: AlarmTransition, *, now: float) -> tuple[str, str]:
         """Subject and message that a topic among the alarm's actions gets on a change that `evaluate` returned."""
         alarm, settings = self._alarms[change.name], self._fleet.settings
         message = alarm_message.message(

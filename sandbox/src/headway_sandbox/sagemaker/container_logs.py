@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from headway_sandbox.sagemaker import service_facts
 from headway_sandbox.sagemaker.clock import Clock
-from headway_sandbox.sagemaker.training_intervals import Spell, spells
+from headway_sandbox.sagemaker.training_intervals import TrainingInterval, spells
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
 GROUP = "/aws/sagemaker/TrainingJobs"
@@ -28,7 +28,7 @@ STEPS_MAX = 500
 _ENDED_BY_SIGTERM, _KILLED = 143, 137
 
 
-class Line(NamedTuple):
+class LogLine(NamedTuple):
     """One line of one host."""
 
     stream: str
@@ -36,7 +36,7 @@ class Line(NamedTuple):
     text: str
 
 
-def lines(job: TrainingJob, clock: Clock, *, after_s: float, until_s: float, found_step: int = 0) -> Iterator[Line]:
+def lines(job: TrainingJob, clock: Clock, *, after_s: float, until_s: float, found_step: int = 0) -> Iterator[LogLine]:
     """All that is printed after one moment and not after another, s since the epoch; in order for each host.
 
     Args:
@@ -57,8 +57,8 @@ def lines(job: TrainingJob, clock: Clock, *, after_s: float, until_s: float, fou
             stream = f"{job.name}/algo-{number}-{int(spell.started_s * 1000)}"
             if after_s < spell.started_s <= until_s:
                 host = f"algo-{number} of {len(hosts)} ({instance_type})"
-                yield Line(stream, spell.started_s, f"training job {job.name} begins on {host}")
-            yield from (Line(stream, time_s, text) for time_s, text in printed)
+                yield LogLine(stream, spell.started_s, f"training job {job.name} begins on {host}")
+            yield from (LogLine(stream, time_s, text) for time_s, text in printed)
 
 
 def checkpointed_step(job: TrainingJob, others: Iterable[TrainingJob], clock: Clock) -> int:
@@ -73,7 +73,7 @@ def checkpointed_step(job: TrainingJob, others: Iterable[TrainingJob], clock: Cl
     )
 
 
-def _steps_by(spell: Spell, moment_s: float, clock: Clock) -> int:
+def _steps_by(spell: TrainingInterval, moment_s: float, clock: Clock) -> int:
     """How many steps a job had done by a moment of a spell."""
     return int(spell.trained_s + clock.world_s(moment_s - spell.started_s))
 
@@ -84,7 +84,7 @@ def _checkpoint_folder(request: Mapping[str, Any]) -> str | None:
 
 
 def _printed(
-    job: TrainingJob, spell: Spell, clock: Clock, found_step: int, *, after_s: float, until_s: float
+    job: TrainingJob, spell: TrainingInterval, clock: Clock, found_step: int, *, after_s: float, until_s: float
 ) -> Iterator[tuple[float, str]]:
     """What every host prints in a spell; of the steps those of a certain time and perhaps a few more."""
     folder = _checkpoint_folder(job.request)
@@ -111,7 +111,7 @@ def _origin(folder: str | None, step: int) -> str:
     return f"resumed from checkpoint {folder}/step-{step}"
 
 
-def _end(spell: Spell, folder: str | None, step: int) -> Iterator[tuple[float, str]]:
+def _end(spell: TrainingInterval, folder: str | None, step: int) -> Iterator[tuple[float, str]]:
     then, ended_s = spell.then, spell.ended_s
     if then is None or ended_s is None:
         return

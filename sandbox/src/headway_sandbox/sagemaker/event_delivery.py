@@ -12,19 +12,19 @@ from headway_sandbox.sagemaker.faults import Faults
 
 
 @dataclass(order=True, frozen=True)
-class _Letter:
+class _PendingEvent:
     due: float
     number: int
     detail: dict[str, Any] = field(compare=False)
 
 
-class Mail:
+class EventDelivery:
     """Holds event details until they are due. Without faults an event is due at once, in order."""
 
     def __init__(self, *, clock: Clock, rng: random.Random) -> None:
         self._clock = clock
         self._rng = rng
-        self._letters: list[_Letter] = []
+        self._letters: list[_PendingEvent] = []
         self._count = 0
 
     def post(self, detail: dict[str, Any], *, now: float, faults: Faults) -> None:
@@ -51,7 +51,7 @@ class Mail:
 
     def _put(self, detail: dict[str, Any], due: float) -> None:
         self._count += 1
-        heapq.heappush(self._letters, _Letter(due, self._count, detail))
+        heapq.heappush(self._letters, _PendingEvent(due, self._count, detail))
 
     def to_document(self) -> list[dict[str, Any]]:
         return [{"due": letter.due, "detail": letter.detail} for letter in sorted(self._letters)]

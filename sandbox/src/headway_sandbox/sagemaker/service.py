@@ -31,7 +31,7 @@ from headway_sandbox.sagemaker import (
     utilization,
 )
 from headway_sandbox.sagemaker.clock import Clock
-from headway_sandbox.sagemaker.event_delivery import Mail
+from headway_sandbox.sagemaker.event_delivery import EventDelivery
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.token_bucket import Rate, Throttle
 from headway_sandbox.sagemaker.training_job import Durations, TrainingJob
@@ -41,7 +41,7 @@ _Handler = Callable[[Mapping[str, Any], float], Document]
 
 
 @dataclass(frozen=True, kw_only=True)
-class FleetSettings:
+class SageMakerSettings:
     account: str = "123456789012"
     region: str = "eu-west-1"
     clock: Clock = field(default_factory=Clock)
@@ -50,17 +50,17 @@ class FleetSettings:
     """How often an operation may be called; those named neither here nor in `Faults.rates` are not limited."""
 
 
-class Fleet:
+class FakeSageMaker:
     """The training jobs of one account in one region."""
 
     def __init__(
         self,
         *,
-        settings: FleetSettings | None = None,
+        settings: SageMakerSettings | None = None,
         faults: Faults | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        self.settings = settings or FleetSettings()
+        self.settings = settings or SageMakerSettings()
         self.faults = faults or Faults()
         self._rng = rng or random.Random(0)
         self._clock = self.settings.clock
@@ -68,7 +68,7 @@ class Fleet:
         self._live: dict[str, TrainingJob] = {}  # those that have not ended: all that most quotas are counted from
         self._agenda: list[tuple[float, int, str, int]] = []
         self._planned = 0
-        self._mail = Mail(clock=self._clock, rng=self._rng)
+        self._mail = EventDelivery(clock=self._clock, rng=self._rng)
         self._throttle = Throttle(self.settings.rates)
         self._operations: Mapping[str, _Handler] = {
             "CreateTrainingJob": self._create,
@@ -427,9 +427,9 @@ class Fleet:
         }
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any], *, settings: FleetSettings | None = None) -> Fleet:
+    def from_document(cls, document: Mapping[str, Any], *, settings: SageMakerSettings | None = None) -> FakeSageMaker:
         """Go on from a saved state; `settings` change how long what is yet to come takes."""
-        settings = settings or FleetSettings(
+        settings = settings or SageMakerSettings(
             account=document["account"],
             region=document["region"],
             clock=Clock(speed=document["speed"]),

@@ -10,7 +10,7 @@ from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.training_job import TrainingJob, Transition
 
 
-class Spell(NamedTuple):
+class TrainingInterval(NamedTuple):
     """A time of training. Moments are s since the epoch."""
 
     started_s: float
@@ -22,7 +22,7 @@ class Spell(NamedTuple):
     """What came next; None while it trains."""
 
 
-def spells(job: TrainingJob, clock: Clock) -> Iterator[Spell]:
+def spells(job: TrainingJob, clock: Clock) -> Iterator[TrainingInterval]:
     """Each time that it trained, in order.
 
     With a checkpoint an interrupted job goes on where it was, else it begins anew, as the fleet has it.
@@ -30,6 +30,6 @@ def spells(job: TrainingJob, clock: Clock) -> Iterator[Spell]:
     trained_s = 0.0
     for transition, then in itertools.zip_longest(job.transitions, job.transitions[1:]):
         if transition.status == "Training":
-            yield Spell(transition.start, transition.end, trained_s, then)
+            yield TrainingInterval(transition.start, transition.end, trained_s, then)
             if transition.end is not None and job.request.get("CheckpointConfig"):
                 trained_s += clock.world_s(transition.end - transition.start)

@@ -32,7 +32,7 @@ from headway_sandbox.emulator import patches
 from headway_sandbox.emulator.patches import Receive, Scope
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 
 PREFIX = "/_headway/"
 _MAX_BODY = 100_000
@@ -40,13 +40,15 @@ _LOOPBACK = ("127.0.0.1", "::1")
 _Answer = tuple[int, Any]
 
 
-async def answer(fleet: Fleet, calls: Calls, state_dir: Path, scope: Scope, receive: Receive) -> tuple[int, bytes]:
+async def answer(
+    fleet: FakeSageMaker, calls: Calls, state_dir: Path, scope: Scope, receive: Receive
+) -> tuple[int, bytes]:
     """Status and JSON body."""
     status, document = await _answer(fleet, calls, state_dir, scope, receive)
     return status, json.dumps(document).encode()
 
 
-async def _answer(fleet: Fleet, calls: Calls, state_dir: Path, scope: Scope, receive: Receive) -> _Answer:
+async def _answer(fleet: FakeSageMaker, calls: Calls, state_dir: Path, scope: Scope, receive: Receive) -> _Answer:
     headers = {key.lower() for key, _value in scope["headers"]}
     # A page in somebody's browser may not pull these levers: browsers send Origin with what could do harm.
     if (scope.get("client") or ("",))[0] not in _LOOPBACK or b"origin" in headers:
@@ -78,7 +80,7 @@ async def _read(receive: Receive) -> dict[str, Any]:
     return document
 
 
-def _route(fleet: Fleet, calls: Calls, method: str, path: list[str], body: Mapping[str, Any]) -> _Answer:
+def _route(fleet: FakeSageMaker, calls: Calls, method: str, path: list[str], body: Mapping[str, Any]) -> _Answer:
     match method, path:
         case "GET", ["jobs"]:
             return 200, _jobs(fleet)
@@ -117,7 +119,7 @@ def _not_found(method: str, path: list[str]) -> _Answer:
     return 404, {"code": "NotFound", "message": f"There is no {method} {PREFIX}{'/'.join(path)}."}
 
 
-def _health(fleet: Fleet, state_dir: Path) -> dict[str, Any]:
+def _health(fleet: FakeSageMaker, state_dir: Path) -> dict[str, Any]:
     settings = fleet.settings
     return {
         "pid": os.getpid(),
@@ -128,7 +130,7 @@ def _health(fleet: Fleet, state_dir: Path) -> dict[str, Any]:
     }
 
 
-def _jobs(fleet: Fleet) -> dict[str, Any]:
+def _jobs(fleet: FakeSageMaker) -> dict[str, Any]:
     jobs = fleet.jobs(now=time.time())
     return {
         "jobs": [
@@ -139,7 +141,7 @@ def _jobs(fleet: Fleet) -> dict[str, Any]:
     }
 
 
-def _act(fleet: Fleet, name: str, action: str, body: Mapping[str, Any]) -> _Answer:
+def _act(fleet: FakeSageMaker, name: str, action: str, body: Mapping[str, Any]) -> _Answer:
     now = time.time()
     actions: Mapping[str, Callable[[], None]] = {
         "finish": lambda: fleet.finish(name, now=now),

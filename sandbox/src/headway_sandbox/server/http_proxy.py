@@ -23,7 +23,7 @@ from headway_sandbox.emulator import patches
 from headway_sandbox.emulator.patches import AsgiApp, Caller, Receive, Scope, Send
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker import authorization, request_validation
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.server import admin_api, signatures
 from headway_sandbox.server.gateway import Gateway, Refused
 from headway_sandbox.server.monitoring import Monitoring
@@ -39,11 +39,11 @@ _MONITORING_EVERY_S = 1.0
 _RECORD_EVERY_S = 5.0
 
 
-class Cloud:
+class AwsProxy:
     """The ASGI application. All that touches the fleet runs on the server's one event loop, so it needs no lock."""
 
     def __init__(
-        self, *, fleet: Fleet, state_dir: Path, record: Record, behind: AsgiApp, on_shutdown: Callable[[], None]
+        self, *, fleet: FakeSageMaker, state_dir: Path, record: Record, behind: AsgiApp, on_shutdown: Callable[[], None]
     ) -> None:
         self.fleet = fleet
         self._state_dir = state_dir

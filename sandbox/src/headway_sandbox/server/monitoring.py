@@ -10,7 +10,7 @@ from headway_sandbox.cloudwatch import evaluation_schedule
 from headway_sandbox.emulator import cloudwatch
 from headway_sandbox.emulator.cloudwatch import AlarmKey
 from headway_sandbox.sagemaker import utilization
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 
 # What no alarm looks at is kept for so long, for people who do.
 _KEPT_S = 900.0
@@ -24,9 +24,9 @@ _AT_ONCE = 20
 class Monitoring:
     """Publishes and evaluates; `step` is called about once a second."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: FakeSageMaker) -> None:
         self._fleet = fleet
-        self._rounds: evaluation_schedule.Rounds[AlarmKey] = evaluation_schedule.Rounds()
+        self._rounds: evaluation_schedule.EvaluationSchedule[AlarmKey] = evaluation_schedule.EvaluationSchedule()
         self._published_s: float | None = None
         self._forgot_s = 0.0
 

@@ -38,9 +38,9 @@ from headway_sandbox.emulator import (
 from headway_sandbox.emulator.placeholders import ROOT
 from headway_sandbox.sagemaker import container_logs, utilization
 from headway_sandbox.sagemaker.clock import Clock
-from headway_sandbox.sagemaker.service import Fleet, FleetSettings
+from headway_sandbox.sagemaker.service import FakeSageMaker, SageMakerSettings
 from headway_sandbox.sagemaker.training_job import Durations
-from headway_sandbox.server.http_proxy import Cloud
+from headway_sandbox.server.http_proxy import AwsProxy
 
 HOST = "127.0.0.1"
 # What could point the functions, which inherit the server's environment, at a real account or another machine.
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     options = _options(arguments)
     state = options.state_dir.resolve()
     _set_environment(port=options.port, state=state, region=options.region, account=options.account)
-    settings = FleetSettings(
+    settings = SageMakerSettings(
         account=options.account,
         region=options.region,
         clock=Clock(speed=options.speed),
@@ -120,7 +120,7 @@ def _set_environment(*, port: int, state: Path, region: str, account: str) -> No
         os.environ.pop(name, None)
 
 
-async def _serve(*, port: int, state: Path, settings: FleetSettings, seed: int, record: Record) -> None:
+async def _serve(*, port: int, state: Path, settings: SageMakerSettings, seed: int, record: Record) -> None:
     _raise_file_limit()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -135,7 +135,7 @@ async def _serve(*, port: int, state: Path, settings: FleetSettings, seed: int, 
     dynamodb.prepare()
     iam.prepare(record.calls.note)
     saved = state / "fleet.json"
-    fleet = _load(saved, settings) or Fleet(settings=settings, rng=random.Random(seed))
+    fleet = _load(saved, settings) or FakeSageMaker(settings=settings, rng=random.Random(seed))
 
     def on_shutdown() -> None:
         patches.end_workers()
@@ -145,7 +145,7 @@ async def _serve(*, port: int, state: Path, settings: FleetSettings, seed: int, 
         logs.drop(container_logs.GROUP)
         _save(saved, fleet.to_document())
 
-    cloud = Cloud(fleet=fleet, state_dir=state, record=record, behind=behind, on_shutdown=on_shutdown)
+    cloud = AwsProxy(fleet=fleet, state_dir=state, record=record, behind=behind, on_shutdown=on_shutdown)
     await patches.serve(cloud, host=HOST, port=port, stop=stop)
 
 
@@ -155,13 +155,13 @@ def _raise_file_limit() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _load(path: Path, settings: FleetSettings) -> Fleet | None:
+def _load(path: Path, settings: SageMakerSettings) -> FakeSageMaker | None:
     if not path.exists():
         return None
     document = json.loads(path.read_text(encoding="utf-8"))
     if (document["account"], document["region"]) != (settings.account, settings.region):
         raise SystemExit(f"{path} holds jobs of another account or region. Remove it, or start with that one.")
-    return Fleet.from_document(document, settings=settings)
+    return FakeSageMaker.from_document(document, settings=settings)
 
 
 def _save(path: Path, document: Mapping[str, Any]) -> None:

@@ -8,7 +8,7 @@ import itertools
 from headway_sandbox.emulator import logs
 from headway_sandbox.sagemaker import container_logs
 from headway_sandbox.sagemaker.container_logs import GROUP
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
 # After so many jobs others get their turn: the server has one thread.
@@ -18,7 +18,7 @@ _AT_ONCE = 20
 class TrainingLogs:
     """Writes; `write` is called whenever something may have changed, and now and then."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: FakeSageMaker) -> None:
         self._fleet = fleet
         self._written_s: float | None = None
         self._found_steps: dict[str, int] = {}

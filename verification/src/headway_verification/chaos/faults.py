@@ -33,7 +33,7 @@ _WAKE = "-wake.fifo"
 _REMEMBERED = 400
 
 
-class Accidents:
+class FaultPlan:
     """Lets accidents happen to a sandbox.
 
     Args:

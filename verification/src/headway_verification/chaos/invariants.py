@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway_sandbox.sagemaker.service_facts import COMPLETED, ENDED
-from headway_verification.chaos.raw_state import FINAL, HOLDING, Item, Look, job_of
+from headway_verification.chaos.raw_state import FINAL, HOLDING, Item, RawState, job_of
 
 Accepted = Mapping[str, list[Mapping[str, Any]]]
 """The requests that were answered with 2xx, by name; equal ones once."""
@@ -36,14 +36,14 @@ class Invariants:
         self.looks = 0
         self.violations: list[Violation] = []
 
-    def check(self, look: Look, accepted: Iterable[str]) -> None:
+    def check(self, look: RawState, accepted: Iterable[str]) -> None:
         """What holds at every look; `accepted` are jobs that were accepted before it."""
         self.looks += 1
         self._note(self._ledger(look))
         self._note(self._training_jobs(look))
         self._note(self._jobs(look, accepted))
 
-    def check_end(self, look: Look, accepted: Accepted) -> None:
+    def check_end(self, look: RawState, accepted: Accepted) -> None:
         """What holds when everything has come to rest."""
         self.check(look, accepted)
         self._note(_nothing_is_left(look, self._sizes))
@@ -54,7 +54,7 @@ class Invariants:
     def _note(self, found: Iterable[Violation]) -> None:
         self.violations += [each for each in found if each not in self.violations]
 
-    def _ledger(self, look: Look) -> Iterator[Violation]:
+    def _ledger(self, look: RawState) -> Iterator[Violation]:
         held = _sum(attempt["demand"] for attempt in look.attempts)
         reserved = _sum(reservation["demand"] for reservation in look.reservations)
         for item in look.pools:
@@ -67,7 +67,7 @@ class Invariants:
             if count > 1:
                 yield Violation(f"{name} has {count} live attempts in the ledger", name)
 
-    def _training_jobs(self, look: Look) -> Iterator[Violation]:
+    def _training_jobs(self, look: RawState) -> Iterator[Violation]:
         for pool, count in _sum(job["Instances"] for job in look.running).items():
             if count > self._sizes.get(pool, 0):
                 yield Violation(f"SageMaker runs {count} {pool} of {self._sizes.get(pool, 0)}")
@@ -81,7 +81,7 @@ class Invariants:
             yield Violation(f"SageMaker runs {training_job}, which the ledger does not hold", now[training_job])
         self._ran = set(now)
 
-    def _jobs(self, look: Look, accepted: Iterable[str]) -> Iterator[Violation]:
+    def _jobs(self, look: RawState, accepted: Iterable[str]) -> Iterator[Violation]:
         trained = {job_of(job) for job in look.training_jobs if job["TrainingJobStatus"] == COMPLETED}
         for name in accepted:
             if name not in look.jobs:
@@ -98,7 +98,7 @@ class Invariants:
                 self._ended[name] = state
 
 
-def _nothing_is_left(look: Look, sizes: Mapping[str, int]) -> Iterator[Violation]:
+def _nothing_is_left(look: RawState, sizes: Mapping[str, int]) -> Iterator[Violation]:
     for name in look.unended:
         yield Violation(f"{name} is still {look.jobs[name]['jobState']}", name)
     for item in (*look.attempts, *look.reservations):
@@ -111,7 +111,7 @@ def _nothing_is_left(look: Look, sizes: Mapping[str, int]) -> Iterator[Violation
         yield Violation(f"not all is free: {[(item['pool'], int(item['free'])) for item in look.pools]}")
 
 
-def _each_has_one_end(look: Look) -> Iterator[Violation]:
+def _each_has_one_end(look: RawState) -> Iterator[Violation]:
     completed = Counter(job_of(job) for job in look.training_jobs if job["TrainingJobStatus"] == COMPLETED)
     for name in look.jobs.keys() - set(look.unended):
         job = look.jobs[name]
@@ -124,7 +124,7 @@ def _each_has_one_end(look: Look) -> Iterator[Violation]:
         yield Violation(f"SageMaker trained {name}, which the queue does not know", name)
 
 
-def _accepted_as_asked(look: Look, accepted: Accepted) -> Iterator[Violation]:
+def _accepted_as_asked(look: RawState, accepted: Accepted) -> Iterator[Violation]:
     for name, requests in accepted.items():
         if len(requests) != 1:
             yield Violation(f"{len(requests)} different requests were accepted as {name}", name)

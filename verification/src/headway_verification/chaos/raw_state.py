@@ -27,7 +27,7 @@ _deserialize = TypeDeserializer().deserialize
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class RawState:
     """The items of the table, then its ledger in one consistent query, then SageMaker's training jobs.
 
     The three are read one after the other while the queue goes on, so each claim has to bear with that.
@@ -92,14 +92,14 @@ class Look:
         return [item for item in self.ledger if item["sk"].startswith(f"{kind}#")]
 
 
-class Onlooker:
+class StateReader:
     """Looks at a sandbox's table and SageMaker."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
         self._dynamodb = sandbox.client("dynamodb")
 
-    def look(self) -> Look:
+    def look(self) -> RawState:
         """Look now."""
         everything = self._dynamodb.get_paginator("scan").paginate(TableName=_TABLE, ConsistentRead=True)
         ledger = self._dynamodb.get_paginator("query").paginate(
@@ -108,7 +108,7 @@ class Onlooker:
             KeyConditionExpression="pk = :ledger",
             ExpressionAttributeValues={":ledger": {"S": "ledger"}},
         )
-        return Look(
+        return RawState(
             items=tuple(_items(everything)),
             ledger=tuple(_items(ledger)),
             training_jobs=tuple(job for job in self._sandbox.jobs() if _JOB_TAG in job["Tags"]),

@@ -9,7 +9,7 @@ from itertools import islice
 from tabulate import tabulate
 
 from headway_sandbox.local.sandbox import Sandbox
-from headway_verification.chaos.raw_state import Look, job_of
+from headway_verification.chaos.raw_state import RawState, job_of
 from headway_verification.chaos.run import Outcome
 
 MAX_SHOWN = 10
@@ -46,7 +46,7 @@ def evidence(outcome: Outcome, sandbox: Sandbox) -> Iterator[str]:
         yield f"\n{log.name} ends with\n{log.read_text(errors='replace')[-LOG_CHARS:]}"
 
 
-def _history(look: Look, name: str) -> Iterator[str]:
+def _history(look: RawState, name: str) -> Iterator[str]:
     for step in look.jobs.get(name, {}).get("history", []):
         yield f"  {step['timeMs']} {step['jobState']} {step.get('attemptName', '')} {step['reason']['message']}"
     for job in look.training_jobs:

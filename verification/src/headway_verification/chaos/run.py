@@ -17,11 +17,11 @@ from headway_sandbox.errors import SandboxError
 from headway_sandbox.local.sandbox import Sandbox
 from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_sandbox.sagemaker.training_job import Durations
-from headway_verification.chaos.faults import Accidents
+from headway_verification.chaos.faults import FaultPlan
 from headway_verification.chaos.invariants import Invariants, Violation
 from headway_verification.chaos.lambda_invoker import RECONCILE, SCHEDULE, Functions
-from headway_verification.chaos.raw_state import FINAL, WAITING, Look, Onlooker
-from headway_verification.chaos.workload import People
+from headway_verification.chaos.raw_state import FINAL, WAITING, RawState, StateReader
+from headway_verification.chaos.workload import Workload
 
 POOLS = {P5: 8, G5: 12}
 SPEED = 100.0
@@ -58,9 +58,9 @@ class Outcome:
     """How a run went."""
 
     took_s: float
-    look: Look
-    people: People
-    accidents: Accidents
+    look: RawState
+    people: Workload
+    accidents: FaultPlan
     looks: int
     violations: list[Violation]
     at_restart: Counter[str]
@@ -86,10 +86,10 @@ class Run:
         self._began = time.monotonic()
         self._time_s = minutes * 60
         self._random = Random(seed)
-        self._onlooker = Onlooker(sandbox)
+        self._onlooker = StateReader(sandbox)
         self._functions = Functions(sandbox)
-        self._people = People(sandbox, Random(self._random.random()), jobs=jobs)
-        self._accidents = Accidents(sandbox, self._functions, Random(self._random.random()))
+        self._people = Workload(sandbox, Random(self._random.random()), jobs=jobs)
+        self._accidents = FaultPlan(sandbox, self._functions, Random(self._random.random()))
         self._invariants = Invariants(POOLS)
         self._at_restart: Counter[str] = Counter()
         self._states: Counter[str] = Counter()
@@ -155,7 +155,7 @@ class Run:
         if look.states.keys() & WAITING and look.states.keys() >= {"running", "stopping"}:
             self._restart(look)
 
-    def _restart(self, look: Look) -> None:
+    def _restart(self, look: RawState) -> None:
         self._at_restart = look.states
         self._accidents.restart()
 

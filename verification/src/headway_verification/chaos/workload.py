@@ -37,7 +37,7 @@ Request = Mapping[str, Any]
 T = TypeVar("T")
 
 
-class People:
+class Workload:
     """Hand in requests from several threads, and stop jobs and change priorities meanwhile.
 
     Args:

@@ -31,7 +31,7 @@ from headway_verification.soak.call_log import keep
 from headway_verification.soak.conditions import unreached
 from headway_verification.soak.crash_points import Trial, Way, crash, duel
 from headway_verification.soak.ddmin import shrink
-from headway_verification.soak.faults import Accident
+from headway_verification.soak.faults import Fault
 from headway_verification.soak.interleavings import DUELS
 from headway_verification.soak.random_run import Outcome, live
 from headway_verification.soak.removing import TRIALS, Removal, stale_reasons
@@ -99,7 +99,7 @@ def _show(outcome: Outcome, lines: int) -> None:
 
 def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
     began = time.perf_counter()
-    accidents: Counter[tuple[str, Accident]] = Counter()
+    accidents: Counter[tuple[str, Fault]] = Counter()
     calls: Counter[str] = Counter()
     acts: Counter[str] = Counter()
     failures: Counter[tuple[str, str]] = Counter()
@@ -122,7 +122,7 @@ def _soak(pool: ProcessPoolExecutor, seeds: range) -> int:
             broken.append(outcome)
     keep("soak", needed)
     took_s = time.perf_counter() - began
-    kinds = [kind for kind in Accident if kind is not Accident.NONE]
+    kinds = [kind for kind in Fault if kind is not Fault.NONE]
     rows = [[name, calls[name], *(accidents[name, kind] for kind in kinds)] for name in sorted(calls)]
     print(tabulate(rows, headers=["call", "calls", *kinds]))
     print(f"\npeople: {', '.join(f'{name} {count}' for name, count in acts.most_common())}")

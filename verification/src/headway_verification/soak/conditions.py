@@ -24,13 +24,13 @@ from headway_service.ports.table import (
     Absent,
     AllEqual,
     AtLeast,
-    Change,
     Check,
     Condition,
     Delete,
     Equals,
     Key,
     Put,
+    Update,
     Write,
 )
 from headway_service.store import transitions
@@ -163,7 +163,7 @@ def without(places: Collection[Place]) -> Iterator[None]:
 def _on_each(hook: Callable[[Write, Condition], None]) -> Iterator[None]:
     """Call the hook for each write that is made with a condition."""
     with ExitStack() as stack:
-        for kind in (Put, Change, Delete, Check):
+        for kind in (Put, Update, Delete, Check):
             stack.enter_context(mock.patch.object(kind, "__init__", _hooked(kind.__init__, hook)))
         yield
 

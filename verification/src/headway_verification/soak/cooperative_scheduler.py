@@ -91,7 +91,7 @@ def current() -> Process | None:
     return _running[-1] if _running else None
 
 
-class Processes:
+class CooperativeScheduler:
     """All that run now.
 
     Args:

@@ -12,21 +12,21 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from random import Random
 
-from headway_verification.soak.deployment import Queue
-from headway_verification.soak.faults import Accident
-from headway_verification.soak.interleavings import DUELS, Duel
+from headway_verification.soak.deployment import Deployment
+from headway_verification.soak.faults import Fault
+from headway_verification.soak.interleavings import DUELS, Interleaving
 from headway_verification.soak.invariants import Violated
 from headway_verification.soak.random_run import drain, rest
-from headway_verification.soak.scenarios import P4, POOLS, SITUATIONS, Situation, unkind
+from headway_verification.soak.scenarios import P4, POOLS, SITUATIONS, Scenario, unkind
 from headway_verification.soak.tempers import UNKIND
 
 BESIDE_EACH = (
-    *(Accident.CRASH_BEFORE, Accident.CRASH_AFTER),
-    *(Accident.ANSWER_LOST, Accident.RAW_BEFORE, Accident.RAW_AFTER),
+    *(Fault.CRASH_BEFORE, Fault.CRASH_AFTER),
+    *(Fault.ANSWER_LOST, Fault.RAW_BEFORE, Fault.RAW_AFTER),
 )
 """What happens beside each call."""
 
-AFTER_EFFECT = (Accident.CRASH_AFTER, Accident.RAW_AFTER)
+AFTER_EFFECT = (Fault.CRASH_AFTER, Fault.RAW_AFTER)
 """What happens beside each call to a SageMaker that answers unkindly."""
 
 SAGEMAKER = frozenset({"CreateTrainingJob", "StopTrainingJob", "DescribeTrainingJob", "ListTags", "ListTrainingJobs"})
@@ -69,7 +69,7 @@ class Way:
 
     name: str
     at: int
-    accident: Accident | None = None
+    accident: Fault | None = None
     rival_at: int | None = None
     temper: str = ""
 
@@ -134,7 +134,7 @@ def _try(trial: Trial, way: Way) -> None:
     trial.ways += 1
     situation = SITUATIONS[way.name] if way.accident is not None else DUELS[way.name].situation
     situation = unkind(situation, UNKIND[way.temper]) if way.temper else situation
-    queue = Queue(Random(0), POOLS)
+    queue = Deployment(Random(0), POOLS)
     try:
         situation.prepare(queue)
         if way.accident is not None:
@@ -149,10 +149,10 @@ def _try(trial: Trial, way: Way) -> None:
         queue.processes.kill_all()
 
 
-def _crash(queue: Queue, situation: Situation, at: int, accident: Accident) -> None:
+def _crash(queue: Deployment, situation: Scenario, at: int, accident: Fault) -> None:
     made = count()
     queue.accidents.raw = at
-    queue.accidents.planned = lambda _: accident if next(made) == at else Accident.NONE
+    queue.accidents.planned = lambda _: accident if next(made) == at else Fault.NONE
     queue.finish(situation.begin(queue))
     queue.accidents.planned = None
     for _ in range(MINUTES_AFTER if queue.temper else 0):
@@ -160,7 +160,7 @@ def _crash(queue: Queue, situation: Situation, at: int, accident: Accident) -> N
         drain(queue)
 
 
-def _meet(queue: Queue, duel: Duel, at: int, rival_at: int) -> None:
+def _meet(queue: Deployment, duel: Interleaving, at: int, rival_at: int) -> None:
     process = duel.situation.begin(queue)
     queue.advance_by(process, at)
     rival = duel.rival(queue) if duel.rival else None
@@ -171,9 +171,9 @@ def _meet(queue: Queue, duel: Duel, at: int, rival_at: int) -> None:
     queue.finish(rival or process)
 
 
-def undisturbed(name: str, situation: Situation) -> Trial:
+def undisturbed(name: str, situation: Scenario) -> Trial:
     """The situation without any disturbance: how many calls its invocation makes."""
-    queue = Queue(Random(0), POOLS)
+    queue = Deployment(Random(0), POOLS)
     trial = Trial(name=name)
     try:
         situation.prepare(queue)

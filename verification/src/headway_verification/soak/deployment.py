@@ -12,30 +12,30 @@ from http import HTTPStatus
 from random import Random
 from typing import Any
 
-from headway_sandbox.cloudwatch.memory_cloudwatch import Change as AlarmChange
+from headway_sandbox.cloudwatch.memory_cloudwatch import AlarmTransition as AlarmChange
 from headway_sandbox.cloudwatch.memory_cloudwatch import MemoryCloudWatch
 from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S, Functions, SoakServices
 from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_sandbox.inprocess.stub_client import stub_client
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
-from headway_service.errors import Busy
+from headway_service.errors import RetryLater
 from headway_service.ports.table import Write
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
-from headway_verification.soak.cooperative_scheduler import Process, Processes, current
+from headway_verification.soak.cooperative_scheduler import CooperativeScheduler, Process, current
 from headway_verification.soak.fault_injection import (
-    Edge,
-    EdgeCloudWatch,
-    EdgeConfiguration,
-    EdgeSageMaker,
-    EdgeSqs,
-    EdgeTable,
+    FaultInjector,
+    FaultyCloudWatch,
+    FaultyConfiguration,
+    FaultySageMaker,
+    FaultySqs,
+    FaultyTable,
 )
-from headway_verification.soak.faults import Accidents
+from headway_verification.soak.faults import FaultPlan
 from headway_verification.soak.invariants import Invariants, Violated
-from headway_verification.soak.stream_consumers import Audience, Batch
+from headway_verification.soak.stream_consumers import Batch, StreamConsumers
 from headway_verification.soak.tempers import Temper
 
 START_S = 1_800_000_000.0
@@ -76,7 +76,7 @@ class _Delivery:
     poison: bool = False
 
 
-class Queue:
+class Deployment:
     """A queue with its world.
 
     Attributes:
@@ -87,32 +87,32 @@ class Queue:
         answers: statuses that the API answered with.
     """
 
-    def __init__(self, random: Random, pools: Mapping[str, int], accidents: Accidents | None = None) -> None:
+    def __init__(self, random: Random, pools: Mapping[str, int], accidents: FaultPlan | None = None) -> None:
         self.random = random
         self.now_s = START_S
         self.log: list[tuple[float, str, str]] = []
         self.accepted: set[str] = set()
         self.failures: Counter[tuple[str, str]] = Counter()
         self.answers: Counter[int] = Counter()
-        self.accidents = accidents or Accidents(random)
-        self.processes = Processes(random, self.accidents.violence.switch)
-        self.fleet = Fleet(rng=random)
+        self.accidents = accidents or FaultPlan(random)
+        self.processes = CooperativeScheduler(random, self.accidents.violence.switch)
+        self.fleet = FakeSageMaker(rng=random)
         self.table = StreamedTable()
         self.cloudwatch = MemoryCloudWatch(self.fleet)
         self.invariants = Invariants(self.table, self.fleet, self.cloudwatch)
-        self._edge = edge = Edge(self.accidents, self.note, lambda: self.now_s)
+        self._edge = edge = FaultInjector(self.accidents, self.note, lambda: self.now_s)
         document = {"pools": {pool: {"size": size} for pool, size in pools.items()}}
-        self.store = EdgeConfiguration(document, edge, lambda: self.now_s)
-        _current["sagemaker"] = EdgeSageMaker(self.fleet, edge, lambda: self.now_s, random)
-        _current["cloudwatch"] = EdgeCloudWatch(self.cloudwatch, edge, lambda: self.now_s)
-        self.audience = Audience(self.table, edge, self.accidents, Random(random.random()))
-        self._edge_table = EdgeTable(self.table, edge, random)
+        self.store = FaultyConfiguration(document, edge, lambda: self.now_s)
+        _current["sagemaker"] = FaultySageMaker(self.fleet, edge, lambda: self.now_s, random)
+        _current["cloudwatch"] = FaultyCloudWatch(self.cloudwatch, edge, lambda: self.now_s)
+        self.audience = StreamConsumers(self.table, edge, self.accidents, Random(random.random()))
+        self._edge_table = FaultyTable(self.table, edge, random)
         self._services = SoakServices(
             table=self._edge_table,
             training_jobs=SageMakerTrainingJobs(_shared_client("sagemaker")),
             alarms=CloudWatchAlarms(_shared_client("cloudwatch"), ALARM_PREFIX, "arn:aws:sns:eu-west-1:1:watch"),
             store=self.store,
-            sqs=EdgeSqs(edge, self.wake),
+            sqs=FaultySqs(edge, self.wake),
             events=self.audience,
             sns=self.audience,
             clock=self.clock,
@@ -234,7 +234,7 @@ class Queue:
 
     def _tick_failed(self, error: Exception) -> None:
         self.failures["schedule", type(error).__name__] += 1
-        if not isinstance(error, Busy):
+        if not isinstance(error, RetryLater):
             raise Violated(f"a tick failed: {error!r}") from error
 
     # ----------------------------------------------------------------------------------------------- what drives it
@@ -286,7 +286,7 @@ class Queue:
         if process.error is not None:
             self.failures[process.function, type(process.error).__name__] += 1
             poisoned = isinstance(process.about, _Delivery) and process.about.poison
-            if not (poisoned or isinstance(process.error, Busy)):
+            if not (poisoned or isinstance(process.error, RetryLater)):
                 raise Violated(f"{process.name} failed: {process.error!r}") from process.error
         if process.killed or process.error is not None:
             if isinstance(process.about, _Delivery):

@@ -16,11 +16,10 @@ from headway_sandbox.errors import AwsError
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT
 from headway_sandbox.sagemaker.authorization import permissions
 from headway_sandbox.sagemaker.raw_answers import RawAnswer
-from headway_sandbox.sagemaker.service import Fleet
-from headway_service.errors import Busy, UnreadableAnswer
+from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_service.errors import RetryLater, UnreadableAnswer
 from headway_service.ports.config_store import ConfigurationText
 from headway_service.ports.table import (
-    Change,
     Check,
     Condition,
     Delete,
@@ -30,13 +29,14 @@ from headway_service.ports.table import (
     ListingPage,
     Put,
     Tally,
+    Update,
     Write,
 )
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
 from headway_verification.soak.cooperative_scheduler import Killed, current
-from headway_verification.soak.faults import BESIDE, READS, Accident, Accidents
+from headway_verification.soak.faults import BESIDE, READS, Fault, FaultPlan
 from headway_verification.soak.replica import Replica
 
 T = TypeVar("T")
@@ -54,10 +54,10 @@ ACTIONS: Mapping[str, str] = {
 }
 """What a caller must be allowed to do for a call, as far as that does not depend on the request."""
 
-ITEM_ACTIONS = {Put: "PutItem", Change: "UpdateItem", Delete: "DeleteItem", Check: "ConditionCheckItem"}
+ITEM_ACTIONS = {Put: "PutItem", Update: "UpdateItem", Delete: "DeleteItem", Check: "ConditionCheckItem"}
 
 
-class Edge:
+class FaultInjector:
     """Carries out calls with what befalls them.
 
     Args:
@@ -70,7 +70,7 @@ class Edge:
         needed: what functions would have had to be allowed to do, and how often.
     """
 
-    def __init__(self, accidents: Accidents, note: Callable[[str, str], None], clock_s: Callable[[], float]) -> None:
+    def __init__(self, accidents: FaultPlan, note: Callable[[str, str], None], clock_s: Callable[[], float]) -> None:
         self._accidents = accidents
         self._note = note
         self._clock_s = clock_s
@@ -108,41 +108,41 @@ class Edge:
         process.pause()
         self.needed.update((process.function, action) for action in needs or [ACTIONS[operation]])
         accident = self._accidents.next(operation)
-        if accident is not Accident.NONE or operation not in READS:
-            self._note(process.name, f"{operation} {about}{'' if accident is Accident.NONE else f': {accident}'}")
-        if accident is Accident.CRASH_BEFORE:
+        if accident is not Fault.NONE or operation not in READS:
+            self._note(process.name, f"{operation} {about}{'' if accident is Fault.NONE else f': {accident}'}")
+        if accident is Fault.CRASH_BEFORE:
             raise Killed
-        if accident is Accident.SLOW:
+        if accident is Fault.SLOW:
             process.sleep_until_s = self._clock_s() + self._accidents.delay_s()
             process.pause()
-        if accident in {Accident.REFUSED, Accident.RAW_BEFORE}:
+        if accident in {Fault.REFUSED, Fault.RAW_BEFORE}:
             raise self._error(accident, refused, lost, raw)
         self.changed = self.changed or operation not in READS | BESIDE
         result = work()
-        if accident is Accident.SENT_TWICE and again is not None:
+        if accident is Fault.SENT_TWICE and again is not None:
             result = again()
-        if accident is Accident.CRASH_AFTER:
+        if accident is Fault.CRASH_AFTER:
             raise Killed
-        if accident in {Accident.ANSWER_LOST, Accident.RAW_AFTER}:
+        if accident in {Fault.ANSWER_LOST, Fault.RAW_AFTER}:
             raise self._error(accident, refused, lost, raw)
         return result
 
     def _error(
         self,
-        accident: Accident,
+        accident: Fault,
         refused: Callable[[], Exception],
         lost: Callable[[], Exception] | None,
         raw: Callable[[RawAnswer], Exception] | None,
     ) -> Exception:
         """What the caller gets in place of an answer."""
-        if accident is Accident.ANSWER_LOST and lost is not None:
+        if accident is Fault.ANSWER_LOST and lost is not None:
             return lost()
-        if accident in {Accident.RAW_BEFORE, Accident.RAW_AFTER} and raw is not None:
-            return raw(self._accidents.raw_answer(after=accident is Accident.RAW_AFTER))
+        if accident in {Fault.RAW_BEFORE, Fault.RAW_AFTER} and raw is not None:
+            return raw(self._accidents.raw_answer(after=accident is Fault.RAW_AFTER))
         return refused()
 
 
-class EdgeTable:
+class FaultyTable:
     """A table that is called over an edge.
 
     Args:
@@ -151,7 +151,7 @@ class EdgeTable:
         random: decides how large DynamoDB makes its pages, and how old answers are that need not be consistent.
     """
 
-    def __init__(self, table: MemoryTable, edge: Edge, random: Random) -> None:
+    def __init__(self, table: MemoryTable, edge: FaultInjector, random: Random) -> None:
         self._table = table
         self._edge = edge
         #: DynamoDB's pages end at 1 MB. Lives have too few items for that.
@@ -229,7 +229,7 @@ class EdgeTable:
         self._edge.call(operation, work, about=_about(writes), needs=needs, refused=_busy, again=again)
 
 
-class EdgeConfiguration:
+class FaultyConfiguration:
     """The configuration document, which people change and invocations read.
 
     Args:
@@ -241,7 +241,7 @@ class EdgeConfiguration:
         lag_s: reads do not show a version before it is so old, s: AWS does not say that they are consistent.
     """
 
-    def __init__(self, document: Mapping[str, Any], edge: Edge, clock_s: Callable[[], float]) -> None:
+    def __init__(self, document: Mapping[str, Any], edge: FaultInjector, clock_s: Callable[[], float]) -> None:
         self._store = MemoryConfiguration(document)
         self._edge = edge
         self._clock_s = clock_s
@@ -299,10 +299,10 @@ class EdgeConfiguration:
         return self._store.write(text)
 
 
-class EdgeSqs:
+class FaultySqs:
     """SQS's client, as far as the wake-up queue needs it."""
 
-    def __init__(self, edge: Edge, deliver: Callable[[str], None]) -> None:
+    def __init__(self, edge: FaultInjector, deliver: Callable[[str], None]) -> None:
         self._edge = edge
         self._deliver = deliver
 
@@ -329,16 +329,16 @@ def client_error(answer: RawAnswer, operation: str) -> Exception:
 
 def _about(writes: Sequence[Write]) -> str:
     """Which items are written, and what becomes of them, in short."""
-    kinds = {Put: "=", Change: "~", Delete: "-", Check: "?"}
+    kinds = {Put: "=", Update: "~", Delete: "-", Check: "?"}
     keys = [(kinds[type(write)], write.key) for write in writes]
     return " ".join(f"{kind}{key.sk if key.pk in {'ledger', 'config'} else key.pk}" for kind, key in keys)
 
 
 def _busy() -> Exception:
-    return Busy("no answer; try again in a moment")
+    return RetryLater("no answer; try again in a moment")
 
 
-class EdgeSageMaker:
+class FaultySageMaker:
     """Answers SageMaker's calls from the fleet, over an edge.
 
     Args:
@@ -348,7 +348,7 @@ class EdgeSageMaker:
         random: decides how old lists are.
     """
 
-    def __init__(self, fleet: Fleet, edge: Edge, clock_s: Callable[[], float], random: Random) -> None:
+    def __init__(self, fleet: FakeSageMaker, edge: FaultInjector, clock_s: Callable[[], float], random: Random) -> None:
         self._fleet = fleet
         self._edge = edge
         self._clock_s = clock_s
@@ -406,10 +406,10 @@ class EdgeSageMaker:
             raise AwsError("AccessDeniedException", f"not authorized to perform: sagemaker:StopTrainingJob on {name}")
 
 
-class EdgeCloudWatch:
+class FaultyCloudWatch:
     """CloudWatch's alarms as functions see them. Answers a :mod:`headway_sandbox.inprocess.stub_client`."""
 
-    def __init__(self, cloudwatch: MemoryCloudWatch, edge: Edge, clock_s: Callable[[], float]) -> None:
+    def __init__(self, cloudwatch: MemoryCloudWatch, edge: FaultInjector, clock_s: Callable[[], float]) -> None:
         self._cloudwatch = cloudwatch
         self._edge = edge
         self._clock_s = clock_s

@@ -11,7 +11,7 @@ from random import Random
 from headway_sandbox.sagemaker.raw_answers import AFTER, BEFORE, RawAnswer
 
 
-class Accident(StrEnum):
+class Fault(StrEnum):
     """What happens to one external call."""
 
     NONE = "none"
@@ -43,7 +43,7 @@ READS_SHARE = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Violence:
+class FaultRates:
     """How often accidents happen in one life, per call that has an effect."""
 
     crash: float = 0.0
@@ -58,7 +58,7 @@ class Violence:
     switch: float | None = None
 
     @classmethod
-    def draw(cls, random: Random) -> Violence:
+    def draw(cls, random: Random) -> FaultRates:
         """Some lives are calm, some are not, and each in its own way."""
         return cls(
             crash=random.choice([0.0, 0.02, 0.1]),
@@ -71,7 +71,7 @@ class Violence:
         )
 
 
-class Accidents:
+class FaultPlan:
     """Draws accidents.
 
     Attributes:
@@ -85,26 +85,26 @@ class Accidents:
     """
 
     def __init__(
-        self, random: Random, violence: Violence | None = None, *, only: Collection[int] | None = None
+        self, random: Random, violence: FaultRates | None = None, *, only: Collection[int] | None = None
     ) -> None:
         self._random = random
         #: All else that would happen is left out.
         self._only = None if only is None else frozenset(only)
         self.happened = 0
-        self.violence = violence or Violence()
-        self.planned: Callable[[str], Accident] | None = None
+        self.violence = violence or FaultRates()
+        self.planned: Callable[[str], Fault] | None = None
         self.raw: int | None = None
         self.calls: Counter[str] = Counter()
         self.made: list[str] = []
-        self.counted: Counter[tuple[str, Accident]] = Counter()
+        self.counted: Counter[tuple[str, Fault]] = Counter()
 
-    def next(self, operation: str) -> Accident:
+    def next(self, operation: str) -> Fault:
         """What happens to the next call."""
         self.calls[operation] += 1
         self.made.append(operation)
         accident = self.planned(operation) if self.planned is not None else self._draw(operation)
-        if accident is Accident.NONE or not self.happens():
-            return Accident.NONE
+        if accident is Fault.NONE or not self.happens():
+            return Fault.NONE
         self.counted[operation, accident] += 1
         return accident
 
@@ -127,19 +127,19 @@ class Accidents:
         number = self._random.randrange(len(answers)) if self.raw is None else self.raw % len(answers)
         return RawAnswer(*answers[number])
 
-    def _draw(self, operation: str) -> Accident:
+    def _draw(self, operation: str) -> Fault:
         chance = self._random.random() / (READS_SHARE if operation in READS else 1.0)
         for accident, share in (
-            (Accident.CRASH_BEFORE, self.violence.crash / 2),
-            (Accident.CRASH_AFTER, self.violence.crash / 2),
-            (Accident.REFUSED, self.violence.refusal),
-            (Accident.SLOW, self.violence.slowness),
-            (Accident.ANSWER_LOST, self.violence.loss / 2),
-            (Accident.SENT_TWICE, self.violence.loss / 2),
-            (Accident.RAW_BEFORE, self.violence.raw / 2),
-            (Accident.RAW_AFTER, self.violence.raw / 2),
+            (Fault.CRASH_BEFORE, self.violence.crash / 2),
+            (Fault.CRASH_AFTER, self.violence.crash / 2),
+            (Fault.REFUSED, self.violence.refusal),
+            (Fault.SLOW, self.violence.slowness),
+            (Fault.ANSWER_LOST, self.violence.loss / 2),
+            (Fault.SENT_TWICE, self.violence.loss / 2),
+            (Fault.RAW_BEFORE, self.violence.raw / 2),
+            (Fault.RAW_AFTER, self.violence.raw / 2),
         ):
             if chance < share:
                 return accident
             chance -= share
-        return Accident.NONE
+        return Fault.NONE

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_service.scheduling.backoff import FIRST_BACK_OFF_S
-from headway_verification.soak.deployment import Queue
+from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.scenarios import (
     DRAIN,
     ENDLESS_S,
@@ -22,7 +22,7 @@ from headway_verification.soak.scenarios import (
     STOPPING,
     TEAMS,
     Begin,
-    Situation,
+    Scenario,
     Step,
     ask,
     configure,
@@ -52,7 +52,7 @@ RESIZE = ask("PATCH", f"/pools/{P5}", {"size": 3})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Duel:
+class Interleaving:
     """A situation, and others who act between two calls of its invocation.
 
     Attributes:
@@ -61,13 +61,13 @@ class Duel:
         meanwhile: what others do: in the middle of it, or in the middle of the rival if there is one.
     """
 
-    situation: Situation
-    meanwhile: Callable[[Queue], None]
+    situation: Scenario
+    meanwhile: Callable[[Deployment], None]
     rival: Begin | None = None
 
 
-def _duel(situation: str, *steps: Step) -> Duel:
-    return Duel(situation=SITUATIONS[situation], meanwhile=done(*steps))
+def _duel(situation: str, *steps: Step) -> Interleaving:
+    return Interleaving(situation=SITUATIONS[situation], meanwhile=done(*steps))
 
 
 _FORGOTTEN = (
@@ -81,32 +81,32 @@ _ENDLESS = (submit("j", run_s=ENDLESS_S), tick, later(300))
 
 _STOP = ask("DELETE", "/jobs/j")
 
-_STARTS_FOR_GOOD = Situation(prepare=done(submit("j", run_s=ENDLESS_S)), begin=tick)
+_STARTS_FOR_GOOD = Scenario(prepare=done(submit("j", run_s=ENDLESS_S)), begin=tick)
 """A job is about to start that does not end by itself."""
 
 _ADOPTED = "an attempt that the table has lost is adopted"
 
-DUELS: dict[str, Duel] = {
+DUELS: dict[str, Interleaving] = {
     "two schedulers": _duel("jobs start", tick),
     "two schedulers, and one stops the other's victims": _duel("two are preempted for one", tick),
-    "a start of a team, and of its other job": Duel(
-        situation=Situation(
+    "a start of a team, and of its other job": Interleaving(
+        situation=Scenario(
             prepare=done(configure(POOLS, TEAMS), later(300), submit("a1", team="a"), submit("a2", team="a")),
             begin=tick,
         ),
         meanwhile=done(ask("PATCH", "/jobs/a2", {"priority": 9}), tick),
     ),
-    "a start of a team, which is taken out": Duel(
-        situation=Situation(prepare=done(configure(POOLS, TEAMS), later(300), submit("a1", team="a")), begin=tick),
+    "a start of a team, which is taken out": Interleaving(
+        situation=Scenario(prepare=done(configure(POOLS, TEAMS), later(300), submit("a1", team="a")), begin=tick),
         rival=configure(POOLS),
         meanwhile=done(),
     ),
-    "a team that is added twice, and its start": Duel(
-        situation=Situation(prepare=done(configure(POOLS)), begin=configure(POOLS, {"c": {"limit": {P5: 1}}})),
+    "a team that is added twice, and its start": Interleaving(
+        situation=Scenario(prepare=done(configure(POOLS)), begin=configure(POOLS, {"c": {"limit": {P5: 1}}})),
         meanwhile=done(tick, submit("j", team="c"), tick),
     ),
-    "a team that comes back, and the release of its job": Duel(
-        situation=Situation(prepare=done(*_FORGOTTEN), begin=configure(POOLS, {"b": {"limit": {P5: 2}}})),
+    "a team that comes back, and the release of its job": Interleaving(
+        situation=Scenario(prepare=done(*_FORGOTTEN), begin=configure(POOLS, {"b": {"limit": {P5: 2}}})),
         meanwhile=done(ask("POST", "/jobs/j/release"), configure(POOLS, {"b": {"limit": {P5: 2}}}), tick),
     ),
     "two submissions of one name": _duel("a job is submitted", submit("j", (P5, 2)), tick),
@@ -125,8 +125,8 @@ DUELS: dict[str, Duel] = {
     "a preemption and a pause": _duel("two are preempted for one", PAUSE, tick),
     "a preemption and a pause of everything": _duel("two are preempted for one", PAUSE_ALL, tick),
     "a resume, and another with a pause after it": _duel("a pool is resumed", RESUME, later(10), PAUSE),
-    "a resume of everything, and another with a pause after it": Duel(
-        situation=Situation(prepare=done(PAUSE_ALL, later(100)), begin=RESUME_ALL),
+    "a resume of everything, and another with a pause after it": Interleaving(
+        situation=Scenario(prepare=done(PAUSE_ALL, later(100)), begin=RESUME_ALL),
         meanwhile=done(RESUME_ALL, later(10), PAUSE_ALL),
     ),
     "the end of a restore, and a pause": _duel(
@@ -149,11 +149,11 @@ DUELS: dict[str, Duel] = {
         "a launch that was never made is found in a pool that was paused", RESUME, tick
     ),
     "a resize of one pool, and a configuration": _duel("a pool is resized", configure({P5: 3, G5: 1})),
-    "a launch that is turned away and its stop": Duel(
-        situation=Situation(prepare=done(submit("j", run_s=ENDLESS_S)), begin=turned_away), meanwhile=done(_STOP)
+    "a launch that is turned away and its stop": Interleaving(
+        situation=Scenario(prepare=done(submit("j", run_s=ENDLESS_S)), begin=turned_away), meanwhile=done(_STOP)
     ),
-    "a stop, and the launch that was turned away before": Duel(
-        situation=Situation(
+    "a stop, and the launch that was turned away before": Interleaving(
+        situation=Scenario(
             prepare=done(submit("j", run_s=ENDLESS_S), turned_away, later(2 * FIRST_BACK_OFF_S)), begin=_STOP
         ),
         meanwhile=done(tick),
@@ -163,26 +163,26 @@ DUELS: dict[str, Duel] = {
     ),
     "a stop and an end": _duel("a running job is stopped", finished, heard),
     "another priority and an end": _duel("a running job gets another priority", finished, heard),
-    "an attempt that SageMaker does not show, and its stop": Duel(
-        situation=Situation(prepare=done(*_ENDLESS, heard, later(200), hidden), begin=minute), meanwhile=done(_STOP)
+    "an attempt that SageMaker does not show, and its stop": Interleaving(
+        situation=Scenario(prepare=done(*_ENDLESS, heard, later(200), hidden), begin=minute), meanwhile=done(_STOP)
     ),
     "a drain of a paused pool and its resume": _duel("a paused pool is drained", RESUME, PAUSE),
     "a launch whose name is taken and its stop": _duel("a name is taken", ask("DELETE", "/jobs/j"), tick),
     "a launch whose name is taken and another priority": _duel(
         "a name is taken", ask("PATCH", "/jobs/j", {"priority": 5}), tick
     ),
-    "a stop and the settlement of its launch": Duel(
-        situation=Situation(prepare=done(submit("j", run_s=ENDLESS_S), cut_off, later(90)), begin=_STOP),
+    "a stop and the settlement of its launch": Interleaving(
+        situation=Scenario(prepare=done(submit("j", run_s=ENDLESS_S), cut_off, later(90)), begin=_STOP),
         meanwhile=done(tick),
     ),
-    "news of a job and its stop": Duel(
-        situation=Situation(prepare=done(*_ENDLESS), begin=minute), meanwhile=done(_STOP)
+    "news of a job and its stop": Interleaving(
+        situation=Scenario(prepare=done(*_ENDLESS), begin=minute), meanwhile=done(_STOP)
     ),
-    "a look at a job and its stop": Duel(
-        situation=Situation(prepare=done(*_ENDLESS, heard, later(200)), begin=minute), meanwhile=done(_STOP)
+    "a look at a job and its stop": Interleaving(
+        situation=Scenario(prepare=done(*_ENDLESS, heard, later(200)), begin=minute), meanwhile=done(_STOP)
     ),
-    "an idle job that is told and stopped": Duel(
-        situation=Situation(
+    "an idle job that is told and stopped": Interleaving(
+        situation=Scenario(
             prepare=done(
                 *(configure(POOLS, watches=NOTIFIES), submit_idle("j", run_s=ENDLESS_S), tick, later(400), heard),
                 *(watch, later(400), heard),
@@ -191,26 +191,26 @@ DUELS: dict[str, Duel] = {
         ),
         meanwhile=done(_STOP),
     ),
-    "two changes of the configuration after one that died": Duel(
+    "two changes of the configuration after one that died": Interleaving(
         situation=SITUATIONS["the configuration is changed after a change that died"],
         meanwhile=done(configure({P5: 3, G5: 1})),
     ),
     "a preemption and an end": _duel("two are preempted for one", finished, heard),
-    "a second end and the hold of whom it was for": Duel(
-        situation=Situation(prepare=done(*STOPPING, later(200), news), begin=news),
+    "a second end and the hold of whom it was for": Interleaving(
+        situation=Scenario(prepare=done(*STOPPING, later(200), news), begin=news),
         meanwhile=done(ask("POST", "/jobs/high/hold")),
     ),
     "a start on what was freed for it, and a pause that comes and goes": _duel(
         "a job starts on what was freed for it", PAUSE, tick, RESUME
     ),
     "a release of what was freed, and another": _duel("what was freed for a job that left is released", tick),
-    "a release, and its team that comes back": Duel(
-        situation=Situation(prepare=done(*_FORGOTTEN, configure({P5: 1, G5: 2})), begin=ask("POST", "/jobs/j/release")),
+    "a release, and its team that comes back": Interleaving(
+        situation=Scenario(prepare=done(*_FORGOTTEN, configure({P5: 1, G5: 2})), begin=ask("POST", "/jobs/j/release")),
         meanwhile=done(configure(POOLS, {"b": {}})),
     ),
     "a pause and a drain": _duel("a pool is paused", DRAIN),
-    "a pause of everything and another": Duel(
-        situation=Situation(prepare=done(later(100)), begin=PAUSE_ALL),
+    "a pause of everything and another": Interleaving(
+        situation=Scenario(prepare=done(later(100)), begin=PAUSE_ALL),
         meanwhile=done(ask("POST", "/pause", {"reason": "and so"}), later(1)),
     ),
     "a rogue job that is stopped and ends": _duel("a rogue job is stopped", finished, heard),
@@ -223,19 +223,19 @@ DUELS: dict[str, Duel] = {
     "an end and the hold of whom it was for": _duel(
         "a preempted attempt has ended", ask("POST", "/jobs/high/hold"), tick
     ),
-    "a release, and its team that comes back before it is forgotten": Duel(
-        situation=Situation(prepare=done(*_FORGOTTEN), begin=ask("POST", "/jobs/j/release")),
+    "a release, and its team that comes back before it is forgotten": Interleaving(
+        situation=Scenario(prepare=done(*_FORGOTTEN), begin=ask("POST", "/jobs/j/release")),
         meanwhile=done(configure(POOLS, {"b": {}})),
     ),
-    "a release while its team is forgotten": Duel(
-        situation=Situation(
+    "a release while its team is forgotten": Interleaving(
+        situation=Scenario(
             prepare=done(*_FORGOTTEN),
             begin=ask("POST", "/jobs/j/release"),
         ),
         meanwhile=done(configure({P5: 1, G5: 2})),
     ),
-    "a team that is forgotten while its job is released": Duel(
-        situation=Situation(
+    "a team that is forgotten while its job is released": Interleaving(
+        situation=Scenario(
             prepare=done(*_FORGOTTEN),
             begin=configure({P5: 1, G5: 2}),
         ),
@@ -245,10 +245,10 @@ DUELS: dict[str, Duel] = {
     "an end and the stop of whom it was for": _duel("a preempted attempt has ended", ask("DELETE", "/jobs/high"), tick),
     "an end and a pool that shrinks": _duel("a preempted attempt has ended", news, configure({P5: 1, G5: 2}), tick),
     "an end that is told twice": _duel("a job has completed", minute, tick),
-    "a launch and its stop": Duel(situation=_STARTS_FOR_GOOD, meanwhile=done(_STOP, tick, tick)),
-    "a launch and the stop that it meets": Duel(situation=_STARTS_FOR_GOOD, rival=_STOP, meanwhile=done()),
+    "a launch and its stop": Interleaving(situation=_STARTS_FOR_GOOD, meanwhile=done(_STOP, tick, tick)),
+    "a launch and the stop that it meets": Interleaving(situation=_STARTS_FOR_GOOD, rival=_STOP, meanwhile=done()),
     **{
-        f"a launch and its stop, where {title}": Duel(
+        f"a launch and its stop, where {title}": Interleaving(
             situation=unkind(_STARTS_FOR_GOOD, temper), meanwhile=done(_STOP, tick, tick)
         )
         for title, temper in UNKIND.items()
@@ -261,8 +261,8 @@ DUELS: dict[str, Duel] = {
     "a configuration, and an edit of the parameter": _duel(
         "a configuration is set that was made from the newest version", edited, tick
     ),
-    "a configuration that is read late, and a resize": Duel(
-        situation=Situation(
+    "a configuration that is read late, and a resize": Interleaving(
+        situation=Scenario(
             prepare=done(configure(POOLS), tick, later(600), read_late), begin=configure_from(2, {P5: 1, G5: 2})
         ),
         meanwhile=done(RESIZE, tick),
@@ -282,29 +282,29 @@ DUELS: dict[str, Duel] = {
         submit("x", (P4, 1)),
         tick,
     ),
-    "a pool that comes back while it is taken out": Duel(
-        situation=Situation(
+    "a pool that comes back while it is taken out": Interleaving(
+        situation=Scenario(
             prepare=done(configure({P5: 2, G5: 1}), submit("j", (G5, 1)), tick), begin=configure({P5: 2})
         ),
         meanwhile=done(configure({P5: 2, G5: 1})),
     ),
-    "a pool that is taken out while it comes back and is used": Duel(
-        situation=Situation(prepare=done(configure({P5: 2, G5: 1})), begin=configure({P5: 2})),
+    "a pool that is taken out while it comes back and is used": Interleaving(
+        situation=Scenario(prepare=done(configure({P5: 2, G5: 1})), begin=configure({P5: 2})),
         meanwhile=done(configure({P5: 2, G5: 1}), submit("j", (G5, 1)), tick),
     ),
-    "the first configuration, and a newer one": Duel(
-        situation=Situation(prepare=done(), begin=tick), meanwhile=done(configure({P5: 3, G5: 2}))
+    "the first configuration, and a newer one": Interleaving(
+        situation=Scenario(prepare=done(), begin=tick), meanwhile=done(configure({P5: 3, G5: 2}))
     ),
-    "two functions that make the first mark": Duel(
-        situation=Situation(prepare=done(submit("j"), submit("k")), begin=tick), meanwhile=done(tick)
+    "two functions that make the first mark": Interleaving(
+        situation=Scenario(prepare=done(submit("j"), submit("k")), begin=tick), meanwhile=done(tick)
     ),
     "an adoption and another": _duel(_ADOPTED, patrol),
     "an adoption and a tick": _duel(_ADOPTED, tick),
     "an adoption and its job's stop": _duel(_ADOPTED, ask("DELETE", "/jobs/high"), tick),
     "an adoption and another priority": _duel(_ADOPTED, ask("PATCH", "/jobs/high", {"priority": 7})),
     "an adoption and an end": _duel(_ADOPTED, finished, heard),
-    "an adoption and a start of its team": Duel(
-        situation=Situation(
+    "an adoption and a start of its team": Interleaving(
+        situation=Scenario(
             prepare=done(
                 *(configure(POOLS, TEAMS), later(300), submit("k", (G5, 1), team="b"), tick),
                 *(submit("j", team="a"), forgotten(tick), later(5)),
@@ -333,8 +333,8 @@ DUELS: dict[str, Duel] = {
     "a job that leaves spot is preempted": _duel(
         "spot interrupts a job once too often", submit("high", (P5, 2), priority=9), tick
     ),
-    "a team that comes back while it is forgotten": Duel(
-        situation=Situation(
+    "a team that comes back while it is forgotten": Interleaving(
+        situation=Scenario(
             prepare=done(configure(POOLS, {"b": {}}), configure(POOLS), later(100_000)),
             begin=configure(POOLS, {"b": {}}),
         ),

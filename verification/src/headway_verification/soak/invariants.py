@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from headway_sandbox.cloudwatch.memory_cloudwatch import MemoryCloudWatch
-from headway_sandbox.sagemaker.service import Fleet
+from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.training_job import TrainingJob
 from headway_service.ports.table import Key
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
@@ -52,7 +52,7 @@ class Invariants:
         states: the states in which jobs were seen.
     """
 
-    def __init__(self, table: MemoryTable, fleet: Fleet, cloudwatch: MemoryCloudWatch) -> None:
+    def __init__(self, table: MemoryTable, fleet: FakeSageMaker, cloudwatch: MemoryCloudWatch) -> None:
         self._table = table
         self._fleet = fleet
         self._cloudwatch = cloudwatch

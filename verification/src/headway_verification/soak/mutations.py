@@ -13,7 +13,7 @@ from headway.lifecycle import AttemptState
 from headway.plan import Start
 from headway.reasons import ReasonCode
 from headway_service.aws import cloudwatch_alarms, sagemaker_training_jobs
-from headway_service.errors import Conflict, NothingToStop, Unclear
+from headway_service.errors import Conflict, NothingToStop, OutcomeUnknown
 from headway_service.events import publisher
 from headway_service.monitoring import utilization_monitor
 from headway_service.scheduling import executor, launcher
@@ -129,7 +129,7 @@ def _unclear_is_failed() -> Patch:
     def launch(self: Any, attempt: Any, now_ms: int) -> bool:
         try:
             return whole(self, attempt, now_ms)
-        except Unclear:
+        except OutcomeUnknown:
             self._postpone(attempt, ReasonCode.LAUNCH_POSTPONED, "?", now_ms, name_is_free=True)
             return False
 
@@ -240,7 +240,7 @@ def _sent_again(whole: Any = sagemaker_training_jobs.SageMakerTrainingJobs.creat
     def create(self: Any, request: Any) -> None:
         try:
             whole(self, request)
-        except Unclear:
+        except OutcomeUnknown:
             whole(self, request)
 
     return Patch(sagemaker_training_jobs.SageMakerTrainingJobs, "create", create)
@@ -276,7 +276,7 @@ PATCHES: dict[str, Patch] = {
     "an alarm is read again before anybody is stopped": _believed(),
     "an alarm that is left over is removed": Patch(cloudwatch_alarms.CloudWatchAlarms, "delete", lambda *_: None),
     "who goes on on demand is not moved again": _moved_again(),
-    "an attempt of the queue is no rogue job": Patch(unmanaged_jobs.Rogues, "_attempt", lambda *_: None),
+    "an attempt of the queue is no rogue job": Patch(unmanaged_jobs.UnmanagedJobs, "_attempt", lambda *_: None),
     "what no event has told of is found in the list": Patch(unmanaged_scan, "sweep", lambda *_, **__: ()),
     "changes of one job are told one after the other": _all_at_once(),
     "changes that could not be told come again": _told_is_told(),

@@ -12,10 +12,10 @@ from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_service.monitoring.utilization_monitor import REST_MS
 from headway_verification.soak import tempers
-from headway_verification.soak.deployment import START_S, Queue
-from headway_verification.soak.faults import Accident, Accidents, Violence
+from headway_verification.soak.deployment import START_S, Deployment
+from headway_verification.soak.faults import Fault, FaultPlan, FaultRates
 from headway_verification.soak.invariants import Violated
-from headway_verification.soak.workload import ACTS, People, document_of
+from headway_verification.soak.workload import ACTS, Workload, document_of
 
 POOLS = {P5: 2, G5: 3}
 
@@ -42,7 +42,7 @@ class Outcome:
     #: What promise was broken; None if all were kept.
     violation: str | None = None
     log: list[tuple[float, str, str]] = field(default_factory=list)
-    accidents: Counter[tuple[str, Accident]] = field(default_factory=Counter)
+    accidents: Counter[tuple[str, Fault]] = field(default_factory=Counter)
     calls: Counter[str] = field(default_factory=Counter)
     #: What functions would have had to be allowed to do: function, action.
     needed: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -64,10 +64,10 @@ def live(seed: int, only: Collection[int] | None = None) -> Outcome:
     """
     random = Random(seed)
     # Sources of their own, so that one thing left out changes others as little as possible.
-    accidents = Accidents(Random(f"accidents {seed}"), Violence.draw(random), only=only)
-    queue = Queue(random, POOLS, accidents)
+    accidents = FaultPlan(Random(f"accidents {seed}"), FaultRates.draw(random), only=only)
+    queue = Deployment(random, POOLS, accidents)
     queue.set_temper(tempers.draw(Random(f"temper {seed}")))
-    people = People(queue, Random(f"people {seed}"))
+    people = Workload(queue, Random(f"people {seed}"))
     violation = None
     try:
         _run(queue, people, random)
@@ -93,7 +93,7 @@ def live(seed: int, only: Collection[int] | None = None) -> Outcome:
     )
 
 
-def _run(queue: Queue, people: People, random: Random) -> None:
+def _run(queue: Deployment, people: Workload, random: Random) -> None:
     """Live until people have done all they want."""
     for _ in range(MAX_STEPS):
         if people.acts.total() >= ACTS and not queue.processes.live and queue.now_s > START_S + VIOLENT_S:
@@ -113,7 +113,7 @@ def _run(queue: Queue, people: People, random: Random) -> None:
     raise Violated("the life comes to no end")
 
 
-def rest(queue: Queue, pools: Mapping[str, int] = POOLS) -> None:
+def rest(queue: Deployment, pools: Mapping[str, int] = POOLS) -> None:
     """Everything is well again: what was under way ends, and all that was accepted must reach its end.
 
     Args:
@@ -123,7 +123,7 @@ def rest(queue: Queue, pools: Mapping[str, int] = POOLS) -> None:
     Raises:
         Violated: a promise is broken.
     """
-    queue.accidents.violence = Violence()
+    queue.accidents.violence = FaultRates()
     queue.fleet.faults = Faults()
     queue.store.lag_s = 0.0
     drain(queue)
@@ -152,7 +152,7 @@ def rest(queue: Queue, pools: Mapping[str, int] = POOLS) -> None:
     queue.audience.check_end()
 
 
-def drain(queue: Queue) -> None:
+def drain(queue: Deployment) -> None:
     """All that is under way ends, and all that is due is delivered.
 
     Raises:

@@ -16,8 +16,8 @@ from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.scheduling.launcher import LEASE_MARGIN_MS
 from headway_service.store.records.ledger import PauseRecord
 from headway_verification.soak.cooperative_scheduler import Process
-from headway_verification.soak.deployment import Queue
-from headway_verification.soak.faults import Accident
+from headway_verification.soak.deployment import Deployment
+from headway_verification.soak.faults import Fault
 from headway_verification.soak.tempers import Temper
 from headway_verification.soak.workload import document_of
 
@@ -27,15 +27,15 @@ POOLS = {P5: 2, G5: 2}
 LEASE_S = TIMEOUT_S["schedule"] + LEASE_MARGIN_MS // 1000 + 1
 """After this the next tick may settle a launch that a tick has left behind; SageMaker may not show it yet."""
 
-Begin = Callable[[Queue], Process]
+Begin = Callable[[Deployment], Process]
 """Starts an invocation."""
 
-Step = Callable[[Queue], Process | None]
+Step = Callable[[Deployment], Process | None]
 """Starts an invocation, or does something at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Situation:
+class Scenario:
     """Something that is about to happen.
 
     Attributes:
@@ -43,41 +43,41 @@ class Situation:
         begin: makes it happen.
     """
 
-    prepare: Callable[[Queue], None]
+    prepare: Callable[[Deployment], None]
     begin: Begin
 
 
-def unkind(situation: Situation, temper: Temper) -> Situation:
+def unkind(situation: Scenario, temper: Temper) -> Scenario:
     """The same with a SageMaker that answers so from now on: it may not show what was launched just before."""
 
-    def prepare(queue: Queue) -> None:
+    def prepare(queue: Deployment) -> None:
         situation.prepare(queue)
         queue.set_temper(temper)
 
     return replace(situation, prepare=prepare)
 
 
-def tick(queue: Queue) -> Process:
+def tick(queue: Deployment) -> Process:
     """The scheduler."""
     return queue.begin("schedule", event("schedule"))
 
 
-def minute(queue: Queue) -> Process:
+def minute(queue: Deployment) -> Process:
     """The reconciler."""
     return queue.begin("reconcile", event("reconcile"))
 
 
-def patrol(queue: Queue) -> Process:
+def patrol(queue: Deployment) -> Process:
     """The patrol."""
     return queue.begin("patrol", event("patrol"))
 
 
-def watch(queue: Queue) -> Process:
+def watch(queue: Deployment) -> Process:
     """The watcher."""
     return queue.begin("watch", event("watch"))
 
 
-def alarm(queue: Queue) -> Process:
+def alarm(queue: Deployment) -> Process:
     """The watcher, for the first message of an alarm that is there."""
     return queue.hand_alarm()
 
@@ -131,20 +131,20 @@ def configure_from(version: int, sizes: Mapping[str, int]) -> Begin:
     return ask("PUT", "/config", {**document_of(sizes, {}), "version": version})
 
 
-def news(queue: Queue) -> Process:
+def news(queue: Deployment) -> Process:
     """The observer, for the first event of an end that is there."""
     return queue.hand_out(ended=True)
 
 
-def changes(queue: Queue) -> Process:
+def changes(queue: Deployment) -> Process:
     """The function that publishes changes, for those that are there."""
     return queue.hand_changes()
 
 
-def done(*steps: Step) -> Callable[[Queue], None]:
+def done(*steps: Step) -> Callable[[Deployment], None]:
     """Each happened, one after the other, undisturbed."""
 
-    def prepare(queue: Queue) -> None:
+    def prepare(queue: Deployment) -> None:
         for step in steps:
             process = step(queue)
             if process is not None:
@@ -158,70 +158,64 @@ def later(seconds: float) -> Step:
     return lambda queue: queue.let_pass(seconds)
 
 
-def edited(queue: Queue) -> None:
+def edited(queue: Deployment) -> None:
     """Somebody edits the parameter itself, in AWS's console."""
     queue.store.edit({**queue.store.document, "limits": {"waitingPerTeam": 900}})
 
 
-def pools_edited(queue: Queue) -> None:
+def pools_edited(queue: Deployment) -> None:
     """Somebody changes the pools in the parameter itself."""
     queue.store.edit(document_of({P5: 1, P4: 1}, {"a": {}}))
 
 
-def read_late(queue: Queue) -> None:
+def read_late(queue: Deployment) -> None:
     """From now on reads do not show a configuration before it is some minutes old."""
     queue.store.lag_s = 300.0
 
 
-def cut_off(queue: Queue) -> None:
+def cut_off(queue: Deployment) -> None:
     """A tick that dies as soon as it has launched anything."""
-    queue.accidents.planned = lambda operation: (
-        Accident.CRASH_AFTER if operation == "CreateTrainingJob" else Accident.NONE
-    )
+    queue.accidents.planned = lambda operation: Fault.CRASH_AFTER if operation == "CreateTrainingJob" else Fault.NONE
     queue.finish(tick(queue))
     queue.accidents.planned = None
 
 
-def cut_short(queue: Queue) -> None:
+def cut_short(queue: Deployment) -> None:
     """A tick that dies just before it launches anything."""
-    queue.accidents.planned = lambda operation: (
-        Accident.CRASH_BEFORE if operation == "CreateTrainingJob" else Accident.NONE
-    )
+    queue.accidents.planned = lambda operation: Fault.CRASH_BEFORE if operation == "CreateTrainingJob" else Fault.NONE
     queue.finish(tick(queue))
     queue.accidents.planned = None
 
 
-def cut_edit(queue: Queue) -> None:
+def cut_edit(queue: Deployment) -> None:
     """A change of the configuration that dies as soon as it has its lease."""
-    queue.accidents.planned = lambda operation: Accident.CRASH_AFTER if operation == "PutItem" else Accident.NONE
+    queue.accidents.planned = lambda operation: Fault.CRASH_AFTER if operation == "PutItem" else Fault.NONE
     queue.finish(configure(POOLS)(queue))
     queue.accidents.planned = None
 
 
-def cut_teams(queue: Queue) -> None:
+def cut_teams(queue: Deployment) -> None:
     """A configuration with another team, of which the tick that applies it dies before that team has its lines."""
     queue.store.edit(document_of(POOLS, {"a": {}, "c": {}}))
-    queue.accidents.planned = lambda operation: (
-        Accident.CRASH_BEFORE if operation == "TransactWriteItems" else Accident.NONE
-    )
+    queue.accidents.planned = lambda operation: Fault.CRASH_BEFORE if operation == "TransactWriteItems" else Fault.NONE
     queue.finish(tick(queue))
     queue.accidents.planned = None
 
 
-def turned_away(queue: Queue) -> Process:
+def turned_away(queue: Deployment) -> Process:
     """A tick of which SageMaker turns away the first launch."""
 
-    def first(operation: str) -> Accident:
+    def first(operation: str) -> Fault:
         if operation != "CreateTrainingJob":
-            return Accident.NONE
+            return Fault.NONE
         queue.accidents.planned = None
-        return Accident.REFUSED
+        return Fault.REFUSED
 
     queue.accidents.planned = first
     return tick(queue)
 
 
-def heard(queue: Queue) -> None:
+def heard(queue: Deployment) -> None:
     """All events that are there are handled."""
     while queue.has_news:
         queue.finish(queue.hand_out())
@@ -230,13 +224,13 @@ def heard(queue: Queue) -> None:
 def turns_away(entries: int) -> Step:
     """The bus does not take so many of the entries that it is sent next."""
 
-    def happen(queue: Queue) -> None:
+    def happen(queue: Deployment) -> None:
         queue.audience.turned_away = entries
 
     return happen
 
 
-def interrupted(queue: Queue) -> None:
+def interrupted(queue: Deployment) -> None:
     """Spot takes the instances of all jobs that train."""
     for job in queue.fleet.jobs(now=queue.now_s):
         if job.secondary == "Training":
@@ -244,7 +238,7 @@ def interrupted(queue: Queue) -> None:
     queue.let_pass(1)
 
 
-def finished(queue: Queue) -> None:
+def finished(queue: Deployment) -> None:
     """All training jobs complete at once."""
     for job in queue.fleet.jobs(now=queue.now_s):
         if not job.ended:
@@ -252,32 +246,32 @@ def finished(queue: Queue) -> None:
     queue.let_pass(1)
 
 
-def deaf(queue: Queue) -> None:
+def deaf(queue: Deployment) -> None:
     """From now on no event arrives."""
     queue.fleet.faults = queue.fleet.faults.with_changes({"event_drop": 1.0})
 
 
-def hidden(queue: Queue) -> None:
+def hidden(queue: Deployment) -> None:
     """SageMaker shows its training jobs no more, for a while."""
     queue.fleet.faults = queue.fleet.faults.with_changes({"describe_lag_s": 10_000, "list_lag_s": 10_000})
 
 
-def trailing(queue: Queue) -> None:
+def trailing(queue: Deployment) -> None:
     """From now on an ended job counts for a while against a quota that is no larger than the pool."""
     queue.fleet.faults = queue.fleet.faults.with_changes({"quotas": {P5: POOLS[P5]}, "quota_lag_s": 400})
 
 
-def taken(queue: Queue) -> None:
+def taken(queue: Deployment) -> None:
     """Somebody else has a training job called ``j``."""
     queue.fleet.create(training_request("j", [("ml.c5.xlarge", 1)], run_s=60), now=queue.now_s)
 
 
-def bypass(queue: Queue, run_s: int = 300) -> None:
+def bypass(queue: Deployment, run_s: int = 300) -> None:
     """Somebody else has a training job on an instance of the queue, called ``j``."""
     queue.fleet.create(training_request("j", [(P5, 1)], run_s=run_s), now=queue.now_s)
 
 
-def bypass_for_good(queue: Queue) -> None:
+def bypass_for_good(queue: Deployment) -> None:
     """As :func:`bypass`; it does not end by itself."""
     bypass(queue, ENDLESS_S)
 
@@ -285,7 +279,7 @@ def bypass_for_good(queue: Queue) -> None:
 def forgotten(*steps: Step) -> Step:
     """These happen, and the table is restored to the state of before."""
 
-    def happen(queue: Queue) -> None:
+    def happen(queue: Deployment) -> None:
         before = {Key(item["pk"], item["sk"]): dict(item) for item in queue.table.items()}
         done(*steps)(queue)
         queue.invariants.table_restored()
@@ -301,7 +295,7 @@ def forgotten(*steps: Step) -> Step:
 def restored(*, stays: bool = False) -> Step:
     """Everything is paused since the table was restored, or had been paused before that."""
 
-    def happen(queue: Queue) -> None:
+    def happen(queue: Deployment) -> None:
         now_ms, key = queue.clock(), PauseRecord.key(PauseRecord.EVERYTHING)
         pause = PauseRecord(
             pool=PauseRecord.EVERYTHING, by="restore", reason="x", since_ms=now_ms, restored_ms=now_ms, stays=stays
@@ -345,66 +339,66 @@ RESUME_ALL = ask("POST", "/resume")
 RULES = {"small": {"require": {"maxInstances": 4}, "onStart": "stop"}}
 TEAMS = {"a": {"limit": {P5: 1}}, "b": {"guaranteed": {P5: 1}}}
 
-SITUATIONS: dict[str, Situation] = {
-    "a job is submitted": Situation(prepare=done(), begin=submit("j", (P5, 1), (G5, 1))),
-    "a waiting job is stopped": Situation(prepare=done(submit("j")), begin=ask("DELETE", "/jobs/j")),
-    "a running job is stopped": Situation(prepare=done(*_training(submit("j"))), begin=ask("DELETE", "/jobs/j")),
-    "a waiting job gets another priority": Situation(
+SITUATIONS: dict[str, Scenario] = {
+    "a job is submitted": Scenario(prepare=done(), begin=submit("j", (P5, 1), (G5, 1))),
+    "a waiting job is stopped": Scenario(prepare=done(submit("j")), begin=ask("DELETE", "/jobs/j")),
+    "a running job is stopped": Scenario(prepare=done(*_training(submit("j"))), begin=ask("DELETE", "/jobs/j")),
+    "a waiting job gets another priority": Scenario(
         prepare=done(submit("j", (P5, 1), (G5, 1))), begin=ask("PATCH", "/jobs/j", {"priority": 5})
     ),
-    "a running job gets another priority": Situation(
+    "a running job gets another priority": Scenario(
         prepare=done(*_training(submit("j"))), begin=ask("PATCH", "/jobs/j", {"priority": 5})
     ),
-    "a waiting job is held": Situation(prepare=done(submit("j", (P5, 1), (G5, 1))), begin=ask("POST", "/jobs/j/hold")),
-    "a job that something is reserved for is held": Situation(
+    "a waiting job is held": Scenario(prepare=done(submit("j", (P5, 1), (G5, 1))), begin=ask("POST", "/jobs/j/hold")),
+    "a job that something is reserved for is held": Scenario(
         prepare=done(*STOPPING, later(200), news), begin=ask("POST", "/jobs/high/hold")
     ),
-    "a held job is released": Situation(
+    "a held job is released": Scenario(
         prepare=done(submit("j", (P5, 1), (G5, 1)), ask("POST", "/jobs/j/hold"), tick),
         begin=ask("POST", "/jobs/j/release"),
     ),
-    "jobs are listed": Situation(prepare=done(*_BOTH_RUN, submit("j")), begin=ask("GET", "/jobs")),
-    "a job is shown": Situation(prepare=done(*_BOTH_RUN, submit("j")), begin=ask("GET", "/jobs/j")),
-    "pools and teams change": Situation(
+    "jobs are listed": Scenario(prepare=done(*_BOTH_RUN, submit("j")), begin=ask("GET", "/jobs")),
+    "a job is shown": Scenario(prepare=done(*_BOTH_RUN, submit("j")), begin=ask("GET", "/jobs/j")),
+    "pools and teams change": Scenario(
         prepare=done(configure(POOLS, {"a": {}, "c": {}}), submit("j", (G5, 1), team="c")),
         begin=configure({P5: 1, P4: 1}, {"a": {}, "b": {}}),
     ),
-    "a pool is paused": Situation(prepare=done(submit("j")), begin=PAUSE),
-    "a pool is drained": Situation(prepare=done(*_BOTH_RUN, DRAIN), begin=tick),
-    "a paused pool is drained": Situation(prepare=done(*_BOTH_RUN, PAUSE, later(100)), begin=DRAIN),
-    "a pool is resumed": Situation(prepare=done(*_BOTH_RUN, DRAIN, tick), begin=RESUME),
-    "a pool is resized": Situation(
+    "a pool is paused": Scenario(prepare=done(submit("j")), begin=PAUSE),
+    "a pool is drained": Scenario(prepare=done(*_BOTH_RUN, DRAIN), begin=tick),
+    "a paused pool is drained": Scenario(prepare=done(*_BOTH_RUN, PAUSE, later(100)), begin=DRAIN),
+    "a pool is resumed": Scenario(prepare=done(*_BOTH_RUN, DRAIN, tick), begin=RESUME),
+    "a pool is resized": Scenario(
         prepare=done(configure(POOLS), *_BOTH_RUN), begin=ask("PATCH", f"/pools/{P5}", {"size": 1})
     ),
-    "the configuration is changed after a change that died": Situation(
+    "the configuration is changed after a change that died": Scenario(
         prepare=done(configure(POOLS), cut_edit, later(100)), begin=ask("PATCH", f"/pools/{P5}", {"size": 1})
     ),
-    "a configuration is set that was made from the newest version": Situation(
+    "a configuration is set that was made from the newest version": Scenario(
         prepare=done(configure(POOLS), tick), begin=configure_from(2, {P5: 1, G5: 2})
     ),
-    "a configuration is applied that a tick finds": Situation(
+    "a configuration is applied that a tick finds": Scenario(
         prepare=done(configure(POOLS), tick, submit("j"), pools_edited), begin=tick
     ),
-    "a configuration follows one that was not applied to its end": Situation(
+    "a configuration follows one that was not applied to its end": Scenario(
         prepare=done(configure(POOLS, {"a": {}}), tick, cut_teams, submit("j", team="c")),
         begin=configure(POOLS, {"a": {}}),
     ),
-    "a launch is found in a pool that was paused": Situation(
+    "a launch is found in a pool that was paused": Scenario(
         prepare=done(submit("j"), cut_off, PAUSE, later(LEASE_S)), begin=tick
     ),
-    "a launch that was never made is found in a pool that was paused": Situation(
+    "a launch that was never made is found in a pool that was paused": Scenario(
         prepare=done(submit("j"), cut_short, PAUSE, later(LEASE_S)), begin=tick
     ),
     # So far apart that the order holds whatever the functions' clocks say: the first two start.
-    "jobs start": Situation(
+    "jobs start": Scenario(
         prepare=done(submit("a"), later(5), submit("b", (P5, 1), (G5, 2)), later(5), submit("c", (G5, 1))), begin=tick
     ),
-    "two are preempted for one": Situation(prepare=done(*_BOTH_RUN, submit("high", (P5, 2), priority=9)), begin=tick),
-    "a job that was asked to stop is stopped": Situation(
+    "two are preempted for one": Scenario(prepare=done(*_BOTH_RUN, submit("high", (P5, 2), priority=9)), begin=tick),
+    "a job that was asked to stop is stopped": Scenario(
         prepare=done(*_training(submit("j")), ask("DELETE", "/jobs/j")), begin=tick
     ),
-    "a launch without an answer is settled": Situation(prepare=done(submit("j"), cut_off, later(LEASE_S)), begin=tick),
-    "a launch that has to stop is given up": Situation(
+    "a launch without an answer is settled": Scenario(prepare=done(submit("j"), cut_off, later(LEASE_S)), begin=tick),
+    "a launch that has to stop is given up": Scenario(
         prepare=done(
             submit("j"),
             cut_off,
@@ -413,35 +407,33 @@ SITUATIONS: dict[str, Situation] = {
         ),
         begin=tick,
     ),
-    "a name is taken": Situation(prepare=done(submit("j"), taken), begin=tick),
-    "a training job of that name ends before a launch is settled": Situation(
+    "a name is taken": Scenario(prepare=done(submit("j"), taken), begin=tick),
+    "a training job of that name ends before a launch is settled": Scenario(
         prepare=done(submit("j"), taken, cut_short, finished, later(5)), begin=news
     ),
-    "the bus does not take the first of two changes of a job": Situation(
+    "the bus does not take the first of two changes of a job": Scenario(
         prepare=done(submit("j"), tick, turns_away(1)), begin=changes
     ),
-    "the bus takes no change of a job in one invocation": Situation(
+    "the bus takes no change of a job in one invocation": Scenario(
         prepare=done(submit("j"), turns_away(MAX_TRIES)), begin=changes
     ),
-    "a preempted attempt has ended": Situation(prepare=done(*STOPPING, later(200)), begin=news),
-    "a job starts on what was freed for it": Situation(prepare=done(*STOPPING, later(200), news, news), begin=tick),
-    "a start is refused while its quota counts a job that has ended": Situation(prepare=done(*_TRAILING), begin=tick),
-    "a start that a quota has refused is made": Situation(prepare=done(*_TRAILING, tick, later(450)), begin=tick),
-    "what was freed for a job that left is released": Situation(
+    "a preempted attempt has ended": Scenario(prepare=done(*STOPPING, later(200)), begin=news),
+    "a job starts on what was freed for it": Scenario(prepare=done(*STOPPING, later(200), news, news), begin=tick),
+    "a start is refused while its quota counts a job that has ended": Scenario(prepare=done(*_TRAILING), begin=tick),
+    "a start that a quota has refused is made": Scenario(prepare=done(*_TRAILING, tick, later(450)), begin=tick),
+    "what was freed for a job that left is released": Scenario(
         prepare=done(*STOPPING, later(200), news, news, ask("DELETE", "/jobs/high")), begin=tick
     ),
-    "a job has completed": Situation(prepare=done(*_training(submit("j")), later(900)), begin=news),
-    "a job has failed": Situation(
+    "a job has completed": Scenario(prepare=done(*_training(submit("j")), later(900)), begin=news),
+    "a job has failed": Scenario(
         prepare=done(*_training(submit("j", outcome="AlgorithmError: x")), later(900)), begin=news
     ),
-    "a rogue job is found": Situation(prepare=done(deaf, submit("a"), tick, bypass, later(5)), begin=patrol),
-    "a rogue job is stopped": Situation(
+    "a rogue job is found": Scenario(prepare=done(deaf, submit("a"), tick, bypass, later(5)), begin=patrol),
+    "a rogue job is stopped": Scenario(
         prepare=done(deaf, configure(POOLS, rogues={"action": "stop"}), bypass_for_good, later(300)), begin=patrol
     ),
-    "a rogue job has ended": Situation(
-        prepare=done(configure(POOLS), bypass, later(5), patrol, later(900)), begin=news
-    ),
-    "an attempt that the table has lost is adopted": Situation(
+    "a rogue job has ended": Scenario(prepare=done(configure(POOLS), bypass, later(5), patrol, later(900)), begin=news),
+    "an attempt that the table has lost is adopted": Scenario(
         prepare=done(
             configure(POOLS, {"a": {"limit": {P5: 2}}, "b": {}}),
             *(later(300), *_training(submit("low-1", team="b"), submit("low-2", team="b"))),
@@ -450,32 +442,30 @@ SITUATIONS: dict[str, Situation] = {
         ),
         begin=patrol,
     ),
-    "the patrol has gone round after a restore": Situation(prepare=done(configure(POOLS), restored()), begin=patrol),
-    "the patrol has gone round after a restore of a paused queue": Situation(
+    "the patrol has gone round after a restore": Scenario(prepare=done(configure(POOLS), restored()), begin=patrol),
+    "the patrol has gone round after a restore of a paused queue": Scenario(
         prepare=done(configure(POOLS), restored(stays=True)), begin=patrol
     ),
-    "a job waits for a launch while a patrol goes": Situation(prepare=done(submit("j")), begin=patrol),
-    "a job that trains gets its alarm": Situation(prepare=done(*_idle()[:5]), begin=watch),
-    "an idle job is found": Situation(prepare=done(*_idle()), begin=watch),
-    "an idle job is told that it is idle": Situation(prepare=done(*_idle(watches=NOTIFIES)), begin=watch),
-    "an alarm tells of an idle job": Situation(prepare=done(*_idle()), begin=alarm),
-    "an alarm tells late of a job that is busy again": Situation(
+    "a job waits for a launch while a patrol goes": Scenario(prepare=done(submit("j")), begin=patrol),
+    "a job that trains gets its alarm": Scenario(prepare=done(*_idle()[:5]), begin=watch),
+    "an idle job is found": Scenario(prepare=done(*_idle()), begin=watch),
+    "an idle job is told that it is idle": Scenario(prepare=done(*_idle(watches=NOTIFIES)), begin=watch),
+    "an alarm tells of an idle job": Scenario(prepare=done(*_idle()), begin=alarm),
+    "an alarm tells late of a job that is busy again": Scenario(
         prepare=done(*_idle("0:0,600:720"), later(300), later(300)), begin=alarm
     ),
-    "an alarm has outlived its job": Situation(prepare=done(*_idle(), finished, heard), begin=watch),
-    "an idle job that is requeued has ended": Situation(
+    "an alarm has outlived its job": Scenario(prepare=done(*_idle(), finished, heard), begin=watch),
+    "an idle job that is requeued has ended": Scenario(
         prepare=done(*_idle(watches=_REQUEUES), watch, tick, later(200)), begin=news
     ),
-    "spot interrupts a job once too often": Situation(
-        prepare=done(*_INTERRUPTED), begin=lambda queue: queue.hand_out()
-    ),
-    "a job that leaves spot has ended": Situation(prepare=done(*_INTERRUPTED, heard, tick, later(200)), begin=news),
-    "a job that has left spot trains, and there are rules": Situation(
+    "spot interrupts a job once too often": Scenario(prepare=done(*_INTERRUPTED), begin=lambda queue: queue.hand_out()),
+    "a job that leaves spot has ended": Scenario(prepare=done(*_INTERRUPTED, heard, tick, later(200)), begin=news),
+    "a job that has left spot trains, and there are rules": Scenario(
         prepare=done(*_INTERRUPTED, heard, tick, later(200), configure(POOLS, rules=RULES), news, tick, later(5)),
         begin=lambda queue: queue.hand_out(),
     ),
-    "nothing was heard of jobs that have ended": Situation(prepare=done(deaf, *_BOTH_RUN, later(900)), begin=minute),
-    "nothing was heard for long of a job that trains": Situation(
+    "nothing was heard of jobs that have ended": Scenario(prepare=done(deaf, *_BOTH_RUN, later(900)), begin=minute),
+    "nothing was heard for long of a job that trains": Scenario(
         prepare=done(submit_spot("j"), tick, later(300), heard, later(200)), begin=minute
     ),
 }

@@ -13,8 +13,8 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from headway.reasons.remedies import NOTIFIED_BY_DEFAULT
 from headway_sandbox.inprocess.streamed_table import StreamedTable
-from headway_verification.soak.fault_injection import Edge, client_error
-from headway_verification.soak.faults import Accidents
+from headway_verification.soak.fault_injection import FaultInjector, client_error
+from headway_verification.soak.faults import FaultPlan
 from headway_verification.soak.invariants import Violated
 
 BATCH = 100
@@ -32,7 +32,7 @@ class Batch:
     end: int
 
 
-class Audience:
+class StreamConsumers:
     """Hands out the stream as Lambda does, is the event bus and the topic, and hears what they take.
 
     Args:
@@ -42,7 +42,7 @@ class Audience:
         random: decides which.
     """
 
-    def __init__(self, table: StreamedTable, edge: Edge, accidents: Accidents, random: Random) -> None:
+    def __init__(self, table: StreamedTable, edge: FaultInjector, accidents: FaultPlan, random: Random) -> None:
         self._table = table
         self._edge = edge
         self._accidents = accidents

@@ -14,7 +14,7 @@ from headway_sandbox.sagemaker.request_builder import G5, P5, training_request
 from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
-from headway_verification.soak.deployment import Queue
+from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.invariants import FORGED
 
 T = TypeVar("T")
@@ -60,14 +60,14 @@ TEAMS: list[dict[str, Any]] = [
 ]
 
 
-class People:
+class Workload:
     """Those who use the queue, and those who get in its way.
 
     Attributes:
         acts: what they have done, by kind.
     """
 
-    def __init__(self, queue: Queue, random: Random) -> None:
+    def __init__(self, queue: Deployment, random: Random) -> None:
         self.queue = queue
         self.random = random
         self.acts: Counter[str] = Counter()

@@ -23,8 +23,8 @@ from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.sandbox import Sandbox
 from headway_verification.chaos.run import DURATIONS, SPEED
 from headway_verification.upgrade import builds
-from headway_verification.upgrade.scenario import Plan, Story, Tell
-from headway_verification.upgrade.workspace import Workplace
+from headway_verification.upgrade.scenario import Plan, Scenario, Tell
+from headway_verification.upgrade.workspace import Workspace
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,7 +51,7 @@ def _end(number: int, _frame: object) -> None:
     sys.exit(128 + number)
 
 
-def play(*, old: str | None = None, seed: int = 0, short: bool = False, tell: Tell = print) -> Story:
+def play(*, old: str | None = None, seed: int = 0, short: bool = False, tell: Tell = print) -> Scenario:
     """Play the story and tell what it found.
 
     Args:
@@ -68,8 +68,8 @@ def play(*, old: str | None = None, seed: int = 0, short: bool = False, tell: Te
         # What another version's functions may is no proof of what the present ones need.
         sources = f"from {old}" if old else None
         with Sandbox(deploy=False, speed=SPEED, durations=DURATIONS, sources=sources) as sandbox:
-            workplace = Workplace(_made(folder / "workplace"), checkout=checkout, info=sandbox.info)
-            story = Story(sandbox, workplace, plan, tell=tell)
+            workplace = Workspace(_made(folder / "workplace"), checkout=checkout, info=sandbox.info)
+            story = Scenario(sandbox, workplace, plan, tell=tell)
             try:
                 story.play()
             except SandboxError as error:

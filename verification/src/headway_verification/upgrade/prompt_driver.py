@@ -24,7 +24,7 @@ _LONGEST_QUESTION = 500
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dialogue:
+class PromptDriver:
     """What was said: `asked` is each question as it stood there, its default in brackets, and the answer."""
 
     status: int
@@ -57,7 +57,9 @@ class _Listener:
         self.answered = len(self.said)
 
 
-def hold(words: Sequence[str], *, environment: Mapping[str, str], folder: Path, answers: Mapping[str, str]) -> Dialogue:
+def hold(
+    words: Sequence[str], *, environment: Mapping[str, str], folder: Path, answers: Mapping[str, str]
+) -> PromptDriver:
     """Run a command on a terminal of its own and answer what it asks.
 
     Args:
@@ -88,7 +90,7 @@ def hold(words: Sequence[str], *, environment: Mapping[str, str], folder: Path, 
             process.kill()
             process.wait()
     took_s = time.monotonic() - began
-    return Dialogue(status=status, text=listener.said, asked=listener.asked, took_s=took_s)
+    return PromptDriver(status=status, text=listener.said, asked=listener.asked, took_s=took_s)
 
 
 def _listen(listener: _Listener, terminal: int, answers: Mapping[str, str], *, until: float) -> None:

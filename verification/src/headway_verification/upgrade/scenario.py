@@ -11,13 +11,13 @@ from pathlib import Path
 from headway_sandbox.errors import SandboxError
 from headway_sandbox.local import aws_account
 from headway_sandbox.local.sandbox import Sandbox
-from headway_verification.chaos.raw_state import Look
+from headway_verification.chaos.raw_state import RawState
 from headway_verification.upgrade import builds, table_adoption
-from headway_verification.upgrade.prompt_driver import Dialogue
+from headway_verification.upgrade.prompt_driver import PromptDriver
 from headway_verification.upgrade.stack_state import StackView
 from headway_verification.upgrade.version_overlap import Overlap
 from headway_verification.upgrade.workload import Traffic
-from headway_verification.upgrade.workspace import STACK, Workplace
+from headway_verification.upgrade.workspace import STACK, Workspace
 
 TABLE = "sagemaker-queue"
 OTHER_TABLE = "sagemaker-queue-2"
@@ -42,7 +42,7 @@ class Plan:
     """Leaves out the ways back, the stack's policy and the next stack: what takes minutes."""
 
 
-class Story:
+class Scenario:
     """Plays a release on a sandbox to which nothing has been deployed.
 
     Args:
@@ -56,7 +56,7 @@ class Story:
         asked: what the guided deployment asked, and the answers.
     """
 
-    def __init__(self, sandbox: Sandbox, workplace: Workplace, plan: Plan, *, tell: Tell = print) -> None:
+    def __init__(self, sandbox: Sandbox, workplace: Workspace, plan: Plan, *, tell: Tell = print) -> None:
         self._sandbox = sandbox
         self._workplace = workplace
         self._plan = plan
@@ -215,24 +215,24 @@ class Story:
 
     # ---------------------------------------------------------------------------------------------------- checking
 
-    def _expect(self, holds: bool, what: str, said: Dialogue) -> None:  # noqa: FBT001  reads as a sentence
+    def _expect(self, holds: bool, what: str, said: PromptDriver) -> None:  # noqa: FBT001  reads as a sentence
         if not holds:
             self.violations.append(what)
             self._tell(f"  ✗ not so: {what}\n{said.tail()}")
 
-    def _expect_success(self, said: Dialogue, status: str) -> None:
+    def _expect_success(self, said: PromptDriver, status: str) -> None:
         found = self._stack.status() if said.status == 0 else f"exit code {said.status}"
         if found != status:
             raise SandboxError(f"The deployment should have ended as {status}, and ended with {found}:\n{said.tail()}")
 
-    def _expect_rolled_back(self, said: Dialogue, why: str) -> None:
+    def _expect_rolled_back(self, said: PromptDriver, why: str) -> None:
         status = self._stack.status()
         self._expect(said.status != 0, "sam deploy fails", said)
         self._expect(status == "UPDATE_ROLLBACK_COMPLETE", f"the update is rolled back, not {status}", said)
         reasons = [event.get("ResourceStatusReason", "") for event in self._stack.events()]
         self._expect(any(why in reason for reason in reasons), f"the reason is: {why}", said)
 
-    def _expect_refusal(self, said: Dialogue, why: str) -> None:
+    def _expect_refusal(self, said: PromptDriver, why: str) -> None:
         self._expect(said.status != 0 and why in said.text, f"make deploy refuses and says: {why}", said)
 
     def _expect_answers(self, traffic: Traffic) -> None:
@@ -278,11 +278,11 @@ class Story:
         self._tell(f"  {line}")
 
 
-def _listed(look: Look) -> str:
+def _listed(look: RawState) -> str:
     return ", ".join(f"{count} {state}" for state, count in look.states.most_common())
 
 
-def _preemptions(look: Look) -> int:
+def _preemptions(look: RawState) -> int:
     return sum(step["jobState"] == "preempted" for job in look.jobs.values() for step in job["history"])
 
 

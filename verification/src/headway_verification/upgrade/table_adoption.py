@@ -6,7 +6,7 @@ from botocore.exceptions import WaiterError
 
 from headway_sandbox.errors import DeployFailed
 from headway_sandbox.local.sandbox import Sandbox
-from headway_verification.upgrade.workspace import STACK, Workplace
+from headway_verification.upgrade.workspace import STACK, Workspace
 
 CHANGE_SET = "take-the-table-over"
 _TEMPLATE = "packaged.yaml"
@@ -14,7 +14,7 @@ _KEPT_IF = "DeletionPolicy:\n      Fn::If:\n      - KeepsTable\n      - Retain\n
 _PATIENCE = {"Delay": 1, "MaxAttempts": 180}
 
 
-def adopt(sandbox: Sandbox, workplace: Workplace) -> None:
+def adopt(sandbox: Sandbox, workplace: Workspace) -> None:
     """Make the stack with a change set that imports what is there.
 
     Raises:

@@ -20,9 +20,9 @@ from headway_sandbox.errors import SandboxError
 from headway_sandbox.local.sandbox import Sandbox
 from headway_verification.chaos.invariants import Invariants, Violation
 from headway_verification.chaos.lambda_invoker import RECONCILE, Functions
-from headway_verification.chaos.raw_state import Look, Onlooker
+from headway_verification.chaos.raw_state import RawState, StateReader
 from headway_verification.chaos.run import LOOK_S, POOLS
-from headway_verification.chaos.workload import People
+from headway_verification.chaos.workload import Workload
 
 READ_S = 1.0
 """Between two looks at the queue through the API."""
@@ -62,13 +62,13 @@ class Traffic:
 
     def __init__(self, sandbox: Sandbox, *, seed: int) -> None:
         self._sandbox = sandbox
-        self._onlooker = Onlooker(sandbox)
+        self._onlooker = StateReader(sandbox)
         self._functions = Functions(sandbox)
         self._invariants = Invariants(POOLS)
         self._over = threading.Event()
         self._answers = Answers()
         self._answered_at = time.monotonic()
-        self.people = People(sandbox, Random(seed), jobs=MOST_JOBS, pause_s=SUBMIT_S)
+        self.people = Workload(sandbox, Random(seed), jobs=MOST_JOBS, pause_s=SUBMIT_S)
         acts: Sequence[Callable[[], None]] = (
             self.people.hand_in,
             self.people.change_minds,
@@ -91,12 +91,12 @@ class Traffic:
         self._until(lambda: {item["pool"]: item["size"] for item in self._onlooker.look().pools} == POOLS)
         self._tasks = [self._executor.submit(act) for act in self._acts]
 
-    def wait_for_work(self) -> Look:
+    def wait_for_work(self) -> RawState:
         """Wait until jobs wait and run at once."""
         self._until(lambda: self._onlooker.look().states.keys() >= {"running", "pending"})
         return self._onlooker.look()
 
-    def look(self) -> Look:
+    def look(self) -> RawState:
         """Look at the table and at SageMaker."""
         return self._onlooker.look()
 
@@ -116,7 +116,7 @@ class Traffic:
         self._answers = Answers()
         self._until(lambda: self._answers.unanswered.total() > 0)
 
-    def end(self) -> Look:
+    def end(self) -> RawState:
         """Have nobody submit any more, wait until all has ended, and check what has to hold then."""
         self.people.submit_no_more()
         # What a version that failed held of the wake-ups comes back now, not after the queue's visibility timeout.

@@ -12,7 +12,7 @@ from headway_sandbox.errors import DeployFailed
 from headway_sandbox.local.checkout import Checkout
 from headway_sandbox.local.manager import SandboxInfo
 from headway_verification.upgrade import prompt_driver
-from headway_verification.upgrade.prompt_driver import Dialogue
+from headway_verification.upgrade.prompt_driver import PromptDriver
 
 STACK = "headway"
 """The name that samconfig.toml gives to the stack of ENV=prod."""
@@ -25,7 +25,7 @@ _COPIED = ("Makefile", "samconfig.toml", "deploy")
 _OUTER_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
 
 
-class Workplace:
+class Workspace:
     """A checkout without sources: builds are put there, and deployed to a sandbox with the real Makefile.
 
     Args:
@@ -55,20 +55,20 @@ class Workplace:
         place.unlink(missing_ok=True)
         place.symlink_to(built, target_is_directory=True)
 
-    def deploy_guided(self, answers: Mapping[str, str]) -> Dialogue:
+    def deploy_guided(self, answers: Mapping[str, str]) -> PromptDriver:
         """`make deploy ENV=prod GUIDED=1`, with these answers to what is asked; all changes are confirmed."""
         return self._make("GUIDED=1", answers=answers)
 
-    def deploy(self) -> Dialogue:
+    def deploy(self) -> PromptDriver:
         """`make deploy ENV=prod`; all changes are confirmed."""
         return self._make()
 
-    def deploy_without_make(self) -> Dialogue:
+    def deploy_without_make(self) -> PromptDriver:
         """`sam deploy` as somebody types it who knows nothing of the Makefile."""
         config = ["--config-file", str(self._folder / _SETTINGS), "--config-env", "prod"]
         return self._type([str(self._sam), "deploy", *config], {CONFIRM: "y"})
 
-    def delete(self) -> Dialogue:
+    def delete(self) -> PromptDriver:
         """`sam delete`."""
         words = [str(self._sam), "delete", "--stack-name", STACK, "--region", self._info.region, "--no-prompts"]
         return self._type(words, {})
@@ -100,10 +100,10 @@ class Workplace:
             raise DeployFailed(f"{settings} sets no parameter {name}.")
         settings.write_text(f'{before}{found}{value}\\"{rest.partition(chr(92) + chr(34))[2]}', encoding="utf-8")
 
-    def _make(self, *variables: str, answers: Mapping[str, str] | None = None) -> Dialogue:
+    def _make(self, *variables: str, answers: Mapping[str, str] | None = None) -> PromptDriver:
         # -o build: what is deployed has been built.
         words = ["make", "--old-file", "build", "deploy", "ENV=prod", *variables]
         return self._type(words, {CONFIRM: "y", **(answers or {})})
 
-    def _type(self, words: list[str], answers: Mapping[str, str]) -> Dialogue:
+    def _type(self, words: list[str], answers: Mapping[str, str]) -> PromptDriver:
         return prompt_driver.hold(words, environment=self._environment, folder=self._folder, answers=answers)

@@ -91,7 +91,7 @@ def admit(request: Any, configuration: Configuration, caller: Caller) -> Admitte
             f"the request has {size_bytes} bytes, the queue takes {MAX_REQUEST_BYTES}: "
             "move large hyperparameters or environment values to S3 and pass their location"
         )
-    home = team_access.home_of(caller, configuration)
+    home = team_access.default_team(caller, configuration)
     training = TrainingRequest.parse(request)
     _refuse(_review(training, configuration, caller, home))
     team = _team(training.tags, configuration, home)
@@ -118,7 +118,7 @@ def review(request: TrainingRequest, configuration: Configuration, caller: Calle
         configuration: the pools and the rules in force.
         caller: who asks; None for nobody in particular, who may have everything.
     """
-    return _review(request, configuration, caller, team_access.home_of(caller, configuration))
+    return _review(request, configuration, caller, team_access.default_team(caller, configuration))
 
 
 def _review(request: TrainingRequest, configuration: Configuration, caller: Caller | None, home: str) -> Review:
@@ -137,7 +137,7 @@ def _review(request: TrainingRequest, configuration: Configuration, caller: Call
     job = as_ruled(request.raw, request.tags, configuration, home)
     broken = violations(configuration.job_rules(), job)
     forbidden = (
-        team_access.refusals(request.role, named, job.team, caller, configuration) if caller and not errors else ()
+        team_access.access_errors(request.role, named, job.team, caller, configuration) if caller and not errors else ()
     )
     return Review(
         invalid=errors,

@@ -29,7 +29,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rehearsal:
+class Preview:
     """What a configuration would say to a request."""
 
     #: The configured team that the job would be charged to; empty if none.
@@ -54,7 +54,7 @@ def lint(document: Any) -> list[FieldError]:
     return [*_never_for_a_request(configuration), *_no_pool_left(configuration), *_contradictions(configuration)]
 
 
-def rehearse(document: Any, request: Mapping[str, Any], team: str | None = None) -> Rehearsal:
+def preview(document: Any, request: Mapping[str, Any], team: str | None = None) -> Preview:
     """What the queue would say to a request if a document were in force.
 
     Args:
@@ -70,7 +70,7 @@ def rehearse(document: Any, request: Mapping[str, Any], team: str | None = None)
     training = TrainingRequest.parse(asked)
     job = as_ruled(training.raw, training.tags, configuration)
     found = review(training, configuration)
-    return Rehearsal(
+    return Preview(
         team=job.team,
         verdicts=[
             Verdict(rule=rule.name, applies=rule.when.holds(job), violations=rule.violations(job))

@@ -10,7 +10,7 @@ from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import QueueEntry, owner_hash
 
 
-class Room:
+class QueueLimits:
     """What room the lines have for the jobs of one owner that one call brings.
 
     Each line is read once, when the first of them is about to join it, and those that joined since are added. There

@@ -14,7 +14,7 @@ Named = Sequence[tuple[int, str]]
 """The teams that a request's tags name, each with its place among the tags."""
 
 
-def home_of(caller: Caller | None, configuration: Configuration) -> str:
+def default_team(caller: Caller | None, configuration: Configuration) -> str:
     """The team of a caller's jobs that name none; empty if that is open, as several list the caller."""
     mine = configuration.access_rules().teams_of(caller) if caller else []
     if len(mine) > 1:
@@ -28,7 +28,7 @@ def team_errors(named: Named, caller: Caller | None, home: str, configuration: C
     Args:
         named: the teams that it names.
         caller: who asks; None for nobody in particular.
-        home: see :func:`home_of`.
+        home: see :func:`default_team`.
         configuration: the rules in force.
     """
     if not configuration.teams:
@@ -48,7 +48,9 @@ def team_errors(named: Named, caller: Caller | None, home: str, configuration: C
         yield FieldError(field="Tags", message=message)
 
 
-def refusals(role: str, named: Named, team: str, caller: Caller, configuration: Configuration) -> Iterator[FieldError]:
+def access_errors(
+    role: str, named: Named, team: str, caller: Caller, configuration: Configuration
+) -> Iterator[FieldError]:
     """What the caller may not have of a sound request.
 
     Args:

@@ -12,7 +12,7 @@ from aws_lambda_powertools.event_handler.openapi.types import OpenAPIResponse
 from pydantic.alias_generators import to_camel
 
 from headway.api_documents.refusals import GatewayRefusal, Refusal
-from headway_service.errors import Busy, RequestError
+from headway_service.errors import RequestError, RetryLater
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -65,7 +65,7 @@ class DocumentedRouter(Router):
         responses[HTTPStatus.FORBIDDEN] = _by_gateway(_FORBIDDEN, beside=forbidden)
         responses[HTTPStatus.TOO_MANY_REQUESTS] = _by_gateway(_THROTTLED)
         responses[HTTPStatus.INTERNAL_SERVER_ERROR] = _refusal(_INTERNAL_ERROR)
-        responses[Busy.status]["headers"] = {**_HEADERS, **_RETRY_AFTER}
+        responses[RetryLater.status]["headers"] = {**_HEADERS, **_RETRY_AFTER}
 
         def register(handler: Handler) -> Handler:
             summary, _, description = cleandoc(handler.__doc__ or "").partition("\n\n")
@@ -84,7 +84,7 @@ class DocumentedRouter(Router):
 
 def _by_status(refusals: tuple[type[RequestError], ...]) -> dict[int, list[type[RequestError]]]:
     found: dict[int, list[type[RequestError]]] = {}
-    every: tuple[type[RequestError], ...] = (*refusals, Busy)
+    every: tuple[type[RequestError], ...] = (*refusals, RetryLater)
     for error in every:
         found.setdefault(error.status, []).append(error)
     return found

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headway.jobpolicy.utilization import Alarm
-from headway_service.aws.transient_errors import answering
+from headway_service.aws.transient_errors import raise_retry_later
 from headway_service.ports.alarms import SeenAlarm
 from headway_service.response_check import check_answers, member
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.type_defs import MetricAlarmTypeDef
 
 # PutMetricAlarm: the account has as many alarms as it may have, and jobs that end give theirs back (API reference).
-_answering = partial(answering, "CloudWatch", {"LimitExceeded"})
+_answering = partial(raise_retry_later, "CloudWatch", {"LimitExceeded"})
 
 _MAX_DELETED = 100
 """Alarms that one DeleteAlarms call takes (API reference)."""

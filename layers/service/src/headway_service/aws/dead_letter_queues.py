@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError
 
 from headway_service.aws.error_codes import FAILED_CALLS, code_of
-from headway_service.aws.transient_errors import answering
-from headway_service.errors import NotHandedOver
+from headway_service.aws.transient_errors import raise_retry_later
+from headway_service.errors import NotDelivered
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import DeadLetter, Wake
 from headway_service.response_check import member
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 HIDDEN_S = 30
 """How long a letter that was taken is hidden from others, s: longer than the API function lives."""
 
-_answering = partial(answering, "the dead-letter queue")
+_answering = partial(raise_retry_later, "the dead-letter queue")
 
 _BATCH = 10
 """SQS's limit of messages in one call (service quota)."""
@@ -77,7 +77,7 @@ class SqsDeadLetterQueue:
             return sum(int(number) for number in member(answer, "Attributes").values())
 
 
-class AwsRecipients:
+class AwsRedriveTargets:
     """:class:`headway_service.ports.messaging.Recipients` on AWS.
 
     Args:
@@ -112,7 +112,7 @@ def _handing_over() -> Iterator[None]:
     except (BotoCoreError, *FAILED_CALLS) as error:
         code = code_of(error)
         logger.warning("a dead letter was not handed over", extra={"code": code}, exc_info=True)
-        raise NotHandedOver(code) from error
+        raise NotDelivered(code) from error
 
 
 def _letter(message: MessageTypeDef) -> DeadLetter:

@@ -33,7 +33,7 @@ def _take_as_it_is(
     response_dict["body"] = b"{}"
 
 
-def item_of(attributes: Mapping[str, Any]) -> Item:
+def decode_item(attributes: Mapping[str, Any]) -> Item:
     """An item by its attributes as DynamoDB tells them (API reference, AttributeValue).
 
     boto3's TypeDeserializer takes twice as long, and makes decimals of whole numbers.
@@ -56,5 +56,5 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "BOOL": bool,
     "NULL": lambda _: None,
     "L": lambda values: [_value(each) for each in values],
-    "M": item_of,
+    "M": decode_item,
 }

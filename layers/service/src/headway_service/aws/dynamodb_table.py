@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any, cast
 from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError
 
-from headway_service.aws.dynamodb_decoder import item_of, take_answers_as_they_are
-from headway_service.aws.error_codes import Verdict, code_of, judge
-from headway_service.aws.transient_errors import answering
-from headway_service.errors import Busy, Conflict
+from headway_service.aws.dynamodb_decoder import decode_item, take_answers_as_they_are
+from headway_service.aws.error_codes import Verdict, classify, code_of
+from headway_service.aws.transient_errors import raise_retry_later
+from headway_service.errors import Conflict, RetryLater
 from headway_service.ports.table import (
     Absent,
     AllEqual,
     AtLeast,
-    Change,
     Check,
     Condition,
     Contains,
@@ -31,6 +30,7 @@ from headway_service.ports.table import (
     OneOf,
     Put,
     Tally,
+    Update,
     Write,
     position_of,
 )
@@ -52,7 +52,7 @@ _FIRST_RETRY_S = 0.02
 _PASSING_CANCELLATIONS = {None, "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
 """Reasons of a cancelled transaction that pass by themselves (API reference, TransactionCanceledException)."""
 
-_answering = partial(answering, "the queue's table")
+_answering = partial(raise_retry_later, "the queue's table")
 
 _serialize = TypeSerializer().serialize
 
@@ -70,7 +70,7 @@ class DynamoDBTable:
         """See :class:`headway_service.ports.table.Table`."""
         with _answering():
             answer = self._client.get_item(TableName=self._name, Key=_key(key), ConsistentRead=True)
-        return item_of(answer["Item"]) if "Item" in answer else None
+        return decode_item(answer["Item"]) if "Item" in answer else None
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
@@ -86,7 +86,7 @@ class DynamoDBTable:
             condition, values = f"{condition} AND sk > :sk", {**values, ":sk": _serialize(after)}
         found: list[Item] = []
         for page in self._pages(condition, values, limit, start):
-            found += [item_of(item) for item in page["Items"]]
+            found += [decode_item(item) for item in page["Items"]]
             if len(found) >= limit:
                 break
         return tuple(found[:limit])
@@ -175,8 +175,8 @@ class DynamoDBTable:
             )
             member(page, "Items")
         last = page.get("LastEvaluatedKey")
-        tail = position_of(item_of(last)) if last else None
-        return ListingPage(items=tuple(item_of(item) for item in page["Items"]), after=tail)
+        tail = position_of(decode_item(last)) if last else None
+        return ListingPage(items=tuple(decode_item(item) for item in page["Items"]), after=tail)
 
     def write(self, writes: Sequence[Write]) -> None:
         """See :class:`headway_service.ports.table.Table`."""
@@ -192,7 +192,7 @@ class DynamoDBTable:
                     raise
             else:
                 return
-        raise Busy("the queue is busy with other changes of the same jobs; try again in a moment")
+        raise RetryLater("the queue is busy with other changes of the same jobs; try again in a moment")
 
     def _write_once(self, writes: Sequence[Write]) -> None:
         try:
@@ -211,7 +211,7 @@ class DynamoDBTable:
         match write:
             case Put():
                 self._client.put_item(**self._expressions(write), Item=_attributes(write.item))
-            case Change():
+            case Update():
                 self._client.update_item(**self._expressions(write), Key=_key(write.key))
             case Delete():
                 self._client.delete_item(**self._expressions(write), Key=_key(write.key))
@@ -224,7 +224,7 @@ class DynamoDBTable:
         match write:
             case Put():
                 entry = {"Put": {**expressions, "Item": _attributes(write.item)}}
-            case Change():
+            case Update():
                 entry = {"Update": {**expressions, "Key": _key(write.key)}}
             case Delete():
                 entry = {"Delete": {**expressions, "Key": _key(write.key)}}
@@ -237,7 +237,7 @@ class DynamoDBTable:
         expressions: dict[str, Any] = {"TableName": self._name}
         aliases = _Aliases()
         name, value = aliases.name, aliases.value
-        if isinstance(write, Change):
+        if isinstance(write, Update):
             clauses = []
             if write.sets:
                 clauses.append("SET " + ", ".join(f"{name(a)} = {value(v)}" for a, v in write.sets.items()))
@@ -314,7 +314,7 @@ def _condition(condition: Condition, aliases: _Aliases) -> str:
 
 def _failed_conditions(error: ClientError) -> list[int]:
     """Indexes of the writes whose condition did not hold; none if the error is about something else."""
-    if judge(error) is not Verdict.REFUSED:
+    if classify(error) is not Verdict.REFUSED:
         return []
     if code_of(error) == "ConditionalCheckFailedException":
         return [0]

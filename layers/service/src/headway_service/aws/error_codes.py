@@ -147,7 +147,7 @@ class Verdict(StrEnum):
     UNCLEAR = "unclear"
 
 
-def judge(error: Exception, model: ServiceModel | None = None) -> Verdict:
+def classify(error: Exception, model: ServiceModel | None = None) -> Verdict:
     """Say what became of a call.
 
     Args:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from headway_service.aws.error_codes import THROTTLING, TRANSIENT, code_of
-from headway_service.aws.transient_errors import answering
+from headway_service.aws.transient_errors import raise_retry_later
 from headway_service.events.job_events import SOURCE, JobEvent
 from headway_service.events.notifications import Message
 from headway_service.observability.logging import logger
-from headway_service.ports.messaging import Sent
+from headway_service.ports.messaging import SendResult
 from headway_service.response_check import member
 
 if TYPE_CHECKING:
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from mypy_boto3_sns.type_defs import MessageAttributeValueTypeDef
 
 
-class EventBus:
+class EventBridgeSink:
     """An event bus as a :class:`headway_service.ports.messaging.Outlet`. What it refuses may be sent again."""
 
     def __init__(self, client: EventBridgeClient, name: str) -> None:
         self._client = client
         self._name = name
 
-    def send(self, items: Sequence[JobEvent]) -> Sent:
+    def send(self, items: Sequence[JobEvent]) -> SendResult:
         """See :class:`headway_service.ports.messaging.Outlet`."""
-        with answering("the event bus"):
+        with raise_retry_later("the event bus"):
             answer = self._client.put_events(
                 Entries=[
                     {
@@ -44,25 +44,25 @@ class EventBus:
                 ]
             )
             if not member(answer, "FailedEntryCount"):
-                return Sent()
+                return SendResult()
             entries = member(answer, "Entries")
         # In the order of the entries; those that failed carry a code in place of an id (API reference, PutEvents).
         failed = {i: entry["ErrorCode"] for i, entry in enumerate(entries) if "ErrorCode" in entry}
         logger.warning("the event bus has not taken all events", extra={"codes": sorted(set(failed.values()))})
-        return Sent(again=frozenset(failed))
+        return SendResult(again=frozenset(failed))
 
 
-class Topic:
+class SnsSink:
     """:class:`headway_service.ports.messaging.Outlet` of messages, on an SNS topic."""
 
     def __init__(self, client: SNSClient, arn: str) -> None:
         self._client = client
         self._arn = arn
 
-    def send(self, items: Sequence[Message]) -> Sent:
+    def send(self, items: Sequence[Message]) -> SendResult:
         """See :class:`headway_service.ports.messaging.Outlet`."""
         try:
-            with answering("the topic"):
+            with raise_retry_later("the topic"):
                 answer = self._client.publish_batch(
                     TopicArn=self._arn,
                     PublishBatchRequestEntries=[
@@ -78,14 +78,14 @@ class Topic:
         except ClientError as error:
             # A key that is disabled, a topic that is gone, a missing permission: trying again would hold up the events.
             logger.error("the topic takes no messages", extra={"code": code_of(error)})
-            return Sent(refused=frozenset(range(len(items))))
+            return SendResult(refused=frozenset(range(len(items))))
         failed = {int(entry["Id"]): entry for entry in answer.get("Failed", [])}
         if failed:
             codes = sorted({entry["Code"] for entry in failed.values()})
             logger.warning("the topic has not taken all messages", extra={"codes": codes})
         passes = THROTTLING | TRANSIENT
         again = frozenset(i for i, entry in failed.items() if entry["Code"] in passes or not entry["SenderFault"])
-        return Sent(again=again, refused=frozenset(failed) - again)
+        return SendResult(again=again, refused=frozenset(failed) - again)
 
 
 def _attributes(attributes: Mapping[str, str | int]) -> dict[str, MessageAttributeValueTypeDef]:

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ParamValidationError
 
 from headway.jobpolicy.rules import tags_in
-from headway_service.aws.error_codes import FAILED_CALLS, Verdict, code_of, describe, judge, message_of
+from headway_service.aws.error_codes import FAILED_CALLS, Verdict, classify, code_of, describe, message_of
 from headway_service.errors import (
     LacksPermission,
     LaunchPostponed,
     LaunchRefused,
     ListingExpired,
     NameTaken,
+    OutcomeUnknown,
     Throttled,
     TrainingJobEnded,
     TrainingJobNotFound,
-    Unclear,
 )
-from headway_service.ports.training_jobs import LIVE, Description, LivePage, Sighting
+from headway_service.ports.training_jobs import LIVE, Description, LivePage, TrainingJobStatus
 from headway_service.response_check import check_answers, member
 from headway_service.sagemaker_api.masking import masked
-from headway_service.sagemaker_api.status import listed_of, sighting_of
+from headway_service.sagemaker_api.status import parse_status, parse_summary
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class SageMakerTrainingJobs:
                 return Throttled(code)
             case Verdict.UNCLEAR:
                 # Without the message: it may quote the request.
-                return Unclear(code)
+                return OutcomeUnknown(code)
 
     def stop(self, name: str) -> None:
         """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
@@ -103,10 +103,10 @@ class SageMakerTrainingJobs:
                 raise LacksPermission(describe(error)) from error
             raise self._unclear(error) from error
 
-    def describe(self, name: str) -> Sighting | None:
+    def describe(self, name: str) -> TrainingJobStatus | None:
         """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
         answer = self._describe(name)
-        return None if answer is None else sighting_of(answer)
+        return None if answer is None else parse_status(answer)
 
     def mark_of(self, arn: str) -> str | None:
         """See :class:`headway_service.ports.training_jobs.TrainingJobs`."""
@@ -150,7 +150,7 @@ class SageMakerTrainingJobs:
             request["NextToken"] = token
         try:
             page = self._client.list_training_jobs(**request)
-            found = [listed_of(each) for each in member(page, "TrainingJobSummaries")]
+            found = [parse_summary(each) for each in member(page, "TrainingJobSummaries")]
         except FAILED_CALLS as error:
             if token and self._judge(error) is Verdict.REFUSED:
                 raise ListingExpired(describe(error)) from error
@@ -174,9 +174,9 @@ class SageMakerTrainingJobs:
             return False
         return code_of(error) == _NOT_FOUND or _SAYS_NOT_FOUND.search(message_of(error)) is not None
 
-    def _unclear(self, error: Exception) -> Unclear:
+    def _unclear(self, error: Exception) -> OutcomeUnknown:
         throttled = self._judge(error) is Verdict.THROTTLED
-        return (Throttled if throttled else Unclear)(describe(error))
+        return (Throttled if throttled else OutcomeUnknown)(describe(error))
 
     def _judge(self, error: Exception) -> Verdict:
-        return judge(error, self._client.meta.service_model)
+        return classify(error, self._client.meta.service_model)

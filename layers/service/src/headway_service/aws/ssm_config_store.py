@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from headway_service.aws.error_codes import code_of
-from headway_service.aws.transient_errors import answering
+from headway_service.aws.transient_errors import raise_retry_later
 from headway_service.ports.config_store import ConfigurationText
 from headway_service.response_check import check_answers, member
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 # API reference, GetParameter. How IAM takes a name with a version in it, AWS does not say.
 _NOT_SHOWN = {"ParameterNotFound", "ParameterVersionNotFound", "AccessDeniedException"}
 # PutParameter: more writes at once than the parameter takes (API reference).
-_answering = partial(answering, "the parameter store, which holds the queue's configuration,", {"TooManyUpdates"})
+_answering = partial(
+    raise_retry_later, "the parameter store, which holds the queue's configuration,", {"TooManyUpdates"}
+)
 
 
 class ParameterStore:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from headway_service.aws.error_codes import FAILED_CALLS, Verdict, code_of, judge
-from headway_service.errors import Busy
+from headway_service.aws.error_codes import FAILED_CALLS, Verdict, classify, code_of
+from headway_service.errors import RetryLater
 from headway_service.observability.logging import logger
 
 
 @contextmanager
-def answering(what: str, passes: Collection[str] = ()) -> Iterator[None]:
+def raise_retry_later(what: str, passes: Collection[str] = ()) -> Iterator[None]:
     """Turns what passes by itself, or is unclear, into Busy. A refusal or a missing permission is a fault, and stays.
 
     A write that ends as Busy may have been carried out.
@@ -23,7 +23,7 @@ def answering(what: str, passes: Collection[str] = ()) -> Iterator[None]:
     try:
         yield
     except FAILED_CALLS as error:
-        if judge(error) in {Verdict.REFUSED, Verdict.DENIED} and code_of(error) not in passes:
+        if classify(error) in {Verdict.REFUSED, Verdict.DENIED} and code_of(error) not in passes:
             raise
         logger.warning("no clear answer from AWS", extra={"asked": what, "code": code_of(error)})
-        raise Busy(f"{what} cannot answer now; try again in a moment") from error
+        raise RetryLater(f"{what} cannot answer now; try again in a moment") from error

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, Strict, StringConstraints, model_val
 
 from headway_service.config import authorization
 from headway_service.config.authorization import Details
-from headway_service.config.base import Document, TeamName
+from headway_service.config.base import ConfigModel, TeamName
 
 MAX_PEOPLE = 50
 """Patterns of one list of callers."""
@@ -53,7 +53,7 @@ Callers = Annotated[list[_Name], Field(max_length=MAX_PEOPLE)]
 """Patterns of callers' names."""
 
 
-class TrainingRoles(Document):
+class TrainingRoles(ConfigModel):
     """Roles, and whose jobs may run with them: those of callers, and those of teams."""
 
     roles: list[_Role] = Field(min_length=1, max_length=MAX_GRANTED)
@@ -71,7 +71,7 @@ class TrainingRoles(Document):
         return authorization.TrainingRoles(roles=self.roles, callers=self.callers, teams=self.teams)
 
 
-class Access(Document):
+class Access(ConfigModel):
     """Who may do what, e.g. ``{"admins": ["user/ada"], "details": "team"}``."""
 
     #: They may change every job, and submit for every team.

@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 TeamName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$")]
 
 
-class Document(BaseModel):
+class ConfigModel(BaseModel):
     """A part of the document."""
 
     model_config = ConfigDict(

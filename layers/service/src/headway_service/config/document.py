@@ -21,7 +21,7 @@ from headway_service.config import access as access_notation
 from headway_service.config import rules as rule_notation
 from headway_service.config import utilization
 from headway_service.config.authorization import Access, People
-from headway_service.config.base import Document, TeamName
+from headway_service.config.base import ConfigModel, TeamName
 from headway_service.config.notifications import Notifications
 from headway_service.errors import FieldError, InvalidConfiguration
 
@@ -57,14 +57,14 @@ InstanceType = Annotated[str, StringConstraints(pattern=POOL_PATTERN)]
 Instances = Annotated[int, Field(ge=0, le=MAX_POOL_SIZE)]
 
 
-class Pool(Document):
+class Pool(ConfigModel):
     """One pool."""
 
     #: Instances in the pool. 0 lets what runs finish and starts nothing.
     size: int = Field(ge=0, le=MAX_POOL_SIZE)
 
 
-class Priorities(Document):
+class Priorities(ConfigModel):
     """Rules on priorities."""
 
     #: Priority of a job whose request carries none.
@@ -81,7 +81,7 @@ class Priorities(Document):
         return self
 
 
-class Team(Document):
+class Team(ConfigModel):
     """What a team is entitled to."""
 
     #: Instances per pool that it gets back whenever it needs them.
@@ -98,7 +98,7 @@ class Team(Document):
     max_priority: int | None = Field(default=None, ge=0, le=MAX_PRIORITY)
 
 
-class Preemption(Document):
+class Preemption(ConfigModel):
     """Rules on preemption."""
 
     enabled: bool = True
@@ -112,7 +112,7 @@ class Preemption(Document):
     opt_out: bool = False
 
 
-class Backfill(Document):
+class Backfill(ConfigModel):
     """Rules on starting jobs past a blocked one."""
 
     enabled: bool = True
@@ -122,7 +122,7 @@ class Backfill(Document):
     window: int = Field(default=1000, ge=0, le=MAX_BACKFILL_WINDOW)
 
 
-class Retry(Document):
+class Retry(ConfigModel):
     """When a job that failed is tried again: one rule for each kind of failure."""
 
     #: How often, for one job.
@@ -140,7 +140,7 @@ _RETRIES = {
 }
 
 
-class Spot(Document):
+class Spot(ConfigModel):
     """When a job that asks for spot instances goes on with instances on demand, inside the same pools."""
 
     #: After more interruptions than this over its life; null for never.
@@ -149,7 +149,7 @@ class Spot(Document):
     after_wait: bool = True
 
 
-class Rogues(Document):
+class Rogues(ConfigModel):
     """Rules on training jobs that did not come through the queue."""
 
     #: Whether what they take is missing in the pools.
@@ -166,7 +166,7 @@ class WarmPools(StrEnum):
     REFUSE = "refuse"
 
 
-class Limits(Document):
+class Limits(ConfigModel):
     """How many jobs may wait in one line: those of one team (or of no team) that demand one pool."""
 
     #: All of them.
@@ -175,14 +175,14 @@ class Limits(Document):
     waiting_per_owner: int = Field(default=500, ge=1, le=MAX_WAITING)
 
 
-class Ageing(Document):
+class Ageing(ConfigModel):
     """A waiting job gains one priority for each interval that it has waited, up to a cap."""
 
     interval_seconds: int = Field(ge=1, le=_LONGEST_S)
     cap: int = Field(ge=0, le=MAX_PRIORITY)
 
 
-class Configuration(Document):
+class Configuration(ConfigModel):
     """The whole document, e.g. ``{"pools": {"ml.p5.48xlarge": {"size": 2}}}``."""
 
     #: The version that the document was made from. It is compared when the document is set, and not kept.

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from headway.reasons.remedies import NOTIFIED_BY_DEFAULT, REMEDIES
-from headway_service.config.base import Document, TeamName
+from headway_service.config.base import ConfigModel, TeamName
 
 MAX_TOLD_TEAMS = 20
 """Teams that messages may be limited to: as many as there can be."""
@@ -19,7 +19,7 @@ def _of_a_change(code: str) -> str:
     return code
 
 
-class Notifications(Document):
+class Notifications(ConfigModel):
     """Of which changes a message is sent, e.g. ``{"codes": ["Preempted", "Failed"], "teams": ["research"]}``."""
 
     #: The reasons of the changes. An empty list switches messages off.

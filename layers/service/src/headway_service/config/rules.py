@@ -18,7 +18,7 @@ from pydantic import (
 
 from headway.jobpolicy import rules
 from headway.jobpolicy.rules import OnStart, Requirement
-from headway_service.config.base import Document, TeamName
+from headway_service.config.base import ConfigModel, TeamName
 
 MAX_RULES = 50
 
@@ -81,7 +81,7 @@ _SWITCHED = {
 }
 
 
-class _Sparse(Document):
+class _Sparse(ConfigModel):
     """A part of which most is left out, also where it is shown."""
 
     @model_serializer(mode="wrap")

@@ -10,7 +10,7 @@ from headway.errors import InvalidPolicy
 from headway.jobpolicy import utilization
 from headway.jobpolicy.utilization import Action
 from headway.scheduling.ordering import MAX_PRIORITY
-from headway_service.config.base import Document
+from headway_service.config.base import ConfigModel
 from headway_service.config.rules import InstanceTypes, When
 
 MAX_WATCHES = 10
@@ -28,7 +28,7 @@ WatchName = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-
 _DEFAULT = utilization.UtilizationRule(name="")
 
 
-class Watch(Document):
+class Watch(ConfigModel):
     """A watch, e.g. ``{"belowPercent": 80, "periods": 12, "action": "notify"}``. What is left out is as in ``idle``."""
 
     metric: _Metric = _DEFAULT.metric

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from headway.api_documents.dead_letters import LetterQueue
 from headway_service.dead_letters.parser import Content, Illegible, Lost, Observe, Tick, content_of
-from headway_service.errors import NotHandedOver
+from headway_service.errors import NotDelivered
 from headway_service.observability.logging import logger
-from headway_service.ports.messaging import DeadLetter, DeadLetterQueue, Recipients
+from headway_service.ports.messaging import DeadLetter, DeadLetterQueue, RedriveTargets
 
 MAX_SHOWN = 50
 """Dead events shown in one answer."""
@@ -69,7 +69,7 @@ class DeadLetters:
     """
 
     def __init__(
-        self, queues: Mapping[LetterQueue, DeadLetterQueue], recipients: Recipients, clock: Callable[[], int]
+        self, queues: Mapping[LetterQueue, DeadLetterQueue], recipients: RedriveTargets, clock: Callable[[], int]
     ) -> None:
         self._queues = queues
         self._recipients = recipients
@@ -145,7 +145,7 @@ class DeadLetters:
                 case Tick():
                     self._recipients.wake("redriven")
                     done.tick_asked_for = True
-        except NotHandedOver as error:
+        except NotDelivered as error:
             done.failures.append(Failure(read=read, problem=str(error)))
             return False
         done.redriven += 1

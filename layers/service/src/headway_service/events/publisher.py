@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from headway_service.config.notifications import Notifications
-from headway_service.errors import Busy
+from headway_service.errors import RetryLater
 from headway_service.events.job_events import JobEvent, job_event, unmanaged_job_event
 from headway_service.events.notifications import Message, message_of
 from headway_service.observability.logging import logger
-from headway_service.ports.messaging import Outlet, Sent
+from headway_service.ports.messaging import EventSink, SendResult
 from headway_service.store.records.base import LEDGER
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
@@ -54,7 +54,7 @@ class EventPublisher:
     """
 
     def __init__(
-        self, bus: Outlet[JobEvent], topic: Outlet[Message], notifications: Callable[[], Notifications]
+        self, bus: EventSink[JobEvent], topic: EventSink[Message], notifications: Callable[[], Notifications]
     ) -> None:
         self._bus = bus
         self._topic = topic
@@ -71,14 +71,14 @@ class EventPublisher:
             return PublishResult(failed_from=None, dropped=dropped)
         try:
             notifications = self._notifications()
-        except Busy:
+        except RetryLater:
             return PublishResult(failed_from=news[0].sequence, dropped=dropped)
         for some in _together(news):
             events = _send(self._bus, [each.change for each in some])
             done = min(events.again, default=len(some))
             # A record that is retried gets its message then. So each message has an event too.
             notified = [each for each in some[:done] if notifications.tell(each.change.code, each.change.team)]
-            messages = _send(self._topic, [message_of(each.change) for each in notified]) if notified else Sent()
+            messages = _send(self._topic, [message_of(each.change) for each in notified]) if notified else SendResult()
             dropped += len(events.refused) + len(messages.refused)
             failed = [*(some[i].sequence for i in events.again), *(notified[i].sequence for i in messages.again)]
             if failed:
@@ -140,17 +140,17 @@ def _together(news: Sequence[_News]) -> Iterator[list[_News]]:
         yield some
 
 
-def _send(outlet: Outlet[_T], items: Sequence[_T]) -> Sent:
+def _send(outlet: EventSink[_T], items: Sequence[_T]) -> SendResult:
     """Send up to :data:`MAX_SENT` items; those that fail are sent again, and only those."""
     left = list(range(len(items)))
     refused: set[int] = set()
     for _ in range(MAX_TRIES):
         try:
             sent = outlet.send([items[i] for i in left])
-        except Busy:
+        except RetryLater:
             break
         refused |= {left[i] for i in sent.refused}
         left = [left[i] for i in sorted(sent.again)]
         if not left:
             break
-    return Sent(again=frozenset(left), refused=frozenset(refused))
+    return SendResult(again=frozenset(left), refused=frozenset(refused))

@@ -16,7 +16,7 @@ from headway.reasons.remedies import remedy_for
 from headway.scheduling import forecast as core
 from headway.scheduling.forecast import Cancel, Forecast, Reprioritize, Resize, Submit, UnknownEdit, WhatIf
 from headway_service.admission.admit import Admitted, admit
-from headway_service.admission.queue_limits import Room
+from headway_service.admission.queue_limits import QueueLimits
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration, Pool
 from headway_service.errors import FieldError, InvalidRequest, JobNotFound, NameInUse, RequestError
@@ -84,7 +84,7 @@ class ForecastService:
         configuration = self._configuration()
         admitted = self._admit(request, caller, configuration)
         job = new_job(admitted, configuration.policy(), owner=caller.arn, key=None, now_ms=self._clock())
-        room = Room(self._table, configuration.limits, caller.arn)
+        room = QueueLimits(self._table, configuration.limits, caller.arn)
         room.require(job)
         queue = build_snapshot(self._table, job.entry_time, configuration.policy())
         result = queue.what_if([Submit(job=job.waiting())])

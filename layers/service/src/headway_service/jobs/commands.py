@@ -8,10 +8,10 @@ from headway import reasons
 from headway.errors import InvalidTransition
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
 from headway.reasons import Reason, ReasonCode
-from headway_service.admission.queue_limits import Room
+from headway_service.admission.queue_limits import QueueLimits
 from headway_service.config.authorization import Action, Caller
 from headway_service.config.document import Configuration
-from headway_service.errors import Busy, Conflict, FieldError, InvalidRequest, JobEnded, NotWaiting
+from headway_service.errors import Conflict, FieldError, InvalidRequest, JobEnded, NotWaiting, RetryLater
 from headway_service.jobs.position import JobView, PositionExplainer
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table, Write
@@ -164,7 +164,7 @@ class JobCommands:
             JobNotFound: there is none of that name.
             NotAllowed: the caller may not change it.
             JobEnded: it has ended.
-            QueueFull: see :meth:`headway_service.admission.queue_limits.Room.require`.
+            QueueFull: see :meth:`headway_service.admission.queue_limits.QueueLimits.require`.
             Busy: others keep changing it.
         """
 
@@ -172,7 +172,7 @@ class JobCommands:
             _require_unended(job, "there is nothing to release")
             if not job.held:
                 return None
-            Room(self._table, self._configuration().limits, job.owner).require(job)
+            QueueLimits(self._table, self._configuration().limits, job.owner).require(job)
             team = find_team(self._table, job.team) if job.team else None
             return transitions.release(job, team, reasons.released(caller.name), self._clock())
 
@@ -210,7 +210,7 @@ class JobCommands:
                 self._table.write(writes)
             return after, True
 
-        job, changed = retry_on_conflict(once, otherwise=Busy(f"`{name}` keeps changing; try again in a moment"))
+        job, changed = retry_on_conflict(once, otherwise=RetryLater(f"`{name}` keeps changing; try again in a moment"))
         if changed:
             self._wake(why)
         return job, changed

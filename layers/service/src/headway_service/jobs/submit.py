@@ -8,7 +8,7 @@ from typing import Any
 
 from headway.policy import Policy
 from headway_service.admission.admit import admit
-from headway_service.admission.queue_limits import Room
+from headway_service.admission.queue_limits import QueueLimits
 from headway_service.config.authorization import Caller
 from headway_service.errors import Conflict, FieldError, NameInUse, QueueFull
 from headway_service.jobs.new_job import new_job
@@ -27,7 +27,7 @@ class Terms:
     """What all submissions of one call are checked against."""
 
     in_force: EffectiveConfig
-    room: Room
+    room: QueueLimits
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +79,7 @@ class Submitter:
         Raises:
             InvalidRequest, RequestTooLarge, NotAllowed, RuleViolation, ImpossibleDemand: see
                 :func:`headway_service.admission.admit.admit`.
-            QueueFull: see :meth:`headway_service.admission.queue_limits.Room.require`.
+            QueueFull: see :meth:`headway_service.admission.queue_limits.QueueLimits.require`.
             NameInUse: another request of that name is in the queue, or somebody else's.
         """
         terms = self.terms(caller)
@@ -89,7 +89,7 @@ class Submitter:
     def terms(self, caller: Caller) -> Terms:
         """What the submissions of a caller are checked against, as of now."""
         in_force = self._in_force()
-        return Terms(in_force=in_force, room=Room(self._table, in_force.configuration.limits, caller.arn))
+        return Terms(in_force=in_force, room=QueueLimits(self._table, in_force.configuration.limits, caller.arn))
 
     def enter(self, request: Any, caller: Caller, key: str | None, terms: Terms) -> SubmittedJob:
         """Submit a request as :meth:`submit` does, without its position in the queue.

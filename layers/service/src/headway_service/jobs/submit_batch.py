@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway_service.config.authorization import Caller
-from headway_service.errors import Busy, RequestError
+from headway_service.errors import RequestError, RetryLater
 from headway_service.jobs.position import JobView
 from headway_service.jobs.submit import SubmittedJob, Submitter, Terms
 from headway_service.observability.request_log import job_named_in, log_refusal
@@ -53,7 +53,7 @@ def submit_all(
         remaining_ms: how long the invocation may still live.
 
     Returns:
-        The result of each request, in their order; ``Busy`` where no time was left.
+        The result of each request, in their order; ``RetryLater`` where no time was left.
 
     Raises:
         RequestError: the queue cannot answer now. Jobs accepted so far stay; sent again, they are the same jobs.
@@ -65,7 +65,7 @@ def submit_all(
     try:
         for request in requests:
             if remaining_ms() < BATCH_RESERVE_MS:
-                results.append(Busy("there was no time left for this request of the batch; send it again"))
+                results.append(RetryLater("there was no time left for this request of the batch; send it again"))
             else:
                 results.append(_submit(submits, request, caller, key, call, terms))
     finally:

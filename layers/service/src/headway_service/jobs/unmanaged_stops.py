@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway_service.errors import Busy, RogueJobNotFound
+from headway_service.errors import RetryLater, RogueJobNotFound
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
 from headway_service.store import transitions
@@ -50,4 +50,4 @@ class UnmanagedJobStops:
             logger.info("a rogue job is to be stopped", extra={"rogue": name, "by": by})
             return asked
 
-        return retry_on_conflict(ask, otherwise=Busy(f"`{name}` keeps changing; try again in a moment"))
+        return retry_on_conflict(ask, otherwise=RetryLater(f"`{name}` keeps changing; try again in a moment"))

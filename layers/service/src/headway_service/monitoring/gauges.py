@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Iterator
 from headway.lifecycle import AttemptState
 from headway.plan import Start
 from headway.vectors import total
-from headway_service.errors import Busy
+from headway_service.errors import RetryLater
 from headway_service.monitoring.queue_depth import Backlog, backlogs
 from headway_service.observability import metrics
 from headway_service.observability.logging import logger
-from headway_service.observability.metrics import Figure
+from headway_service.observability.metrics import MetricValue
 from headway_service.pools.apply_config import find_applied
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.status import STARTING
@@ -42,7 +42,7 @@ _MAX_NAMED = 10
 """Attempts, jobs or pools that one log entry names."""
 
 
-def gauges(table: Table, ledger: Ledger, now_ms: int, after_s: int) -> list[Figure]:
+def gauges(table: Table, ledger: Ledger, now_ms: int, after_s: int) -> list[MetricValue]:
     """All gauges; none if the table cannot answer now.
 
     Args:
@@ -54,7 +54,7 @@ def gauges(table: Table, ledger: Ledger, now_ms: int, after_s: int) -> list[Figu
     try:
         lines = list(backlogs(table, ledger))
         startable = startable_jobs(table, ledger, lines, now_ms)
-    except Busy as error:
+    except RetryLater as error:
         logger.warning("no gauges this time", extra={"error": str(error)})
         return []
     stuck = stuck_attempts(ledger.attempts, now_ms)
@@ -75,7 +75,7 @@ def gauges(table: Table, ledger: Ledger, now_ms: int, after_s: int) -> list[Figu
     ]
 
 
-def pool_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Iterator[Figure]:
+def pool_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Iterator[MetricValue]:
     """The use of each pool, and the jobs that wait for it."""
     allocated = total(each.demand for each in ledger.attempts)
     reserved = total(each.demand for each in ledger.reservations)
@@ -98,7 +98,7 @@ def pool_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Itera
         yield metrics.OLDEST_IN_POOL.of(_longest_s(mine, now_ms), name)
 
 
-def team_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Iterator[Figure]:
+def team_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Iterator[MetricValue]:
     """The waiting jobs of each team. Jobs without a team do not count; a job that demands two pools counts in both."""
     waits = list(lines)
     for team in ledger.teams:

@@ -17,7 +17,7 @@ from headway.jobpolicy.utilization import Alarm, Coverage
 from headway.lifecycle import AttemptState
 from headway_service.admission.coverage import coverage_of
 from headway_service.config.document import Configuration
-from headway_service.errors import Busy, Conflict
+from headway_service.errors import Conflict, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.messaging import Wake
@@ -142,7 +142,7 @@ class UtilizationMonitor:
         for alarm in missing:
             try:
                 self._alarms.put(alarm)
-            except Busy as error:
+            except RetryLater as error:
                 # Alarms that fire already must not wait for it.
                 logger.warning("an alarm could not be made now", extra={"attempt": alarm.attempt, "error": str(error)})
                 break

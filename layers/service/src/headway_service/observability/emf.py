@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 from aws_lambda_powertools.metrics import EphemeralMetrics
 
-from headway_service.observability.metrics import NAMESPACE, Figure, is_published
+from headway_service.observability.metrics import NAMESPACE, MetricValue, is_published
 
 
-def record(figures: Iterable[Figure]) -> None:
+def record(figures: Iterable[MetricValue]) -> None:
     """Publish figures that are worth it, those of one combination of dimensions in one line of the log."""
-    together: dict[tuple[str, str], list[Figure]] = defaultdict(list)
+    together: dict[tuple[str, str], list[MetricValue]] = defaultdict(list)
     for figure in filter(is_published, figures):
         together[figure.metric.by, figure.which].append(figure)
     for (dimension, value), some in together.items():

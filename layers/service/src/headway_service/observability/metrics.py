@@ -36,13 +36,13 @@ class Metric:
     by: Literal["", "pool", "team", "outcome"] = ""
     noughts: bool = False
 
-    def of(self, value: float, which: str = "") -> Figure:
+    def of(self, value: float, which: str = "") -> MetricValue:
         """A figure of it; ``which`` is the value of its dimension."""
-        return Figure(self, value, which)
+        return MetricValue(self, value, which)
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class MetricValue:
     """One value of a metric, measured now."""
 
     metric: Metric
@@ -85,17 +85,17 @@ OUTCOMES: Mapping[JobTrigger, str] = {
 """What the end of an attempt was for its job."""
 
 
-def is_published(figure: Figure) -> bool:
+def is_published(figure: MetricValue) -> bool:
     """Whether a figure is worth its price."""
     return figure.value != 0 or figure.metric.noughts
 
 
-def ended(trigger: JobTrigger) -> Figure:
+def ended(trigger: JobTrigger) -> MetricValue:
     """An attempt has ended."""
     return ENDED.of(1, OUTCOMES[trigger])
 
 
-def time_to_start(job: JobRecord, now_ms: int) -> list[Figure]:
+def time_to_start(job: JobRecord, now_ms: int) -> list[MetricValue]:
     """A job starts now: how long it has waited in each of its pools, since it was accepted or came back to the line.
 
     A time for which somebody held it counts, as that is what its owner waited.

@@ -9,7 +9,7 @@ from typing import Any
 
 from headway_service.config import document as configuration
 from headway_service.config.document import Configuration
-from headway_service.errors import Busy, Conflict, InvalidConfiguration
+from headway_service.errors import Conflict, InvalidConfiguration, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.pools.config_writes import intended, read_edits
 from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
@@ -18,7 +18,7 @@ from headway_service.store import transitions
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.ledger import TeamRecord
 from headway_service.store.records.queue_entry import QueueEntry
-from headway_service.store.schema_version import stamped, upgraded
+from headway_service.store.schema_version import stamp, upgrade
 
 TEAM_KEPT_MS = 86_400_000
 """A team that was removed keeps its queues at least this long, for submissions that were in progress."""
@@ -68,7 +68,7 @@ def find_applied(table: Table) -> EffectiveConfig | None:
     if item is None:
         return None
     # Not parsed like a stored document: its length was checked before, and it is not refused for that now.
-    item = upgraded(item)
+    item = upgrade(item)
     document = configuration.validate(json.loads(item["document"]))
     # Pools and teams are not in line with the document yet if the item lacks the teams that have left.
     lines = ("", *document.teams, *item["left"]) if "left" in item else None
@@ -103,7 +103,7 @@ def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable
     if known is None or known.is_older_than(stored):
         try:
             found = intended(stored, read_edits(table), store, clock())
-        except Busy as error:
+        except RetryLater as error:
             if known is None:
                 raise
             return replace(known, problem=str(error))
@@ -172,7 +172,7 @@ def _bring_in_line(table: Table, noted: EffectiveConfig, clock: Callable[[], int
 def _item(noted: EffectiveConfig) -> dict[str, Any]:
     text = configuration.text_of(noted.configuration)
     said = {"document": text, "version": noted.version, "modifiedMs": noted.modified_ms}
-    return stamped({"pk": _KEY.pk, "sk": _KEY.sk, **said})
+    return stamp({"pk": _KEY.pk, "sk": _KEY.sk, **said})
 
 
 def _is_noted(known: EffectiveConfig) -> Condition:

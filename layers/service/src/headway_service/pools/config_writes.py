@@ -13,11 +13,11 @@ import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from headway_service.errors import Busy
+from headway_service.errors import RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
 from headway_service.ports.table import Delete, Key, Put, Table
-from headway_service.store.schema_version import stamped, upgraded
+from headway_service.store.schema_version import stamp, upgrade
 
 LATE_MS = 60_000
 """A write that takes effect later than this after its invocation has ended counts as an edit of the parameter."""
@@ -66,7 +66,7 @@ class ConfigWrite:
         """Record the write, before it is made."""
         said = {"base": self.base, "digest": self.digest, "untilMs": self.until_ms}
         kept = {"expiresAt": self.until_ms // 1000 + _KEPT_S}
-        table.write([Put(item=stamped({"pk": self._key.pk, "sk": self._key.sk, **said, **kept}))])
+        table.write([Put(item=stamp({"pk": self._key.pk, "sk": self._key.sk, **said, **kept}))])
 
     def forget(self, table: Table) -> None:
         """Remove the record: the document was written on top of the version that it was made from."""
@@ -81,7 +81,7 @@ class ConfigWrite:
 
 def read_edits(table: Table) -> list[ConfigWrite]:
     """The writes that are not known to have succeeded."""
-    items = [upgraded(item) for item in table.query(_PK, prefix=_PREFIX, limit=MAX_EDITS)]
+    items = [upgrade(item) for item in table.query(_PK, prefix=_PREFIX, limit=MAX_EDITS)]
     return [
         ConfigWrite(
             name=item["sk"].removeprefix(_PREFIX),
@@ -112,7 +112,7 @@ def intended(
         before = store.read_version(found.version - 1)
         if before is None:
             if now_ms <= max(edit.until_ms for edit in suspects):
-                raise Busy("what the configuration was before is not to be read now; try again in a moment")
+                raise RetryLater("what the configuration was before is not to be read now; try again in a moment")
             # Waiting does not bring it back.
             logger.error("a version of the configuration is lost", extra={"version": found.version - 1})
             break

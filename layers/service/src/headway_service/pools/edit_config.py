@@ -14,14 +14,14 @@ from typing import Any
 
 from headway_service.config import document as configuration
 from headway_service.config.differences import differences
-from headway_service.errors import Busy, ConfigurationChanged, Conflict
+from headway_service.errors import ConfigurationChanged, Conflict, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, apply_text, find_applied
 from headway_service.pools.config_writes import ConfigWrite, intended, read_edits
 from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
 from headway_service.ports.table import Absent, Delete, Equals, Key, Put, Table
 from headway_service.store.repository import pool_not_found
-from headway_service.store.schema_version import stamped, upgraded
+from headway_service.store.schema_version import stamp, upgrade
 
 MAX_TRIES = 3
 """How often a size is changed in a document that is edited in the parameter at the same time."""
@@ -168,21 +168,21 @@ class ConfigEditor:
     def _alone(self) -> Iterator[None]:
         """Holds the lease."""
         item = self._table.get(_LEASE)
-        if item is not None and int(upgraded(item)["untilMs"]) >= self._clock():
+        if item is not None and int(upgrade(item)["untilMs"]) >= self._clock():
             raise _somebody_else()
         lease = {"pk": _LEASE.pk, "sk": _LEASE.sk, "holder": self._holder, "untilMs": self._lease_until_ms}
         requires = Absent() if item is None else Equals("holder", item["holder"])
         try:
-            self._table.write([Put(item=stamped(lease), requires=requires)])
+            self._table.write([Put(item=stamp(lease), requires=requires)])
         except Conflict:
             raise _somebody_else() from None
         try:
             yield
         finally:
             # If it is not returned, it ends by itself.
-            with suppress(Conflict, Busy):
+            with suppress(Conflict, RetryLater):
                 self._table.write([Delete(key=_LEASE, requires=Equals("holder", self._holder))])
 
 
-def _somebody_else() -> Busy:
-    return Busy("somebody else changes the configuration at this moment; try again in a moment")
+def _somebody_else() -> RetryLater:
+    return RetryLater("somebody else changes the configuration at this moment; try again in a moment")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headway_service.config.document import Configuration
-from headway_service.errors import Busy, RestoreUnfinished
+from headway_service.errors import RestoreUnfinished, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
@@ -113,5 +113,5 @@ class PoolOperations:
                 raise pool_not_found(pool, known)
 
 
-def _busy(pool: str) -> Busy:
-    return Busy(f"others keep pausing and resuming {pool}; try again in a moment")
+def _busy(pool: str) -> RetryLater:
+    return RetryLater(f"others keep pausing and resuming {pool}; try again in a moment")

@@ -45,7 +45,7 @@ class DeadLetterQueue(Protocol):
         """How many letters there are, taken ones too: roughly, and as of a moment ago."""
 
 
-class Recipients(Protocol):
+class RedriveTargets(Protocol):
     """Those whom dead letters are for. Each call may raise :class:`headway_service.errors.NotHandedOver`."""
 
     def observe(self, event: Mapping[str, Any]) -> None:
@@ -56,7 +56,7 @@ class Recipients(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SendResult:
     """What became of the things that were sent, by their indexes: those that are not named here were taken."""
 
     #: May be taken if they are sent once more.
@@ -68,10 +68,10 @@ class Sent:
 _T_contra = TypeVar("_T_contra", contravariant=True)
 
 
-class Outlet(Protocol[_T_contra]):
+class EventSink(Protocol[_T_contra]):
     """Somewhere that changes are told."""
 
-    def send(self, items: Sequence[_T_contra]) -> Sent:
+    def send(self, items: Sequence[_T_contra]) -> SendResult:
         """Send up to ten, which is as many as EventBridge and SNS take at once (service quotas).
 
         Raises:

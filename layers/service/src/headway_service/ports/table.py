@@ -86,7 +86,7 @@ class Put:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class Update:
     """Set attributes of an item, and add to numbers of it."""
 
     key: Key
@@ -111,7 +111,7 @@ class Check:
     requires: Condition
 
 
-Write = Put | Change | Delete | Check
+Write = Put | Update | Delete | Check
 
 
 LISTED = (

@@ -11,7 +11,7 @@ LIVE = frozenset({"InProgress", "Stopping"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sighting:
+class TrainingJobStatus:
     """What SageMaker said of a training job at one moment, in an event or an answer."""
 
     attempt: str
@@ -55,7 +55,7 @@ class Description:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Listed:
+class TrainingJobSummary:
     """What ListTrainingJobs says of a training job. It may be as old as SageMaker's index."""
 
     name: str
@@ -71,7 +71,7 @@ class Listed:
 class LivePage:
     """The live ones among a page of all training jobs, and where the next page begins (None at the end)."""
 
-    jobs: tuple[Listed, ...]
+    jobs: tuple[TrainingJobSummary, ...]
     token: str | None
 
 
@@ -99,7 +99,7 @@ class TrainingJobs(Protocol):
             Unclear: it may or may not have been asked.
         """
 
-    def describe(self, name: str) -> Sighting | None:
+    def describe(self, name: str) -> TrainingJobStatus | None:
         """DescribeTrainingJob; None if there is no such job.
 
         Raises:

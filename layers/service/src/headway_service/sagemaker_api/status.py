@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from headway_service.ports.training_jobs import Listed, Sighting
+from headway_service.ports.training_jobs import TrainingJobStatus, TrainingJobSummary
 from headway_service.response_check import member
 
 STARTING = frozenset(
@@ -15,7 +15,7 @@ STARTING = frozenset(
 """Secondary statuses before the training begins (API reference, DescribeTrainingJob, SecondaryStatus)."""
 
 
-def sighting_of(said: Mapping[str, Any]) -> Sighting:
+def parse_status(said: Mapping[str, Any]) -> TrainingJobStatus:
     """The sighting in DescribeTrainingJob's answer, or in the ``detail`` of a Training Job State Change event.
 
     They name their fields alike, but for the times: of events they are epoch milliseconds, sometimes as text
@@ -25,7 +25,7 @@ def sighting_of(said: Mapping[str, Any]) -> Sighting:
     transitions = said.get("SecondaryStatusTransitions") or []
     secondary_status = said.get("SecondaryStatus", "")
     trained_s = said.get("TrainingTimeInSeconds")
-    return Sighting(
+    return TrainingJobStatus(
         attempt=said["TrainingJobName"],
         status=said["TrainingJobStatus"],
         secondary_status=secondary_status,
@@ -38,13 +38,13 @@ def sighting_of(said: Mapping[str, Any]) -> Sighting:
     )
 
 
-def listed_of(summary: Mapping[str, Any]) -> Listed:
+def parse_summary(summary: Mapping[str, Any]) -> TrainingJobSummary:
     """One of ListTrainingJobs' TrainingJobSummaries.
 
     Raises:
         UnreadableAnswer: it lacks what the service model requires.
     """
-    return Listed(
+    return TrainingJobSummary(
         name=member(summary, "TrainingJobName"),
         status=member(summary, "TrainingJobStatus"),
         secondary_status=summary.get("SecondaryStatus"),

@@ -36,7 +36,7 @@ def next_back_off(pool: PoolRecord, now_ms: int, jitter: float) -> tuple[int, in
     return now_ms + round(longest_ms * (1 - jitter / 2)), back_offs
 
 
-class BackOffs:
+class PoolBackoff:
     """The back-offs that one invocation knows of.
 
     Args:

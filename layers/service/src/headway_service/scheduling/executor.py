@@ -12,10 +12,10 @@ from headway.model import Demand, WaitingJob
 from headway.plan import Action, Plan, Preempt, Release, Start
 from headway.policy import Policy
 from headway.scheduling.ordering import work_lost_ms
-from headway_service.errors import Conflict, Unclear
+from headway_service.errors import Conflict, OutcomeUnknown
 from headway_service.observability import metrics
 from headway_service.observability.logging import logger
-from headway_service.observability.metrics import Figure
+from headway_service.observability.metrics import MetricValue
 from headway_service.ports.table import Table, Write
 from headway_service.sagemaker_api.names import attempt_name
 from headway_service.scheduling.launcher import Launcher
@@ -91,7 +91,7 @@ class Executor:
         self._policy = policy
         self._has_rules = has_rules
         self.report = TickReport()
-        self.figures: list[Figure] = []
+        self.figures: list[MetricValue] = []
         #: Starts of each team since the ledger was read.
         self._started: Counter[str] = Counter()
         #: Attempts that SageMaker gave no clear answer about. The next tick asks again, this one does not.
@@ -159,7 +159,7 @@ class Executor:
             return self._launcher.settle(attempt, self._clock())
         except (Conflict, InvalidTransition):
             self.report.rejected += 1
-        except Unclear as error:
+        except OutcomeUnknown as error:
             self.report.unclear += 1
             self._unclear.add(attempt.attempt_name)
             logger.warning(

@@ -25,16 +25,16 @@ from headway_service.errors import (
     LaunchRefused,
     NameTaken,
     NothingToStop,
+    OutcomeUnknown,
     Throttled,
-    Unclear,
 )
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
-from headway_service.ports.training_jobs import Sighting, TrainingJobs
+from headway_service.ports.training_jobs import TrainingJobs, TrainingJobStatus
 from headway_service.sagemaker_api.launch_request import on_demand, without_warm_pool
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import is_proven
-from headway_service.scheduling.backoff import BackOffs
+from headway_service.scheduling.backoff import PoolBackoff
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
 from headway_service.store.records.attempt import AttemptRecord, StopCause
@@ -78,7 +78,7 @@ class Launcher:
         self._observer = observer
         self.holder = holder
         self.lease_until_ms = deadline_ms + LEASE_MARGIN_MS
-        self.back_offs = BackOffs(table, jitter)
+        self.back_offs = PoolBackoff(table, jitter)
         self._paused: frozenset[str] = frozenset()
         #: Attempts that SageMaker has accepted here, should that not have been written down.
         self._created: set[str] = set()
@@ -147,7 +147,7 @@ class Launcher:
             self._table.write(transitions.return_lease(attempt, 0))
             self._back_off(attempt, error, now_ms)
             raise
-        except Unclear as error:
+        except OutcomeUnknown as error:
             # Nobody knows whether it was launched, so the intent stays and the lease with it.
             logger.warning("launch unclear; the intent stays", extra=log)
             self._back_off(attempt, error, now_ms)
@@ -175,7 +175,7 @@ class Launcher:
                 )
                 self._observer.end(attempt, JobTrigger.FAIL, reason, None, now_ms)
 
-    def _take_over(self, attempt: AttemptRecord, found: Sighting, now_ms: int) -> None:
+    def _take_over(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
         """SageMaker has the attempt, but no call of which the queue knows has launched it: its table was restored.
 
         One that has completed completes its job. One that was stopped or has failed says nothing about the job: the
@@ -187,7 +187,7 @@ class Launcher:
         """
         if found.status == "Stopping":
             self._table.write(transitions.return_lease(attempt, now_ms + ASK_AGAIN_S * 1000))
-            raise Unclear(f"`{attempt.attempt_name}` was launched before, and is stopping")
+            raise OutcomeUnknown(f"`{attempt.attempt_name}` was launched before, and is stopping")
         if found.ended and found.status != "Completed":
             self._pass_name(attempt, now_ms)
             return
@@ -203,7 +203,7 @@ class Launcher:
         logger.info("launched by an earlier call", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
         self._confirm(attempt, now_ms)
 
-    def _back_off(self, attempt: AttemptRecord, error: Unclear, now_ms: int) -> None:
+    def _back_off(self, attempt: AttemptRecord, error: OutcomeUnknown, now_ms: int) -> None:
         cause = f"SageMaker gave no answer to a launch on {describe(attempt.demand)} ({error})"
         self.back_offs.begin(attempt.demand, cause, now_ms)
 
@@ -281,14 +281,14 @@ class Launcher:
                 return False
             attempt = found
             if attempt.training_job_status != "Stopping":
-                raise Unclear(f"StopTrainingJob of `{attempt.attempt_name}` was refused: {error}") from error
+                raise OutcomeUnknown(f"StopTrainingJob of `{attempt.attempt_name}` was refused: {error}") from error
         logger.info("asked to stop", extra={"job": attempt.job_name, "attempt": attempt.attempt_name})
         self._table.write(transitions.stop_sent(attempt, now_ms))
         return True
 
     def _find(
         self, attempt: AttemptRecord, now_ms: int, *, asks: bool = False, in_use: bool = False
-    ) -> Sighting | None:
+    ) -> TrainingJobStatus | None:
         """The attempt as SageMaker has it, where no call of this invocation has launched it; None if it has none.
 
         Args:
@@ -311,7 +311,7 @@ class Launcher:
             return None
         self._table.write(transitions.return_lease(attempt, now_ms + ASK_AGAIN_S * 1000))
         shown = "not found" if sighting is None else "shown without its tags"
-        raise Unclear(f"`{attempt.attempt_name}` is {shown}; SageMaker may have launched it")
+        raise OutcomeUnknown(f"`{attempt.attempt_name}` is {shown}; SageMaker may have launched it")
 
     def _look(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Take in what SageMaker says of an attempt that is known to be ours. Returns whether it has ended."""
@@ -356,7 +356,7 @@ class Launcher:
         """The stored request under the attempt's name, with the queue's marks."""
         stored = find_request(self._table, attempt.job_name)
         if stored is None:
-            raise Unclear(f"the request of `{attempt.job_name}` is missing from the table")
+            raise OutcomeUnknown(f"the request of `{attempt.job_name}` is missing from the table")
         request = without_warm_pool(stored)
         marks = [{"Key": JOB_TAG, "Value": attempt.job_name}, {"Key": ATTEMPT_TAG, "Value": attempt.mark}]
         if attempt.on_demand:

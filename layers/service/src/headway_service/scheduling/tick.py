@@ -22,7 +22,7 @@ MAX_ROUNDS = 20
 """Rounds of a tick. Each applies a whole plan, so more than a few mean that others change the queue as fast."""
 
 
-class Ticker:
+class Scheduler:
     """Runs ticks.
 
     Args:

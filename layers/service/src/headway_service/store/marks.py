@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from headway_service.errors import Conflict
 from headway_service.ports.table import Absent, Key, Put, Table
-from headway_service.store.schema_version import stamped, upgraded
+from headway_service.store.schema_version import stamp, upgrade
 
 CODE_CHARS = 32
 """Length of a mark's code: 128 bits as hexadecimal digits."""
@@ -63,7 +63,7 @@ class Marks:
         if known is None:
             item = {"pk": KEY.pk, "sk": KEY.sk, "markKey": self._token()}
             try:
-                self._table.write([Put(item=stamped(item), requires=Absent())])
+                self._table.write([Put(item=stamp(item), requires=Absent())])
             except Conflict:
                 # Another function was first, or an earlier try of this very write.
                 known = self._stored()
@@ -75,4 +75,4 @@ class Marks:
 
     def _stored(self) -> bytes | None:
         item = self._table.get(KEY)
-        return None if item is None else str(upgraded(item)["markKey"]).encode()
+        return None if item is None else str(upgrade(item)["markKey"]).encode()

@@ -17,12 +17,12 @@ UPGRADES: Mapping[int, Upgrade] = {}
 """By number: converts an item of that shape to the next. An upgrade recognizes the kind of item by its keys."""
 
 
-def stamped(item: Item) -> dict[str, Any]:
+def stamp(item: Item) -> dict[str, Any]:
     """An item with the number of the current shape, ready to be written."""
     return {**item, "shape": SCHEMA}
 
 
-def upgraded(item: Item) -> Item:
+def upgrade(item: Item) -> Item:
     """An item in the current shape.
 
     Raises:

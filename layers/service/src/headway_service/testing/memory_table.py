@@ -18,7 +18,6 @@ from headway_service.ports.table import (
     Absent,
     AllEqual,
     AtLeast,
-    Change,
     Check,
     Condition,
     Contains,
@@ -30,6 +29,7 @@ from headway_service.ports.table import (
     OneOf,
     Put,
     Tally,
+    Update,
     Write,
     position_of,
 )
@@ -152,7 +152,7 @@ class MemoryTable:
         match write:
             case Put():
                 item = _copy(write.item)
-            case Change():
+            case Update():
                 # What is stored is never changed in place, so what it holds may be shared.
                 item = {"pk": key.pk, "sk": key.sk} if was is None else {**was}
                 item |= _copy(write.sets)

@@ -12,12 +12,12 @@ from headway.lifecycle import AttemptState, JobTrigger
 from headway.reasons import Reason, ReasonCode
 from headway_service.admission.admit import as_ruled
 from headway_service.config.document import DEFAULT_TEAM, Configuration
-from headway_service.errors import Busy, Conflict
+from headway_service.errors import Conflict, RetryLater
 from headway_service.observability import metrics
 from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
 from headway_service.ports.table import Table
-from headway_service.ports.training_jobs import Sighting, TrainingJobs
+from headway_service.ports.training_jobs import TrainingJobs, TrainingJobStatus
 from headway_service.sagemaker_api.status import STARTING
 from headway_service.sagemaker_api.training_request import TrainingRequest
 from headway_service.sagemaker_api.visibility import is_proven
@@ -62,7 +62,7 @@ class Observer:
         self._retention_s = retention_s
         self._configuration = configuration
 
-    def take(self, sighting: Sighting, now_ms: int, *, asked: bool = False) -> StatusOutcome:
+    def take(self, sighting: TrainingJobStatus, now_ms: int, *, asked: bool = False) -> StatusOutcome:
         """Apply what was seen of a training job.
 
         Args:
@@ -95,7 +95,7 @@ class Observer:
                 return StatusOutcome.TICK_DUE
             return self._goes_on(attempt, sighting, now_ms)
 
-        busy = Busy(f"`{sighting.attempt}` keeps changing; take the event again")
+        busy = RetryLater(f"`{sighting.attempt}` keeps changing; take the event again")
         return retry_on_conflict(apply, otherwise=busy)
 
     def look(self, attempt: str, training_jobs: TrainingJobs, now_ms: int) -> StatusOutcome:
@@ -121,7 +121,7 @@ class Observer:
             code=ReasonCode.VANISHED,
             message=f"the training job `{attempt}` was deleted outside the queue, so how it ended is not known",
         )
-        gone = Sighting(attempt=attempt, status="Deleting", secondary_status="", modified_ms=now_ms)
+        gone = TrainingJobStatus(attempt=attempt, status="Deleting", secondary_status="", modified_ms=now_ms)
         self.end(record, JobTrigger.FAIL, reason, gone, now_ms, vanished=True)
         return StatusOutcome.TICK_DUE
 
@@ -130,7 +130,7 @@ class Observer:
         attempt: AttemptRecord,
         trigger: JobTrigger,
         reason: Reason,
-        sighting: Sighting | None,
+        sighting: TrainingJobStatus | None,
         now_ms: int,
         *,
         retry: transitions.RetryPlan | None = None,
@@ -179,7 +179,7 @@ class Observer:
             return False
         return True
 
-    def _goes_on(self, attempt: AttemptRecord, sighting: Sighting, now_ms: int) -> StatusOutcome:
+    def _goes_on(self, attempt: AttemptRecord, sighting: TrainingJobStatus, now_ms: int) -> StatusOutcome:
         """Note a status that does not end the attempt. A tick is due if the policy stops the attempt now.
 
         Both in one write: the same sighting is not looked at again.
@@ -197,7 +197,7 @@ class Observer:
             logger.info("a measure was taken", extra={**log, "cause": measure.cause})
         return StatusOutcome.TICK_DUE if measure is not None and measure.cause is not None else StatusOutcome.RECORDED
 
-    def _measure(self, job: JobRecord, attempt: AttemptRecord, sighting: Sighting) -> PolicyAction | None:
+    def _measure(self, job: JobRecord, attempt: AttemptRecord, sighting: TrainingJobStatus) -> PolicyAction | None:
         """What the policy does about an attempt that runs."""
         configuration = self._configuration()
         measure = policy_actions.on_interruption(job, sighting.interruptions, configuration.spot.max_interruptions)
@@ -211,7 +211,7 @@ class Observer:
         return policy_actions.on_start(violations(configuration.job_rules(), ruled))
 
     def _outcome(
-        self, attempt: AttemptRecord, sighting: Sighting, now_ms: int
+        self, attempt: AttemptRecord, sighting: TrainingJobStatus, now_ms: int
     ) -> tuple[JobTrigger, Reason, transitions.RetryPlan | None]:
         """What a final status means for the job, and how it goes on with another attempt, if it does."""
         trigger, reason, retry = _end(attempt, sighting)
@@ -231,7 +231,7 @@ class Observer:
         retry = transitions.RetryPlan(kind=kind, not_before_ms=now_ms + verdict.wait_ms)
         return JobTrigger.RETRY, Reason(code=ReasonCode.RETRIED, message=message), retry
 
-    def _failure(self, kind: FailureKind, attempt: AttemptRecord, sighting: Sighting, now_ms: int) -> Failure:
+    def _failure(self, kind: FailureKind, attempt: AttemptRecord, sighting: TrainingJobStatus, now_ms: int) -> Failure:
         job = self._require_job(attempt)
         before = job.attempts[-1].failure_reason if job.attempts else None
         return Failure(
@@ -255,7 +255,7 @@ class Observer:
         return find_job(self._table, name)
 
 
-def _is_news(attempt: AttemptRecord, sighting: Sighting) -> bool:
+def _is_news(attempt: AttemptRecord, sighting: TrainingJobStatus) -> bool:
     """Whether a status that does not end an attempt says anything new that somebody decides by, or is shown.
 
     Each write is paid for, and the steps of a start tell nobody more than that it starts.
@@ -272,7 +272,9 @@ def _stage(secondary_status: str | None) -> str | None:
     return "Starting" if secondary_status in STARTING else secondary_status
 
 
-def _end(attempt: AttemptRecord, sighting: Sighting) -> tuple[JobTrigger, Reason, transitions.RetryPlan | None]:
+def _end(
+    attempt: AttemptRecord, sighting: TrainingJobStatus
+) -> tuple[JobTrigger, Reason, transitions.RetryPlan | None]:
     """What a final status means, unless the job is tried again after a failure."""
     if sighting.status == "Completed":
         return JobTrigger.COMPLETE, Reason(code=ReasonCode.COMPLETED, message="completed"), None
@@ -299,5 +301,5 @@ def _end(attempt: AttemptRecord, sighting: Sighting) -> tuple[JobTrigger, Reason
     return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED_OUTSIDE, message=message), None
 
 
-def _told(sighting: Sighting) -> str:
+def _told(sighting: TrainingJobStatus) -> str:
     return f": {sighting.failure_reason}" if sighting.failure_reason else ""

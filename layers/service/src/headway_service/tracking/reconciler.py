@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from headway.lifecycle import AttemptState
-from headway_service.errors import Busy, Conflict, Unclear
+from headway_service.errors import Conflict, OutcomeUnknown, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
@@ -18,7 +18,7 @@ from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.tracking.observer import Observer, StatusOutcome
-from headway_service.tracking.unchanged import unchanged
+from headway_service.tracking.unchanged import skip_unchanged
 
 MAX_LOOKS = 100
 """Attempts that one run asks about, the longest unheard first: DescribeTrainingJob is throttled per account."""
@@ -67,12 +67,12 @@ def reconcile(
         ),
         key=lambda attempt: (attempt.seen_ms, attempt.attempt_name),
     )
-    same = unchanged(silent, training_jobs, pause=pause)
+    same = skip_unchanged(silent, training_jobs, pause=pause)
     for attempt in same[:MAX_NOTED]:
         try:
             # As of before the list was asked for.
             table.write(transitions.touch(attempt, now_ms))
-        except (Busy, Conflict) as error:
+        except (RetryLater, Conflict) as error:
             logger.warning("not noted now", extra={"attempt": attempt.attempt_name, "error": str(error)})
     ended = 0
     others = {each.attempt_name for each in silent} - {each.attempt_name for each in same}
@@ -80,7 +80,7 @@ def reconcile(
         try:
             outcome = observer.look(attempt.attempt_name, training_jobs, clock())
             ended += outcome is StatusOutcome.TICK_DUE
-        except (Unclear, Busy, Conflict) as error:
+        except (OutcomeUnknown, RetryLater, Conflict) as error:
             logger.warning("not reconciled now", extra={"attempt": attempt.attempt_name, "error": str(error)})
     logger.info("reconciled", extra={"silent": len(silent), "unchanged": len(same), "ended": ended})
     # Also when nothing was found: a wake-up lost between a write and its message is made good here.

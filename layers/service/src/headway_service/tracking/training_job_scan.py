@@ -28,7 +28,7 @@ RECENT_S = 1200
 """Training jobs that were created within this time are listed in every run, however long a round takes."""
 
 
-def sweep(
+def scan(
     table: Table,
     training_jobs: AllTrainingJobs,
     *,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from headway_service.errors import ListingExpired, Unclear
+from headway_service.errors import ListingExpired, OutcomeUnknown
 from headway_service.observability.logging import logger
-from headway_service.ports.training_jobs import AllTrainingJobs, Listed
+from headway_service.ports.training_jobs import AllTrainingJobs, TrainingJobSummary
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.tracking.training_job_scan import MAX_PAGES, PAUSE_S
 
@@ -18,7 +18,7 @@ CLOCKS_MS = 60_000
 """SageMaker's clock may be behind the one by which an attempt was written down, ms."""
 
 
-def unchanged(
+def skip_unchanged(
     attempts: Collection[AttemptRecord], training_jobs: AllTrainingJobs, *, pause: Callable[[float], None]
 ) -> list[AttemptRecord]:
     """Those of the attempts that SageMaker lists as live and just as they are known.
@@ -47,12 +47,12 @@ def unchanged(
             token = page.token
             if token is None or not unlisted:
                 break
-    except (Unclear, ListingExpired) as error:
+    except (OutcomeUnknown, ListingExpired) as error:
         logger.warning("the list ends early", extra={"unlisted": len(unlisted), "error": str(error)})
     return found
 
 
-def says_nothing_new(listed: Listed, attempt: AttemptRecord) -> bool:
+def says_nothing_new(listed: TrainingJobSummary, attempt: AttemptRecord) -> bool:
     """Whether the list tells of an attempt what is known already.
 
     Both times are SageMaker's own, of a change of the same training job, so no clock of ours takes part. The statuses

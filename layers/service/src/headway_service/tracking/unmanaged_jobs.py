@@ -19,11 +19,11 @@ from headway.model import Demand
 from headway.vectors import shortfall
 from headway_service.admission.admit import as_ruled, limit_ms
 from headway_service.config.document import Configuration
-from headway_service.errors import Busy, Conflict, LacksPermission, NothingToStop, Unclear
+from headway_service.errors import Conflict, LacksPermission, NothingToStop, OutcomeUnknown, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import EffectiveConfig, find_applied
 from headway_service.ports.table import Table
-from headway_service.ports.training_jobs import AllTrainingJobs, Description, Sighting
+from headway_service.ports.training_jobs import AllTrainingJobs, Description, TrainingJobStatus
 from headway_service.sagemaker_api.tags import ATTEMPT_TAG, JOB_TAG
 from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import transitions
@@ -77,7 +77,7 @@ class _Verdict:
         )
 
 
-class Rogues:
+class UnmanagedJobs:
     """Keeps the records of rogue jobs in step with what SageMaker says.
 
     Args:
@@ -93,7 +93,7 @@ class Rogues:
         self._marks = marks
         self._stops = stops
 
-    def hear(self, sighting: Sighting, now_ms: int) -> bool:
+    def hear(self, sighting: TrainingJobStatus, now_ms: int) -> bool:
         """Take in an event on a training job.
 
         Returns:
@@ -107,7 +107,7 @@ class Rogues:
             return False
         try:
             return self.look(name, now_ms)
-        except Unclear as error:
+        except OutcomeUnknown as error:
             # The patrol asks again.
             logger.warning("not looked at now", extra={"rogue": name, "error": str(error)})
             return False
@@ -126,7 +126,7 @@ class Rogues:
         if force is None:
             # There are no pools before the first tick.
             return False
-        busy = Busy(f"`{name}` keeps changing; look at it again")
+        busy = RetryLater(f"`{name}` keeps changing; look at it again")
         return retry_on_conflict(lambda: self._look(name, force, now_ms), otherwise=busy)
 
     def _look(self, name: str, force: EffectiveConfig, now_ms: int) -> bool:

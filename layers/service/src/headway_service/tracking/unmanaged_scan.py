@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headway_service.errors import Busy, Conflict, Unclear
+from headway_service.errors import Conflict, OutcomeUnknown, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.pools.apply_config import find_applied
 from headway_service.ports.messaging import Wake
@@ -17,8 +17,8 @@ from headway_service.sagemaker_api.visibility import is_proven
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger, read_ledger
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
-from headway_service.tracking.training_job_scan import sweep
-from headway_service.tracking.unmanaged_jobs import Rogues, is_stop_due
+from headway_service.tracking.training_job_scan import scan
+from headway_service.tracking.unmanaged_jobs import UnmanagedJobs, is_stop_due
 
 MAX_LOOKS = 50
 """Training jobs that one run asks about, which takes two or three calls each."""
@@ -31,7 +31,7 @@ def patrol(
     *,
     table: Table,
     training_jobs: AllTrainingJobs,
-    rogues: Rogues,
+    rogues: UnmanagedJobs,
     clock: Callable[[], int],
     pause: Callable[[float], None],
     wake: Wake,
@@ -78,12 +78,12 @@ def patrol(
     # However many are due, there is room for some that nobody knows.
     all(run.look(rogue.training_job_name) for rogue in due[: MAX_LOOKS // 2])
     try:
-        for page in sweep(
+        for page in scan(
             table, training_jobs, clock=clock, pause=pause, has_time=run.has_time, completed=run.round_completed
         ):
             if not all(run.look(name) for name in page if name not in known):
                 break
-    except (Unclear, Conflict) as error:
+    except (OutcomeUnknown, Conflict) as error:
         logger.warning("the sweep ends early", extra={"error": str(error)})
     logger.info("patrolled", extra={"rogues": len(ledger.rogues), "due": len(due), "looks": run.looks})
     if run.changed:
@@ -95,7 +95,7 @@ class _Run:
     """One run of the patrol: what it may still do, and what has come of it."""
 
     def __init__(
-        self, table: Table, rogues: Rogues, ledger: Ledger, clock: Callable[[], int], deadline_ms: int
+        self, table: Table, rogues: UnmanagedJobs, ledger: Ledger, clock: Callable[[], int], deadline_ms: int
     ) -> None:
         self._table = table
         self._rogues = rogues
@@ -114,7 +114,7 @@ class _Run:
         self.looks += 1
         try:
             self.changed |= self._rogues.look(name, self._clock())
-        except (Unclear, Busy) as error:
+        except (OutcomeUnknown, RetryLater) as error:
             logger.warning("not looked at now", extra={"rogue": name, "error": str(error)})
             if self._restored is not None:
                 # Until every training job was looked at nothing is launched, so the next run begins with this page.

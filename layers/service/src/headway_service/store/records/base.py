@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from headway.reasons import Reason, ReasonCode
 from headway_service.ports.table import Item
-from headway_service.store.schema_version import stamped, upgraded
+from headway_service.store.schema_version import stamp, upgrade
 
 LEDGER = "ledger"
 
@@ -28,7 +28,7 @@ class Record(BaseModel):
     @classmethod
     def parse(cls, item: Item) -> Self:
         """The record in an item."""
-        return cls.model_validate(upgraded(item))
+        return cls.model_validate(upgrade(item))
 
     def fields(self) -> dict[str, Any]:
         """The attributes of the item, without keys, and without those that say what is so unless it is said.
@@ -38,7 +38,7 @@ class Record(BaseModel):
         said = self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
         fields = vars(self)
         asked_for = {name: fields[name] for name in _ASKED_FOR if name in fields}
-        return stamped(said | asked_for)
+        return stamp(said | asked_for)
 
 
 class ReasonRecord(Record):

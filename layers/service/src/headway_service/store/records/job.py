@@ -12,7 +12,7 @@ from headway.model import WaitingJob
 from headway_service.ports.table import Equals, Item, Key, Put
 from headway_service.store.records.base import ReasonRecord, Record
 from headway_service.store.records.queue_entry import QueueEntry, owner_hash, rank_of, waiting_of
-from headway_service.store.schema_version import stamped, upgraded
+from headway_service.store.schema_version import stamp, upgrade
 
 MAX_HISTORY = 50
 """Steps of a job's history that are kept; of a longer one the first and the newest."""
@@ -121,7 +121,7 @@ class JobRecord(Record):
     @classmethod
     def parse(cls, item: Item) -> JobRecord:
         """The record in an item."""
-        item = upgraded(item)
+        item = upgrade(item)
         summary = item.get("summary", {})
         return cls.model_validate({**item, **summary, "usage": summary})
 
@@ -200,10 +200,10 @@ def request_key(job: str) -> Key:
 def request_item(job: str, request: str) -> Item:
     """The request of a job, as JSON, as it is kept."""
     key = request_key(job)
-    return stamped({"pk": key.pk, "sk": key.sk, "jobDetails": request})
+    return stamp({"pk": key.pk, "sk": key.sk, "jobDetails": request})
 
 
 def request_in(item: Item) -> dict[str, Any]:
     """The request in an item."""
-    request: dict[str, Any] = json.loads(upgraded(item)["jobDetails"])
+    request: dict[str, Any] = json.loads(upgrade(item)["jobDetails"])
     return request

@@ -12,7 +12,7 @@ from headway.lifecycle import (
 from headway.model import Demand, WaitingJob
 from headway.reasons import Reason
 from headway_service.ports.table import Check, Equals, Write
-from headway_service.ports.training_jobs import Sighting
+from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.policy_actions import PolicyAction, on_drain
 from headway_service.store.records.attempt import NOBODY, AttemptRecord, StopCause
 from headway_service.store.records.job import (
@@ -116,7 +116,7 @@ def stop_sent(attempt: AttemptRecord, now_ms: int) -> list[Write]:
 
 def record_status(
     attempt: AttemptRecord,
-    sighting: Sighting,
+    sighting: TrainingJobStatus,
     now_ms: int,
     *,
     ruled: bool,

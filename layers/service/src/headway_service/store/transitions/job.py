@@ -12,8 +12,8 @@ from headway.lifecycle import (
 )
 from headway.reasons import Reason
 from headway.vectors import minus, plus
-from headway_service.ports.table import Absent, Change, Delete, Equals, Put, Write
-from headway_service.ports.training_jobs import Sighting
+from headway_service.ports.table import Absent, Delete, Equals, Put, Update, Write
+from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.records.attempt import AttemptRecord, GivenUpRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import (
@@ -194,7 +194,7 @@ def end(
     trigger: JobTrigger,
     reason: Reason,
     *,
-    sighting: Sighting | None,
+    sighting: TrainingJobStatus | None,
     preemptor: JobRecord | None,
     reservation: ReservationRecord | None,
     now_ms: int,
@@ -385,7 +385,7 @@ def _leave_queue(job: JobRecord) -> Sequence[Write]:
 
 
 def _count_start(team: TeamRecord) -> Write:
-    return Change(key=TeamRecord.key(team.team), adds={"starts": 1}, requires=Equals("starts", team.starts))
+    return Update(key=TeamRecord.key(team.team), adds={"starts": 1}, requires=Equals("starts", team.starts))
 
 
 def _reserve(job: str, demand: Mapping[str, int], known: ReservationRecord | None) -> Write:
@@ -396,4 +396,4 @@ def _reserve(job: str, demand: Mapping[str, int], known: ReservationRecord | Non
 
 
 def _expire_request(job: JobRecord, expires_at: int) -> Write:
-    return Change(key=request_key(job.job_name), sets={"expiresAt": expires_at})
+    return Update(key=request_key(job.job_name), sets={"expiresAt": expires_at})

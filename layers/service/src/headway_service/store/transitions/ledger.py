@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway_service.ports.table import Absent, AllEqual, Change, Delete, Equals, Put, Write
+from headway_service.ports.table import Absent, AllEqual, Delete, Equals, Put, Update, Write
 from headway_service.store.records.ledger import PauseRecord, PoolRecord, ReservationRecord, TeamRecord
 from headway_service.store.transitions.shared import return_instances
 
@@ -20,13 +20,13 @@ def add_pool(pool: str, size: int) -> list[Write]:
 def resize_pool(pool: PoolRecord, size: int) -> list[Write]:
     """A pool gets another size. Instances in use stay in use, so ``free`` may become negative."""
     key = PoolRecord.key(pool.pool)
-    return [Change(key=key, sets={"size": size}, adds={"free": size - pool.size}, requires=Equals("size", pool.size))]
+    return [Update(key=key, sets={"size": size}, adds={"free": size - pool.size}, requires=Equals("size", pool.size))]
 
 
 def back_off(pool: PoolRecord) -> list[Write]:
     """Nothing is launched in a pool for a while. Fails if the pool was removed."""
     sets = {"pausedUntilMs": pool.backs_off_until_ms, "pauses": pool.back_offs, "pauseCause": pool.back_off_cause}
-    return [Change(key=PoolRecord.key(pool.pool), sets=sets, requires=Equals("pool", pool.pool))]
+    return [Update(key=PoolRecord.key(pool.pool), sets=sets, requires=Equals("pool", pool.pool))]
 
 
 def pause(record: PauseRecord) -> list[Write]:

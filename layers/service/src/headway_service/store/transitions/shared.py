@@ -14,7 +14,7 @@ from headway.lifecycle import (
 )
 from headway.model import Demand
 from headway.reasons import Reason
-from headway_service.ports.table import Absent, AtLeast, Change, Check, Equals, Write
+from headway_service.ports.table import Absent, AtLeast, Check, Equals, Update, Write
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import (
@@ -89,7 +89,7 @@ def take_instances(demand: Demand) -> list[Write]:
     A count is negative where a reservation held more than the demand: the rest becomes free.
     """
     return [
-        Change(key=PoolRecord.key(pool), adds={"free": -count}, requires=AtLeast("free", count))
+        Update(key=PoolRecord.key(pool), adds={"free": -count}, requires=AtLeast("free", count))
         for pool, count in sorted(demand.items())
     ]
 
@@ -98,7 +98,7 @@ def return_instances(demand: Demand) -> list[Write]:
     """Make instances of each pool free. A negative count takes them, even if too few are free."""
     return [
         # A pool's record outlives everything that holds its instances. Should it be missing, the write fails.
-        Change(key=PoolRecord.key(pool), adds={"free": count}, requires=Equals("pool", pool))
+        Update(key=PoolRecord.key(pool), adds={"free": count}, requires=Equals("pool", pool))
         for pool, count in sorted(demand.items())
         if count
     ]
