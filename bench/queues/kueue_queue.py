@@ -99,7 +99,7 @@ class Queue:
         Raises:
             BrokenPromiseError: the observer does not.
         """
-        if self._observer.take(sighting, self._clock_ms()) is not StatusOutcome.TICK_DUE:
+        if self._observer.apply_status(sighting, self._clock_ms()) is not StatusOutcome.TICK_DUE:
             raise BrokenPromiseError(f"the end of {sighting.attempt} is not taken in")
 
     def tick(self) -> None:

@@ -22,9 +22,9 @@ cold_start.freeze()
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """Apply one event. An error is raised, so that Lambda tries again and then hands it to the dead-letter queue."""
     sighting = parse_status(event["detail"])
-    outcome = services.observer.take(sighting, services.clock())
+    outcome = services.observer.apply_status(sighting, services.clock())
     due = outcome is StatusOutcome.TICK_DUE
     if outcome is StatusOutcome.NOT_OURS:
-        due = services.rogues.hear(sighting, services.clock())
+        due = services.unmanaged_jobs.on_status(sighting, services.clock())
     if due:
         services.wake(f"{sighting.attempt} {sighting.status}")

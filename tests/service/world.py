@@ -107,7 +107,7 @@ class World:
             deadline_ms=self.clock() + INVOCATION_S * 1000,
             jitter=lambda: 0.0,
         )
-        launcher.learn(read_ledger(self.table))
+        launcher.update(read_ledger(self.table))
         return launcher
 
     def ticker(self) -> Scheduler:
@@ -160,16 +160,16 @@ class World:
         while (due := self.fleet.next_due()) is not None and due <= until:
             self.now_s = max(self.now_s, due)
             for detail in self.fleet.advance(self.now_s):
-                if deliver and self.hear(detail) and tick:
+                if deliver and self.on_event(detail) and tick:
                     self.tick()
         self.now_s = until
 
-    def hear(self, detail: Mapping[str, Any]) -> bool:
+    def on_event(self, detail: Mapping[str, Any]) -> bool:
         """Take in an event, as the observer does. Returns whether a tick is due."""
         sighting = parse_status(detail)
-        outcome = self.observer.take(sighting, self.clock())
+        outcome = self.observer.apply_status(sighting, self.clock())
         if outcome is StatusOutcome.NOT_OURS:
-            return self.rogues.hear(sighting, self.clock())
+            return self.rogues.on_status(sighting, self.clock())
         return outcome is StatusOutcome.TICK_DUE
 
     def reconcile(self, after_s: int = 300) -> int:

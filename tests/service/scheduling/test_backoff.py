@@ -117,8 +117,8 @@ def test_a_pool_that_backs_off_already_does_not_begin_again(world: World) -> Non
     # Another invocation had a launch under way, and hears no answer either.
     PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, "second", world.clock() + 1000)
     assert pool_record(world) == first
-    assert back_offs.hold({P5: 1}, first.backs_off_until_ms - 1)
-    assert not back_offs.hold({P5: 1}, first.backs_off_until_ms)
+    assert back_offs.is_backing_off({P5: 1}, first.backs_off_until_ms - 1)
+    assert not back_offs.is_backing_off({P5: 1}, first.backs_off_until_ms)
     PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, "third", first.backs_off_until_ms)
     assert (pool_record(world).back_offs, pool_record(world).back_off_cause) == (2, "third")
 
@@ -128,7 +128,7 @@ def test_who_learns_of_a_back_off_from_the_attempt_to_begin_one_holds_too(world:
     PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, "first", world.clock())
     late = PoolBackoff(world.table, lambda: 0.0)
     late.begin({P5: 1}, "second", world.clock() + 1000)
-    assert late.hold({P5: 1}, world.clock() + 2000)
+    assert late.is_backing_off({P5: 1}, world.clock() + 2000)
 
 
 pools = st.builds(

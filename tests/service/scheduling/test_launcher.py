@@ -364,7 +364,7 @@ def test_an_end_that_is_told_while_its_launch_is_being_settled_is_taken_in(
     look = world.observer._attempt
     monkeypatch.setattr(world.observer, "_attempt", lambda name: next(shown, None) or look(name))
     ended = TrainingJobStatus(attempt="a", status="Completed", secondary_status="Completed", modified_ms=world.clock())
-    assert world.observer.take(ended, world.clock()) is StatusOutcome.TICK_DUE
+    assert world.observer.apply_status(ended, world.clock()) is StatusOutcome.TICK_DUE
     assert world.states("a") == {"a": "completed"}
 
 
@@ -375,5 +375,5 @@ def test_a_sighting_during_a_launch_is_left_to_whoever_settles_it(world: World) 
     strange = TrainingJobStatus(
         attempt="a", status="Completed", secondary_status="Completed", modified_ms=world.clock()
     )
-    assert world.observer.take(strange, world.clock()) is StatusOutcome.NOT_OURS
+    assert world.observer.apply_status(strange, world.clock()) is StatusOutcome.NOT_OURS
     assert world.states("a") == {"a": "running"}

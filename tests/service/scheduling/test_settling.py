@@ -59,7 +59,7 @@ def unanswered(world: World, *, made: bool, **changes: Any) -> AttemptRecord:
 
 
 def settle(world: World, launcher: Launcher | None = None) -> bool:
-    return (launcher or world.launcher()).settle(attempt(world), world.clock())
+    return (launcher or world.launcher()).reconcile_intent(attempt(world), world.clock())
 
 
 def busy(writes: Any) -> None:
@@ -122,8 +122,8 @@ def test_a_launch_that_was_not_written_down_is_not_made_or_asked_about_again(
     with monkeypatch.context() as patched:
         patched.setattr(world.table, "write", busy)
         with pytest.raises(RetryLater):
-            launcher.settle(held, world.clock())
-    assert launcher.settle(held, world.clock())
+            launcher.reconcile_intent(held, world.clock())
+    assert launcher.reconcile_intent(held, world.clock())
     assert (world.called("CreateTrainingJob"), world.called("DescribeTrainingJob")) == (["a", "a"], [])
     assert attempt(world).training_job_status == "InProgress"
 
@@ -301,7 +301,7 @@ def test_a_stop_of_an_attempt_that_was_taken_in_meanwhile_does_not_go_as_it_was_
     world.fleet.finish("a", now=world.now_s)
     world.pass_time(1, tick=False)
     assert read_ledger(world.table).attempts == ()
-    assert launcher.settle(record, world.clock()) is False
+    assert launcher.reconcile_intent(record, world.clock()) is False
 
 
 def test_a_stop_of_what_is_not_shown_is_not_noted(world: World) -> None:

@@ -263,7 +263,7 @@ def test_repeated_and_late_events_change_nothing(world: World, repeats: int) -> 
     sightings = [parse_status(detail) for detail in details]
     for _ in range(repeats):
         for sighting in reversed(sightings):
-            world.observer.take(sighting, world.clock())
+            world.observer.apply_status(sighting, world.clock())
     world.check()
     job = world.seen("a").job
     assert str(job.job_state) == "completed"
@@ -277,7 +277,7 @@ def test_an_older_status_does_not_replace_a_newer_one(world: World) -> None:
 
     def seen(secondary: str, at_ms: int) -> str | None:
         sighting = TrainingJobStatus(attempt="a", status="InProgress", secondary_status=secondary, modified_ms=at_ms)
-        world.observer.take(sighting, world.clock())
+        world.observer.apply_status(sighting, world.clock())
         attempt = world.queries.show("a", ROOT)[1]
         return attempt.secondary_status if attempt else None
 
@@ -289,7 +289,7 @@ def test_an_older_status_does_not_replace_a_newer_one(world: World) -> None:
 
 def test_events_of_training_jobs_that_are_not_ours_are_ignored(world: World) -> None:
     sighting = TrainingJobStatus(attempt="somebody", status="Completed", secondary_status="Completed", modified_ms=1)
-    assert world.observer.take(sighting, world.clock()) is StatusOutcome.NOT_OURS
+    assert world.observer.apply_status(sighting, world.clock()) is StatusOutcome.NOT_OURS
 
 
 @pytest.mark.parametrize(
@@ -310,9 +310,9 @@ def test_the_steps_of_a_start_are_not_written_one_by_one(world: World, later: di
         return read_ledger(world.table).attempts[0].version
 
     begins = TrainingJobStatus(attempt="a", status="InProgress", secondary_status="Starting", modified_ms=1000)
-    world.observer.take(begins, world.clock())
+    world.observer.apply_status(begins, world.clock())
     before = version()
-    world.observer.take(replace(begins, modified_ms=2000, **later), world.clock())
+    world.observer.apply_status(replace(begins, modified_ms=2000, **later), world.clock())
     assert (version() > before) is written
 
 

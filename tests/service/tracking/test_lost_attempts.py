@@ -345,7 +345,7 @@ def test_a_start_between_two_looks_takes_the_attempt_over_and_the_rogue_record_g
     world = world_with("a", pools={P5: 4})
     lose(world, "a")
     interrupt(world.rogues, "_known", world.tick)
-    world.rogues.look("a", world.clock())
+    world.rogues.refresh("a", world.clock())
     world.pass_time(300, tick=False, deliver=False)
     world.patrol()
     assert (held(world), rogues(world), free(world)) == ({"a": 1}, {}, 3)

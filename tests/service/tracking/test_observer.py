@@ -72,7 +72,7 @@ TICK_DUE, NOT_OURS = StatusOutcome.TICK_DUE, StatusOutcome.NOT_OURS
 
 
 def take(world: World, sighting: TrainingJobStatus, *, asked: bool = False) -> StatusOutcome:
-    return world.observer.take(sighting, world.clock(), asked=asked)
+    return world.observer.apply_status(sighting, world.clock(), asked=asked)
 
 
 def configure(world: World, **more: Any) -> None:
@@ -177,7 +177,7 @@ def test_an_answer_of_sagemaker_is_taken_and_noted(world: World, status: str, du
     change(world, ruled=True, seen_ms=1, modified_ms=world.clock() * 2, **STARTED)
     if due:
         world.fleet.finish("a", now=world.now_s)
-    outcome = world.observer.look("a", world.training_jobs, world.clock())
+    outcome = world.observer.refresh("a", world.training_jobs, world.clock())
     assert outcome is (TICK_DUE if due else RECORDED)
     if not due:
         assert found(world).seen_ms == world.clock()
@@ -192,7 +192,7 @@ def test_what_sagemaker_does_not_find_and_no_attempt_holds_anything_for_changes_
     name = "a" if launching else "b"
     if launching:
         change(world, attempt_state=AttemptState.LAUNCHING, missing_since_ms=1)
-    assert world.observer.look(name, world.training_jobs, world.clock()) is NOT_OURS
+    assert world.observer.refresh(name, world.training_jobs, world.clock()) is NOT_OURS
     assert world.states("a") == {"a": "running"}
     assert world.table.get(AttemptRecord.key("a")) is not None
 
@@ -201,13 +201,13 @@ def test_an_attempt_that_is_not_found_has_vanished_once_that_is_proven(world: Wo
     world.fleet.finish("a", now=world.now_s)
     world.fleet.delete("a", now=world.now_s)
     first_ms = world.clock()
-    assert world.observer.look("a", world.training_jobs, world.clock()) is RECORDED
+    assert world.observer.refresh("a", world.training_jobs, world.clock()) is RECORDED
     assert found(world).missing_since_ms == first_ms
     world.now_s += VISIBLE_AFTER_S - 1
-    assert world.observer.look("a", world.training_jobs, world.clock()) is IGNORED
+    assert world.observer.refresh("a", world.training_jobs, world.clock()) is IGNORED
     assert found(world).missing_since_ms == first_ms
     world.now_s += 1
-    assert world.observer.look("a", world.training_jobs, world.clock()) is TICK_DUE
+    assert world.observer.refresh("a", world.training_jobs, world.clock()) is TICK_DUE
     ended = job(world)
     assert (str(ended.job_state), ended.reason.code, ended.reason.message) == (
         "failed",

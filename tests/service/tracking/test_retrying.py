@@ -132,7 +132,7 @@ def test_an_event_of_a_failure_that_comes_twice_counts_once() -> None:
     world.fleet.fail("a", INTERNAL, now=world.now_s)
     world.pass_time(1, deliver=False)
     for _ in range(2):
-        world.observer.look("a", world.training_jobs, world.clock())
+        world.observer.refresh("a", world.training_jobs, world.clock())
     assert world.seen("a").job.retried == {"service": 1}
     world.check()
 

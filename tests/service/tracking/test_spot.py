@@ -135,8 +135,8 @@ def test_repeated_and_late_events_count_no_interruption_twice() -> None:
     for _ in range(3):
         sighting = world.training_jobs.describe(attempt)
         assert sighting is not None
-        world.observer.take(sighting, world.clock())
-        world.observer.look(attempt, world.training_jobs, world.clock())
+        world.observer.apply_status(sighting, world.clock())
+        world.observer.refresh(attempt, world.training_jobs, world.clock())
     assert (world.states("a"), world.called("StopTrainingJob")) == ({"a": "running"}, [])
 
 

@@ -214,7 +214,7 @@ def test_what_is_heard_while_the_list_is_read_is_not_written_over() -> None:
         if asked == "ListTrainingJobs":
             world.fleet.finish("a", now=world.now_s)
             for detail in world.fleet.advance(world.now_s):
-                world.hear(detail)
+                world.on_event(detail)
         return answer
 
     world.fleet.call = call  # type: ignore[method-assign, assignment]

@@ -155,17 +155,17 @@ def test_what_is_told_twice_late_or_out_of_order_charges_once_and_gives_back_onc
     details += world.fleet.advance(world.now_s)
     assert [each["TrainingJobStatus"] for each in details][::4] == ["InProgress", "Completed"]
     for detail in [*details, *reversed(details), *details]:
-        world.hear(detail)
+        world.on_event(detail)
         assert rogues(world) == {}, "it has ended before anything was heard of it"
     create(world, "other", ResourceConfig=on(2))
     details = list(world.fleet.advance(world.now_s))
     for _ in range(3):
         for detail in details:
-            world.hear(detail)
+            world.on_event(detail)
         assert (rogues(world), free(world)) == ({"other": {P5: 2}}, 0)
     world.fleet.finish("other", now=world.now_s)
     for detail in [*world.fleet.advance(world.now_s) * 2, *details]:
-        world.hear(detail)
+        world.on_event(detail)
         world.check()
     assert (rogues(world), free(world)) == ({}, 2)
 
@@ -189,7 +189,7 @@ def test_an_attempt_of_the_queue_is_not_rogue(prepare: Callable[[World], object]
     details = list(world.fleet.advance(world.now_s))
     prepare(world)
     for detail in details:
-        world.hear(detail)
+        world.on_event(detail)
     world.patrol()
     assert rogues(world) == {}
     world.check()
@@ -250,7 +250,7 @@ def test_an_attempt_that_is_launched_while_its_name_is_looked_at_is_not_rogue() 
     world = world_of()
     world.submit("a")
     interrupt(world.rogues, "_attempt", world.tick)
-    world.rogues.look("a", world.clock())
+    world.rogues.refresh("a", world.clock())
     assert world.states("a") == {"a": "running"}
     assert rogues(world) == {}
 
@@ -278,7 +278,7 @@ def test_an_attempt_that_is_launched_and_ends_while_its_name_is_looked_at_is_not
     else:
         create(world, "a", Tags=MARKS)
         interrupt(world.rogues, "_attempt", None, replace)
-    world.rogues.look("a", world.clock())
+    world.rogues.refresh("a", world.clock())
     assert rogues(world) == {}
 
 
@@ -287,7 +287,7 @@ def test_a_rogue_job_is_found_where_sagemaker_answers_one_describe_at_a_time() -
     create(world)
     world.now_s += VISIBLE_AFTER_S
     world.fleet.faults = Faults(rates={"DescribeTrainingJob": {"per_s": 0.1, "burst": 1}})
-    world.rogues.look("rogue", world.clock())
+    world.rogues.refresh("rogue", world.clock())
     assert rogues(world) == {"rogue": {P5: 1}}
 
 
@@ -297,7 +297,7 @@ def test_a_training_job_that_is_new_is_rogue_only_if_it_is_live_when_asked_twice
     world.now_s += VISIBLE_AFTER_S - 1
 
     interrupt(world.training_jobs, "described", lambda: world.fleet.finish("rogue", now=world.now_s))
-    world.rogues.look("rogue", world.clock())
+    world.rogues.refresh("rogue", world.clock())
     assert rogues(world) == {}
 
 
@@ -598,7 +598,7 @@ def test_an_event_is_not_lost_to_an_outage_of_sagemaker() -> None:
     create(world)
     (detail, *_) = world.fleet.advance(world.now_s)
     world.fleet.faults = Faults(throttle={"DescribeTrainingJob": 1})
-    assert world.hear(detail) is False
+    assert world.on_event(detail) is False
     world.patrol()
     assert rogues(world) == {"rogue": {P5: 1}}
 
@@ -608,7 +608,7 @@ def test_before_the_first_tick_nothing_is_looked_at() -> None:
     create(world)
     (detail, *_) = world.fleet.advance(world.now_s)
     assert find_applied(world.table) is None
-    assert world.hear(detail) is False
+    assert world.on_event(detail) is False
     assert world.patrol() == 0
     assert world.calls == []
 
@@ -621,6 +621,6 @@ def test_the_end_of_a_rogue_job_that_two_hear_of_is_given_back_once() -> None:
     (*_, detail) = world.fleet.advance(world.now_s)
     other = UnmanagedJobs(world.table, world.training_jobs, world.marks)
     # The other one has read the record, then this one hears of the end.
-    interrupt(other, "_known", lambda: world.hear(detail))
-    assert other.look("rogue", world.clock()) is False
+    interrupt(other, "_known", lambda: world.on_event(detail))
+    assert other.refresh("rogue", world.clock()) is False
     assert (rogues(world), free(world)) == ({}, 2)

@@ -187,7 +187,7 @@ class Services:
         return UnmanagedJobStops(self.table)
 
     @property
-    def rogues(self) -> UnmanagedJobs:
+    def unmanaged_jobs(self) -> UnmanagedJobs:
         """Takes in what SageMaker says of training jobs that did not come through the queue."""
         return UnmanagedJobs(self.table, self.training_jobs, self.marks)
 

@@ -151,7 +151,7 @@ def _observed_too_early() -> Patch:
 
 def _launched_anyway() -> Patch:
     """A launch that is found in a paused pool is tried again, as in any other."""
-    return Patch(launcher.Launcher, "_withdraw", lambda self, attempt, now_ms: self._launch(attempt, now_ms))
+    return Patch(launcher.Launcher, "_cancel_for_pause", lambda self, attempt, now_ms: self._launch(attempt, now_ms))
 
 
 def _all_at_once() -> Patch:
@@ -277,7 +277,7 @@ PATCHES: dict[str, Patch] = {
     "an alarm that is left over is removed": Patch(cloudwatch_alarms.CloudWatchAlarms, "delete", lambda *_: None),
     "who goes on on demand is not moved again": _moved_again(),
     "an attempt of the queue is no rogue job": Patch(unmanaged_jobs.UnmanagedJobs, "_attempt", lambda *_: None),
-    "what no event has told of is found in the list": Patch(unmanaged_scan, "sweep", lambda *_, **__: ()),
+    "what no event has told of is found in the list": Patch(unmanaged_scan, "scan", lambda *_, **__: ()),
     "changes of one job are told one after the other": _all_at_once(),
     "changes that could not be told come again": _told_is_told(),
 }

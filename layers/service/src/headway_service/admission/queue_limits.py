@@ -47,7 +47,7 @@ class QueueLimits:
             if self._mark and found.matching >= limits.waiting_per_owner:
                 raise _full(f"{found.matching} of your jobs{whose}", pool, limits.waiting_per_owner, "waitingPerOwner")
 
-    def joined(self, job: JobRecord) -> None:
+    def record(self, job: JobRecord) -> None:
         """A job that was checked has joined its lines."""
         for pool in job.demand:
             self._line(QueueEntry.partition(pool, job.team)).join(job.rank())

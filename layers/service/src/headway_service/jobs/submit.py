@@ -122,7 +122,7 @@ class Submitter:
             # The first call may have died before it sent the wake-up.
             self._wake("submitted again")
             return SubmittedJob(job=known, made=False, new=key is not None and known.idempotency_key == key)
-        terms.room.joined(job)
+        terms.room.record(job)
         logger.info("accepted", extra={"job": job.job_name, "priority": job.priority, "demand": job.demand})
         self._wake("submitted")
         return SubmittedJob(job=job, made=True, new=True)

@@ -49,12 +49,12 @@ class PoolBackoff:
         self._jitter = jitter
         self._until_ms: dict[str, int] = {}
 
-    def learn(self, pools: Iterable[PoolRecord]) -> None:
+    def update(self, pools: Iterable[PoolRecord]) -> None:
         """Take in what the ledger says."""
         for pool in pools:
             self._until_ms[pool.pool] = max(pool.backs_off_until_ms, self._until_ms.get(pool.pool, 0))
 
-    def hold(self, demand: Demand, now_ms: int) -> bool:
+    def is_backing_off(self, demand: Demand, now_ms: int) -> bool:
         """Whether any of these pools backs off."""
         return any(self._until_ms.get(pool, 0) > now_ms for pool in demand)
 
@@ -81,4 +81,4 @@ class PoolBackoff:
                 logger.warning(
                     "a pool backs off", extra={"pool": name, "back_offs": back_offs, "cause": pool.back_off_cause}
                 )
-            self.learn([pool])
+            self.update([pool])

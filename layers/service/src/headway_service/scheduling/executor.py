@@ -107,7 +107,7 @@ class Executor:
         Returns:
             Whether there was any of it, so that the ledger has to be read again.
         """
-        self._launcher.learn(ledger)
+        self._launcher.update(ledger)
         due = [
             each
             for each in ledger.attempts
@@ -133,7 +133,9 @@ class Executor:
         for action in decision.plan.actions:
             if not self.has_time():
                 return False
-            if not isinstance(action, Release) and self._launcher.back_offs.hold(_for_launch(action), self._clock()):
+            if not isinstance(action, Release) and self._launcher.back_offs.is_backing_off(
+                _for_launch(action), self._clock()
+            ):
                 # SageMaker stopped answering after this was decided.
                 as_decided = False
                 continue
@@ -156,7 +158,7 @@ class Executor:
         if not self.has_time():
             return False
         try:
-            return self._launcher.settle(attempt, self._clock())
+            return self._launcher.reconcile_intent(attempt, self._clock())
         except (Conflict, InvalidTransition):
             self.report.rejected += 1
         except OutcomeUnknown as error:

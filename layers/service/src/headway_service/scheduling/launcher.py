@@ -83,21 +83,21 @@ class Launcher:
         #: Attempts that SageMaker has accepted here, should that not have been written down.
         self._created: set[str] = set()
 
-    def learn(self, ledger: Ledger) -> None:
+    def update(self, ledger: Ledger) -> None:
         """Take in what the ledger says of pools that back off or are paused."""
-        self.back_offs.learn(ledger.pools)
+        self.back_offs.update(ledger.pools)
         self._paused = frozenset(pool.pool for pool in ledger.pools if ledger.pause_of(pool.pool) is not None)
 
     def pending(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Whether there is anything to do for an attempt that this invocation may do."""
         if attempt.attempt_state is AttemptState.LAUNCHING:
             launches = attempt.stop_cause is None and not self._is_paused(attempt)
-            if launches and self.back_offs.hold(attempt.demand, now_ms):
+            if launches and self.back_offs.is_backing_off(attempt.demand, now_ms):
                 return False
             return attempt.lease_holder == self.holder or attempt.lease_until_ms < now_ms
         return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
 
-    def settle(self, attempt: AttemptRecord, now_ms: int) -> bool:
+    def reconcile_intent(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Launch or stop an attempt.
 
         Returns:
@@ -113,9 +113,9 @@ class Launcher:
                 attempt, writes = transitions.take_lease(attempt, self.holder, self.lease_until_ms)
                 self._table.write(writes)
             if attempt.stop_cause is not None:
-                self._give_up(attempt, now_ms)
+                self._cancel(attempt, now_ms)
             elif self._is_paused(attempt):
-                self._withdraw(attempt, now_ms)
+                self._cancel_for_pause(attempt, now_ms)
             else:
                 return self._launch(attempt, now_ms)
             return False
@@ -136,7 +136,7 @@ class Launcher:
             asks = isinstance(error, NameTaken | LaunchRefused)
             found = self._find(attempt, now_ms, asks=asks, in_use=isinstance(error, NameTaken))
             if found is not None and attempt.unanswered_ms is None:
-                self._take_over(attempt, found, now_ms)
+                self._adopt_found(attempt, found, now_ms)
             elif found is not None:
                 self._adopt(attempt, now_ms)
             else:
@@ -175,7 +175,7 @@ class Launcher:
                 )
                 self._observer.end(attempt, JobTrigger.FAIL, reason, None, now_ms)
 
-    def _take_over(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
+    def _adopt_found(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
         """SageMaker has the attempt, but no call of which the queue knows has launched it: its table was restored.
 
         One that has completed completes its job. One that was stopped or has failed says nothing about the job: the
@@ -225,7 +225,7 @@ class Launcher:
             confirmed, created = self._confirm_changed(attempt, now_ms), False
         if confirmed.attempt_state is AttemptState.STOPPING:
             return self._stop(confirmed, now_ms)
-        return created or not self._look(confirmed, now_ms)
+        return created or not self._refresh(confirmed, now_ms)
 
     def _confirm_changed(self, attempt: AttemptRecord, now_ms: int) -> AttemptRecord:
         """Confirm an attempt that somebody has changed since it was read: its job was stopped, or its end observed.
@@ -247,7 +247,7 @@ class Launcher:
             raise Conflict([0])
         return confirmed
 
-    def _give_up(self, attempt: AttemptRecord, now_ms: int) -> None:
+    def _cancel(self, attempt: AttemptRecord, now_ms: int) -> None:
         """A launch that has to stop: perhaps an earlier invocation called CreateTrainingJob before it died."""
         if self._find(attempt, now_ms) is not None:
             self._confirm(attempt, now_ms)
@@ -258,7 +258,7 @@ class Launcher:
         reason = Reason(code=code, message="stopped before SageMaker launched it")
         self._observer.end(attempt, trigger, reason, None, now_ms)
 
-    def _withdraw(self, attempt: AttemptRecord, now_ms: int) -> None:
+    def _cancel_for_pause(self, attempt: AttemptRecord, now_ms: int) -> None:
         """A launch that an earlier invocation left behind, in a pool that was paused since.
 
         If that invocation called CreateTrainingJob before it died, the attempt runs; else nobody calls it any more.
@@ -274,7 +274,7 @@ class Launcher:
             self._training_jobs.stop(attempt.attempt_name)
         except NothingToStop as error:
             # Ended, stopping already on somebody else's request, or not shown yet: what Describe says decides.
-            if self._look(attempt, now_ms):
+            if self._refresh(attempt, now_ms):
                 return False
             found = find_attempt(self._table, attempt.attempt_name)
             if found is None:
@@ -313,9 +313,9 @@ class Launcher:
         shown = "not found" if sighting is None else "shown without its tags"
         raise OutcomeUnknown(f"`{attempt.attempt_name}` is {shown}; SageMaker may have launched it")
 
-    def _look(self, attempt: AttemptRecord, now_ms: int) -> bool:
+    def _refresh(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Take in what SageMaker says of an attempt that is known to be ours. Returns whether it has ended."""
-        outcome = self._observer.look(attempt.attempt_name, self._training_jobs, now_ms)
+        outcome = self._observer.refresh(attempt.attempt_name, self._training_jobs, now_ms)
         return outcome is StatusOutcome.TICK_DUE
 
     def _postpone(

@@ -62,7 +62,7 @@ class Observer:
         self._retention_s = retention_s
         self._configuration = configuration
 
-    def take(self, sighting: TrainingJobStatus, now_ms: int, *, asked: bool = False) -> StatusOutcome:
+    def apply_status(self, sighting: TrainingJobStatus, now_ms: int, *, asked: bool = False) -> StatusOutcome:
         """Apply what was seen of a training job.
 
         Args:
@@ -83,7 +83,7 @@ class Observer:
                 # Ended already, or no training job of ours.
                 return StatusOutcome.NOT_OURS
             if attempt.attempt_state is AttemptState.LAUNCHING:
-                if sighting.ended and not self._heard(attempt, now_ms):
+                if sighting.ended and not self._touch_unsettled(attempt, now_ms):
                     raise Conflict([0])
                 # As long as the launch is not settled, this may be somebody else's training job of that name.
                 return StatusOutcome.NOT_OURS
@@ -93,12 +93,12 @@ class Observer:
                 trigger, reason, retry = self._outcome(attempt, sighting, now_ms)
                 self.end(attempt, trigger, reason, sighting, now_ms, retry=retry)
                 return StatusOutcome.TICK_DUE
-            return self._goes_on(attempt, sighting, now_ms)
+            return self._record_live(attempt, sighting, now_ms)
 
         busy = RetryLater(f"`{sighting.attempt}` keeps changing; take the event again")
         return retry_on_conflict(apply, otherwise=busy)
 
-    def look(self, attempt: str, training_jobs: TrainingJobs, now_ms: int) -> StatusOutcome:
+    def refresh(self, attempt: str, training_jobs: TrainingJobs, now_ms: int) -> StatusOutcome:
         """Ask SageMaker about an attempt of ours and apply the answer.
 
         An attempt that SageMaker does not find has ended only if it still does not find it when it has had time to.
@@ -108,7 +108,7 @@ class Observer:
         """
         sighting = training_jobs.describe(attempt)
         if sighting is not None:
-            return self.take(sighting, now_ms, asked=True)
+            return self.apply_status(sighting, now_ms, asked=True)
         record = self._attempt(attempt)
         if record is None or record.attempt_state is AttemptState.LAUNCHING:
             return StatusOutcome.NOT_OURS
@@ -168,7 +168,7 @@ class Observer:
         )
         record([metrics.ended(trigger)])
 
-    def _heard(self, attempt: AttemptRecord, now_ms: int) -> bool:
+    def _touch_unsettled(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Tell whoever settles a launch that something of its name has ended. False if it was settled meanwhile.
 
         Nobody tells that end again. Who settles the launch finds the attempt changed, and so asks SageMaker.
@@ -179,7 +179,7 @@ class Observer:
             return False
         return True
 
-    def _goes_on(self, attempt: AttemptRecord, sighting: TrainingJobStatus, now_ms: int) -> StatusOutcome:
+    def _record_live(self, attempt: AttemptRecord, sighting: TrainingJobStatus, now_ms: int) -> StatusOutcome:
         """Note a status that does not end the attempt. A tick is due if the policy stops the attempt now.
 
         Both in one write: the same sighting is not looked at again.

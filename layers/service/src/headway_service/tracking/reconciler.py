@@ -78,7 +78,7 @@ def reconcile(
     others = {each.attempt_name for each in silent} - {each.attempt_name for each in same}
     for attempt in [each for each in silent if each.attempt_name in others][:MAX_LOOKS]:
         try:
-            outcome = observer.look(attempt.attempt_name, training_jobs, clock())
+            outcome = observer.refresh(attempt.attempt_name, training_jobs, clock())
             ended += outcome is StatusOutcome.TICK_DUE
         except (OutcomeUnknown, RetryLater, Conflict) as error:
             logger.warning("not reconciled now", extra={"attempt": attempt.attempt_name, "error": str(error)})

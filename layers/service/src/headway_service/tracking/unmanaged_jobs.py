@@ -93,7 +93,7 @@ class UnmanagedJobs:
         self._marks = marks
         self._stops = stops
 
-    def hear(self, sighting: TrainingJobStatus, now_ms: int) -> bool:
+    def on_status(self, sighting: TrainingJobStatus, now_ms: int) -> bool:
         """Take in an event on a training job.
 
         Returns:
@@ -106,17 +106,17 @@ class UnmanagedJobs:
         if self._known(name) is None and (sighting.ended or self._attempt(name) is not None):
             return False
         try:
-            return self.look(name, now_ms)
+            return self.refresh(name, now_ms)
         except OutcomeUnknown as error:
             # The patrol asks again.
             logger.warning("not looked at now", extra={"rogue": name, "error": str(error)})
             return False
 
-    def look(self, name: str, now_ms: int) -> bool:
+    def refresh(self, name: str, now_ms: int) -> bool:
         """Ask SageMaker about a training job that may be rogue, and apply the answer.
 
         Returns:
-            As :meth:`hear`.
+            As :meth:`on_status`.
 
         Raises:
             Busy: the table is, or others keep changing it.
@@ -127,9 +127,9 @@ class UnmanagedJobs:
             # There are no pools before the first tick.
             return False
         busy = RetryLater(f"`{name}` keeps changing; look at it again")
-        return retry_on_conflict(lambda: self._look(name, force, now_ms), otherwise=busy)
+        return retry_on_conflict(lambda: self._refresh(name, force, now_ms), otherwise=busy)
 
-    def _look(self, name: str, force: EffectiveConfig, now_ms: int) -> bool:
+    def _refresh(self, name: str, force: EffectiveConfig, now_ms: int) -> bool:
         known, attempt = self._known(name), self._attempt(name)
         if known is None and attempt is not None:
             return False
@@ -146,7 +146,7 @@ class UnmanagedJobs:
         if known is None:
             if not self._is_rogue(found, now_ms):
                 return False
-            rogue = self._see(found, verdict, force, now_ms)
+            rogue = self._charge(found, verdict, force, now_ms)
         else:
             rogue = self._change(known, found, verdict, force, now_ms)
         awaiting = lost.job if lost.origin is Origin.AWAITED and _may_go_on(rogue) else None
@@ -187,7 +187,7 @@ class UnmanagedJobs:
         again = self._training_jobs.described(found.name)
         return again is not None and again.live and again.created_ms == found.created_ms
 
-    def _see(self, found: Description, verdict: _Verdict, force: EffectiveConfig, now_ms: int) -> UnmanagedJobRecord:
+    def _charge(self, found: Description, verdict: _Verdict, force: EffectiveConfig, now_ms: int) -> UnmanagedJobRecord:
         rogue = UnmanagedJobRecord(
             training_job_name=found.name,
             arn=found.arn,

@@ -76,12 +76,12 @@ def patrol(
     due = sorted(filter(is_due, ledger.rogues), key=order)
     known = {each.attempt_name for each in ledger.attempts} | {each.training_job_name for each in ledger.rogues}
     # However many are due, there is room for some that nobody knows.
-    all(run.look(rogue.training_job_name) for rogue in due[: MAX_LOOKS // 2])
+    all(run.refresh(rogue.training_job_name) for rogue in due[: MAX_LOOKS // 2])
     try:
         for page in scan(
             table, training_jobs, clock=clock, pause=pause, has_time=run.has_time, completed=run.round_completed
         ):
-            if not all(run.look(name) for name in page if name not in known):
+            if not all(run.refresh(name) for name in page if name not in known):
                 break
     except (OutcomeUnknown, Conflict) as error:
         logger.warning("the sweep ends early", extra={"error": str(error)})
@@ -109,11 +109,11 @@ class _Run:
     def has_time(self) -> bool:
         return self._clock() < self._deadline_ms - RESERVED_MS
 
-    def look(self, name: str) -> bool:
+    def refresh(self, name: str) -> bool:
         """Look at one training job. Returns whether to go on with others."""
         self.looks += 1
         try:
-            self.changed |= self._rogues.look(name, self._clock())
+            self.changed |= self._rogues.refresh(name, self._clock())
         except (OutcomeUnknown, RetryLater) as error:
             logger.warning("not looked at now", extra={"rogue": name, "error": str(error)})
             if self._restored is not None:
