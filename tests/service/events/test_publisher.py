@@ -171,7 +171,7 @@ def test_a_policy_that_cannot_be_read_now_has_all_of_it_come_again() -> None:
 POISON: list[tuple[str, dict[str, Any]]] = [
     ("an item that is no job", {"jobName": {"S": "a"}}),
     ("a reason that nobody knows", {"reason": {"M": {"code": {"S": "?"}, "message": {"S": ""}}}}),
-    ("a shape of later code", {"shape": {"N": "999"}}),
+    ("a shape of later code", {"schemaVersion": {"N": "999"}}),
     ("no type that the table has", {"version": {"X": "1"}}),
 ]
 

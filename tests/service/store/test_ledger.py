@@ -272,7 +272,7 @@ def test_attributes_that_are_not_stored_have_their_defaults() -> None:
         "demand": {P5: 1},
         "priority": 0,
         "entryTime": 0,
-        "shape": 1,
+        "schemaVersion": 1,
     }
     assert QueueEntry.parse(entry).key().pk == f"line#{P5}"
     attempt = {
@@ -287,12 +287,12 @@ def test_attributes_that_are_not_stored_have_their_defaults() -> None:
         "leaseHolder": "",
         "leaseUntilMs": 0,
         "seenMs": 0,
-        "shape": 1,
+        "schemaVersion": 1,
     }
     allocation = AttemptRecord.parse(attempt).allocation()
     assert (allocation.team, allocation.limit_ms, allocation.entry_time_ms) == ("", None, None)
     assert (allocation.preemptible, allocation.preemptions) == (True, 0)
-    assert TeamRecord.parse({"team": "a", "shape": 1}).left_ms is None
+    assert TeamRecord.parse({"team": "a", "schemaVersion": 1}).left_ms is None
 
 
 def test_who_only_looks_at_the_ledger_reads_once_and_who_decides_by_it_reads_the_teams_before() -> None:

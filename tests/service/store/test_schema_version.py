@@ -1,4 +1,4 @@
-"""Every stored item carries the number of its shape, and code refuses an item in a shape that it does not know."""
+"""Every stored item carries its schema version, and code refuses an item of a schema version that it does not know."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def world() -> World:
 
 
 @pytest.fixture
-def next_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+def next_version(monkeypatch: pytest.MonkeyPatch) -> None:
     """Code that calls the size of a pool ``size``, where the code before it said ``count``."""
 
     def renamed(item: Item) -> Item:
@@ -47,7 +47,7 @@ def test_every_item_carries_its_schema(world: World) -> None:
     assert isinstance(world.table, MemoryTable)
     kinds = set()
     for item in world.table.items():
-        assert item["shape"] == 1, f"{item['pk']} {item['sk']}"
+        assert item["schemaVersion"] == 1, f"{item['pk']} {item['sk']}"
         kinds.add((item["pk"].split("#")[0], item["sk"].split("#")[0]))
     assert {("job", "job"), ("job", "request"), ("ledger", "pool"), ("ledger", "attempt"), ("config", "config")} < kinds
 
@@ -91,10 +91,10 @@ def test_a_table_from_before_the_first_release_is_refused_and_left_alone(world: 
     world.submit("a")
     item = world.table.get(key)
     assert item is not None
-    old = {name: value for name, value in item.items() if name != "shape"} | {"schema": 1}
+    old = {name: value for name, value in item.items() if name != "schemaVersion"} | {"schema": 1}
     world.table.write([Put(item=old)])
     calls: dict[str, Callable[[], object]] = {"tick": world.tick, "show": lambda: world.queries.show("a", ROOT)}
-    with pytest.raises(OlderSchema, match=r"has shape 0, .* does not read: deploy with another TableName"):
+    with pytest.raises(OlderSchema, match=r"has schema version 0, .* does not read: deploy with another TableName"):
         calls[meets_it]()
     assert world.table.get(key) == old
     assert world.fleet.jobs(now=world.now_s) == []
@@ -103,16 +103,16 @@ def test_a_table_from_before_the_first_release_is_refused_and_left_alone(world: 
 def test_an_older_item_without_an_upgrade_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_version, "SCHEMA", 3)
     monkeypatch.setattr(schema_version, "UPGRADES", {2: lambda item: item})
-    with pytest.raises(OlderSchema, match=r"has shape 1, .* or deploy a version in between first"):
-        schema_version.upgrade({"pk": "ledger", "sk": "pool#p5", "shape": 1})
-    assert schema_version.upgrade({"pk": "ledger", "sk": "pool#p5", "shape": 2})["shape"] == 2
+    with pytest.raises(OlderSchema, match=r"has schema version 1, .* or deploy a version in between first"):
+        schema_version.upgrade({"pk": "ledger", "sk": "pool#p5", "schemaVersion": 1})
+    assert schema_version.upgrade({"pk": "ledger", "sk": "pool#p5", "schemaVersion": 2})["schemaVersion"] == 2
 
 
-def test_an_older_item_is_read_in_the_shape_of_today_and_written_so(next_shape: None) -> None:
-    old = {"pk": "ledger", "sk": f"pool#{P5}", "pool": P5, "count": 2, "free": 1, "shape": 1}
+def test_an_older_item_is_read_as_one_of_the_current_version_and_written_so(next_version: None) -> None:
+    old = {"pk": "ledger", "sk": f"pool#{P5}", "pool": P5, "count": 2, "free": 1, "schemaVersion": 1}
     pool = PoolRecord.parse(old)
     assert pool.size == 2
-    assert pool.put().item["shape"] == 2
+    assert pool.put().item["schemaVersion"] == 2
     assert request_in({**old, "sk": "request", "jobDetails": "{}"}) == {}
 
 
@@ -132,11 +132,11 @@ def test_what_newer_code_wrote_is_refused_and_left_alone(world: World, key: Key,
     world.submit("a")
     item = world.table.get(key)
     assert item is not None
-    world.table.write([Put(item={**item, "shape": 2})])
+    world.table.write([Put(item={**item, "schemaVersion": 2})])
     calls: dict[str, Callable[[], object]] = {"tick": world.tick, "show": lambda: world.queries.show("a", ROOT)}
-    with pytest.raises(NewerSchema, match=r"has shape 2 .* up to shape 1: deploy the version that wrote it"):
+    with pytest.raises(NewerSchema, match=r"has schema version 2 .* up to schema version 1: deploy"):
         calls[meets_it]()
-    assert world.table.get(key) == {**item, "shape": 2}
+    assert world.table.get(key) == {**item, "schemaVersion": 2}
     assert world.fleet.jobs(now=world.now_s) == []
 
 
@@ -153,7 +153,7 @@ def test_what_newer_code_added_is_ignored(world: World, key: Key) -> None:
 
 
 def test_items_of_a_kind_that_newer_code_added_are_left_alone(world: World) -> None:
-    unknown = {"pk": "ledger", "sk": f"plan#{P5}", "pool": P5, "shape": 1}
+    unknown = {"pk": "ledger", "sk": f"plan#{P5}", "pool": P5, "schemaVersion": 1}
     world.table.write([Put(item=unknown)])
     world.submit("a")
     world.tick()

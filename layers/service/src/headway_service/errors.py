@@ -155,7 +155,7 @@ class RetryLater(RequestError):
     """Too many writers at once, or a service that gave no clear answer; the same call may succeed a moment later."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
-    code = "RetryLater"
+    code = "Busy"
 
 
 class Conflict(HeadwayError):
@@ -243,4 +243,4 @@ class NewerSchema(HeadwayError):
 
 
 class OlderSchema(HeadwayError):
-    """An item of the table has a shape that is older than all that this code can read."""
+    """An item of the table has a schema version that is older than all that this code reads."""

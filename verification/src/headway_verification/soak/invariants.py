@@ -126,7 +126,7 @@ class Invariants:
     def _read(self) -> tuple[_Items, list[Mapping[str, Any]], Mapping[tuple[str, str], Mapping[str, Any]]]:
         jobs, lines, ledger = {}, [], {}
         for item in self._table.items():
-            _require(item.get("shape") == SCHEMA, f"{item['pk']} {item['sk']} does not say which shape it has")
+            _require(item.get("schemaVersion") == SCHEMA, f"{item['pk']} {item['sk']} does not say which shape it has")
             part, _, _ = item["pk"].partition("#")
             if part == "job" and item["sk"] == "job":
                 jobs[item["jobName"]] = item

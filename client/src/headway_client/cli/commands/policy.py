@@ -52,7 +52,7 @@ def test(common: CommonOptions, file: str, request: str, team: str | None) -> in
 
     # A document that can't be tried is no verdict on the request, so it has another exit code.
     with _service_errors(UsageError):
-        rehearsal = _load("admission.preview").rehearse(
+        rehearsal = _load("admission.preview").preview(
             input_files.read_object(file), input_files.read_object(request), team
         )
     document = {

@@ -116,7 +116,7 @@ Write = Put | Update | Delete | Check
 
 LISTED = (
     *("jobName", "jobState", "priority", "entryTime", "demand", "team", "owner", "liveAttempt", "held", "reason"),
-    *("summary", "shape"),
+    *("summary", "schemaVersion"),
 )
 """Attributes of a job that the index projects beside its keys; not its history and ended attempts, which may be large.
 
