@@ -169,7 +169,7 @@ def test_many_requests_are_handed_in_at_once_and_each_is_taken_or_refused_by_its
     # The same file again adds nothing.
     requests[7]["RoleArn"] = requests[0]["RoleArn"]
     again = cli("submit", cli.write("many.json", requests))
-    assert "1 submitted, 49 in the queue already, 0 not taken." in again.err
+    assert "1 submitted, 49 already in the queue, 0 not accepted." in again.err
     assert queue.line() == [*accepted[2:], "n07"]
 
     waiting = [f"{prefix}{name}" for name in [*accepted[2:], "n07"]]

@@ -25,7 +25,7 @@ def test_two_submissions_of_the_same_file_at_once_give_one_job(sb: Sandbox, queu
     outcomes = [running.outcome() for running in both]
 
     assert [outcome.code for outcome in outcomes] == [0, 0], outcomes
-    late = [outcome for outcome in outcomes if "holds this very request already" in outcome.err]
+    late = [outcome for outcome in outcomes if "already has this request" in outcome.err]
     assert len(late) == 1, outcomes
     assert list(queue.jobs()) == [name]
     queue.wait_until_training(name)

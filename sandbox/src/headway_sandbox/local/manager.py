@@ -25,6 +25,7 @@ from headway_sandbox.errors import SandboxError, StartFailed, StopFailed
 from headway_sandbox.local import aws_account as account
 from headway_sandbox.local import deployment
 from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.local.deferred_signals import deferred_signals
 from headway_sandbox.sagemaker.training_job import Durations
 from headway_sandbox.server import admin_client
 
@@ -199,15 +200,18 @@ def _start_server(python: Path, settings: Settings, port: int) -> int:
         "--sources", settings.sources or settings.checkout.code_hash(),
     ]  # fmt: skip
     log = state / "server.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command, env=environment, cwd=state, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-            start_new_session=True,
-        )  # fmt: skip
+    process: subprocess.Popen[bytes] | None = None
     try:
+        # A signal while the process is being started would leave it behind, unknown to anybody.
+        with log.open("wb") as output, deferred_signals(signal.SIGINT, signal.SIGTERM):
+            process = subprocess.Popen(
+                command, env=environment, cwd=state, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                start_new_session=True,
+            )  # fmt: skip
         came_up = _comes_up(process, port)
     except BaseException:  # broken off, too: nobody else knows of the process yet
-        _kill(process)
+        if process is not None:
+            _kill(process)
         raise
     if came_up:
         process.returncode = 0  # it outlives this object, on purpose

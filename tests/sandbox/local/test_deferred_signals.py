@@ -1,0 +1,101 @@
+"""A signal that comes while a server is started is delivered once the server is known."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway_sandbox.local import manager
+from headway_sandbox.local.checkout import Checkout
+from headway_sandbox.local.deferred_signals import deferred_signals
+
+
+class Ended(BaseException):
+    """What the handler of a signal raises."""
+
+
+@pytest.fixture(autouse=True)
+def handler() -> Iterator[Any]:
+    """SIGTERM ends what runs by an exception, as in the demo."""
+
+    def end(*_: Any) -> None:
+        raise Ended
+
+    before = signal.signal(signal.SIGTERM, end)
+    yield end
+    signal.signal(signal.SIGTERM, before)
+
+
+def test_a_signal_is_delivered_at_the_end_of_the_block(handler: Any):
+    done = []
+
+    def work() -> None:
+        with deferred_signals(signal.SIGTERM):
+            signal.raise_signal(signal.SIGTERM)
+            done.append("the rest of the block")
+
+    with pytest.raises(Ended):
+        work()
+    assert done == ["the rest of the block"]
+    assert signal.getsignal(signal.SIGTERM) is handler
+
+
+def test_without_a_signal_nothing_is_delivered_and_the_handler_is_back(handler: Any):
+    with deferred_signals(signal.SIGTERM):
+        assert signal.getsignal(signal.SIGTERM) is not handler
+    assert signal.getsignal(signal.SIGTERM) is handler
+
+
+def test_other_signals_are_delivered_at_once():
+    def end(*_: Any) -> None:
+        raise Ended
+
+    before = signal.signal(signal.SIGUSR1, end)
+    try:
+        with deferred_signals(signal.SIGTERM), pytest.raises(Ended):
+            signal.raise_signal(signal.SIGUSR1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_in_another_thread_it_does_nothing(handler: Any):
+    found: list[Any] = []
+
+    def work() -> None:
+        with deferred_signals(signal.SIGTERM):
+            found.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [handler]
+
+
+def test_a_server_that_is_being_started_when_a_signal_comes_is_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    calls: list[str] = []
+
+    class Server:
+        """A process whose start is interrupted by a signal."""
+
+        def __init__(self, *_: Any, **__: Any) -> None:
+            signal.raise_signal(signal.SIGTERM)
+            calls.append("started")
+
+        def kill(self) -> None:
+            calls.append("killed")
+
+        def wait(self) -> None:
+            calls.append("waited for")
+
+    monkeypatch.setattr(subprocess, "Popen", Server)
+    settings = manager.Settings(state_dir=tmp_path, checkout=Checkout.here(), sources="x")
+    with pytest.raises(Ended):
+        manager._start_server(Path(sys.executable), settings, 1)
+    assert calls == ["started", "killed", "waited for"]
