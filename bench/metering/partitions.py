@@ -134,7 +134,7 @@ def units_of_steps(waiting: int, rounds: int) -> dict[str, Units]:
             (queue.end_one, {"schedule": "a pass that starts a job", "observe": "the news of a job"}),
             (queue.settle_down, {"observe": "the news of a job"}),
         ):
-            queue.forget()
+            queue.reset()
             step()
             for (function, kind), number in queue.used.items():
                 _, _, name = kind.partition("DynamoDB ")

@@ -16,7 +16,8 @@ from typing import Any, Protocol
 from bench.metering.dynamodb_units import Count, MeteredTable
 from bench.metering.table_scans import ScannedTable
 from bench.peers.article_scheduler import ArticleScheduler, entry
-from bench.queues.virtual_time import START_S, CostWorld, usual_request
+from bench.queues.virtual_time import MeteredQueue, usual_request
+from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import FakeSageMaker
@@ -66,15 +67,15 @@ class FullQueue(Protocol):
     def settle_down(self) -> None:
         """Let pass what it takes until nothing more changes by itself."""
 
-    def forget(self) -> None:
-        """Count anew."""
+    def reset(self) -> None:
+        """Set all counts to zero."""
 
 
-class HeadwayQueue(CostWorld):
+class HeadwayQueue(MeteredQueue):
     """Headway's real handlers.
 
     Args:
-        meter, settings: see :class:`bench.queues.virtual_time.CostWorld`.
+        meter, settings: see :class:`bench.queues.virtual_time.MeteredQueue`.
     """
 
     DECIDES = "schedule"
@@ -93,17 +94,17 @@ class HeadwayQueue(CostWorld):
         """Processor time, as others may use the machine too, ns."""
         return time.process_time_ns()
 
-    def invoke(self, function: str, payload: Mapping[str, Any]) -> Any:
-        """See :class:`bench.queues.virtual_time.CostWorld`."""
+    def invoke(self, function: str, payload: Mapping[str, Any], remaining_ms: int = 25_000) -> Any:
+        """See :class:`bench.queues.virtual_time.MeteredQueue`."""
         before_ns = self._meter.table_ns + self._fleet_ns
         try:
-            return super().invoke(function, payload)
+            return super().invoke(function, payload, remaining_ms)
         finally:
             self.standins_ms[function] += (self._meter.table_ns + self._fleet_ns - before_ns) / 1e6
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """See :class:`FullQueue`."""
-        super().forget()
+        super().reset()
         self.standins_ms.clear()
 
     def fill(self, waiting: int) -> None:
@@ -122,7 +123,7 @@ class HeadwayQueue(CostWorld):
             job = pattern.model_copy(update=changes)
             self.table.write(transitions.enqueue(job, request.replace(_waiting(0), job.job_name)))
         # They were accepted long ago, and all that was told.
-        self._told = len(self.table.written)
+        self._published = len(self.table.written)
 
     def submit_one(self) -> None:
         """See :class:`FullQueue`."""
@@ -137,10 +138,11 @@ class HeadwayQueue(CostWorld):
         """See :class:`FullQueue`."""
         self.pass_time(SETTLES_S)
 
-    def _sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def call_sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See :class:`bench.queues.virtual_time.MeteredQueue`."""
         begun_ns = self.now_ns()
         try:
-            return super()._sagemaker(operation, request)
+            return super().call_sagemaker(operation, request)
         finally:
             self._fleet_ns += self.now_ns() - begun_ns
 
@@ -197,7 +199,7 @@ class ArticleQueue:
         """See :class:`FullQueue`."""
         self._pass_time(SETTLES_S)
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """See :class:`FullQueue`."""
         self.used.clear()
         self.handler_ms.clear()

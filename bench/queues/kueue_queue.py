@@ -1,4 +1,4 @@
-"""A queue in one process: Headway's real tick, launcher and observer on the table in memory, watched for its promises.
+"""A simulated deployment without handlers and without a fake SageMaker, whose capacity promise is checked.
 
 Jobs enter through ``transitions.enqueue`` without the checks of admission, which are not what is measured.
 """
@@ -9,30 +9,25 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from bench.peers.kueue_jobs import POOLS, Submission
 from bench.queues.timed_training_jobs import BrokenPromiseError, TimedTrainingJobs
 from headway.lifecycle import JobState
 from headway.reasons import Reason, ReasonCode
-from headway_service.config.document import Configuration
-from headway_service.pools.apply_config import get_effective
-from headway_service.ports.training_jobs import TrainingJobStatus
-from headway_service.scheduling.launcher import Launcher
-from headway_service.scheduling.tick import Scheduler
+from headway_sandbox.inprocess.deployment import SimulatedDeployment
+from headway_service.ports.training_jobs import AllTrainingJobs, TrainingJobStatus
 from headway_service.store import transitions
-from headway_service.store.marks import Marks
 from headway_service.store.records.base import LEDGER
 from headway_service.store.records.job import JobRecord
-from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
-from headway_service.tracking.observer import Observer, StatusOutcome
+from headway_service.tracking.observer import StatusOutcome
 
 _INVOCATION_MS = 60_000
 
 
-class Queue:
-    """Virtual invocations: each tick has a launcher and a lease of its own, as in Lambda.
+class Queue(SimulatedDeployment[MemoryTable]):
+    """The queue.
 
     Args:
         document: the configuration document.
@@ -41,7 +36,7 @@ class Queue:
         limit_s: of each job's run time.
 
     Attributes:
-        preemptions, releases, rounds: of all ticks, as their reports tell them.
+        preemptions, releases, rounds: sums over all ticks' reports.
         tick_ms: how long each tick took.
     """
 
@@ -53,18 +48,25 @@ class Queue:
         *,
         limit_s: int,
     ) -> None:
-        self._training_jobs = training_jobs
+        # The container takes its clock from here.
         self._clock_ms = clock_ms
+        super().__init__(MemoryTable(), document)
+        self._training_jobs = training_jobs
         self._limit_s = limit_s
-        self._table = MemoryTable()
-        self._store = MemoryConfiguration(document)
-        self._observer = Observer(self._table, retention_s=86_400, configuration=self._in_force)
-        self._tokens = 0
-        self._marks = Marks(self._table, "queue", self._token)
+        self._observer = self.container.observer
         self.preemptions = 0
         self.releases = 0
         self.rounds = 0
         self.tick_ms: list[float] = []
+
+    def clock(self) -> int:
+        """See :class:`SimulatedDeployment`."""
+        return self._clock_ms()
+
+    def make_training_jobs(self) -> AllTrainingJobs:
+        """See :class:`SimulatedDeployment`."""
+        # It has no listing, which ticks do not call.
+        return cast("AllTrainingJobs", self._training_jobs)
 
     def accept(self, job: Submission, *, team: str, entered_ms: int) -> None:
         """Put a job into the line of a team; of no team if that is empty."""
@@ -91,7 +93,7 @@ class Queue:
                 "limitMs": self._limit_s * 1000,
             }
         )
-        self._table.write(transitions.enqueue(record, request))
+        self.table.write(transitions.enqueue(record, request))
 
     def take(self, sighting: TrainingJobStatus) -> None:
         """Take in the end of a training job.
@@ -109,24 +111,7 @@ class Queue:
             BrokenPromiseError: something was turned away although nobody else writes.
         """
         began_s = time.perf_counter()
-        deadline_ms = self._clock_ms() + _INVOCATION_MS
-        launcher = Launcher(
-            self._table,
-            self._training_jobs,
-            self._observer,
-            holder=self._token(),
-            deadline_ms=deadline_ms,
-            jitter=lambda: 0.0,
-        )
-        ticker = Scheduler(
-            table=self._table,
-            store=self._store,
-            launcher=launcher,
-            clock=self._clock_ms,
-            marks=self._marks,
-            deadline_ms=deadline_ms,
-        )
-        report = ticker.run()
+        report = self.container.tick(_INVOCATION_MS)
         self.tick_ms.append((time.perf_counter() - began_s) * 1000)
         self.preemptions += len(report.preempted)
         self.releases += len(report.released)
@@ -145,7 +130,7 @@ class Queue:
         """
         pools: dict[str, tuple[int, int]] = {}
         held, reserved = dict.fromkeys(POOLS, 0), dict.fromkeys(POOLS, 0)
-        for item in self._table.query(LEDGER, limit=1_000_000):
+        for item in self.table.query(LEDGER, limit=1_000_000):
             kind = item["sk"].partition("#")[0]
             if kind == "pool":
                 pools[item["pool"]] = (item["size"], item["free"])
@@ -166,17 +151,10 @@ class Queue:
         found = []
         done = self._training_jobs.completed
         for job in jobs:
-            item = self._table.get(JobRecord.key(job.name))
+            item = self.table.get(JobRecord.key(job.name))
             state = item["jobState"] if item else "missing"
             if state != JobState.COMPLETED or done.get(job.name) != 1:
                 found.append(f"{job.name} is {state}; completed {done.get(job.name, 0)} times")
         if self.check():
             found.append("instances are still held")
         return found
-
-    def _in_force(self) -> Configuration:
-        return get_effective(self._table, self._store, self._clock_ms).configuration
-
-    def _token(self) -> str:
-        self._tokens += 1
-        return f"mark-{self._tokens}"

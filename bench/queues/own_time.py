@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench.queues.virtual_time import usual_request
-from bench.queues.warm import WarmWorld
+from bench.queues.warm import WarmQueue
 from headway_sandbox.inprocess.lambda_loader import http_event
 from headway_service.jobs.submit_batch import MAX_BATCH
 from headway_service.store.job_listing import MAX_LISTED
@@ -16,7 +16,7 @@ _STEP_S = 60
 _MOST_STEPS = 10_000
 
 
-class OwnTime(WarmWorld):
+class OwnTime(WarmQueue):
     """A queue on virtual time whose instances are in use; it adds to what `bench.queues.warm` times.
 
     Args:

@@ -1,4 +1,4 @@
-"""A queue whose real handlers run on virtual time, one invocation after the other; what is billed is counted."""
+"""A simulated deployment whose handlers run one after the other and whose use of AWS is counted."""
 
 from __future__ import annotations
 
@@ -9,41 +9,31 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import replace
 from random import Random
 from typing import Any, cast
 
 from bench.metering.dynamodb_units import Count, MeteredTable
-from headway_sandbox.cloudwatch.memory_cloudwatch import MemoryCloudWatch
-from headway_sandbox.inprocess.lambda_functions import Functions, SoakServices
+from headway_sandbox.inprocess.deployment import EVERY_MINUTE, SimulatedDeployment
 from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_sandbox.inprocess.streamed_table import StreamedTable
-from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import FakeSageMaker
-from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
-from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.observability.logging import logger
-from headway_service.ports.config_store import ConfigurationText
+from headway_service.ports.config_store import ConfigurationStore, ConfigurationText
+from headway_service.ports.table import Table
 
 POOL = "ml.p5.48xlarge"
-EVERY_MINUTE = ("reconcile", "patrol", "watch")
-RECONCILE_AFTER_S = 300  # template.yaml's default
-WATCH_TOPIC = "arn:aws:sns:eu-west-1:123456789012:headway-watch"
-START_S = 1_800_000_000.0
 ROLE = "arn:aws:iam::123456789012:role/training"
 
 _log = cast("logging.StreamHandler[Any]", logger.registered_handler)
-_functions = Functions()
-"""Warm instances, for all worlds one after the other."""
 
 
-class CostWorld:
-    """The world.
+class MeteredQueue(SimulatedDeployment[StreamedTable]):
+    """The deployment.
 
     Args:
         instances: of the one pool.
         meter: makes the table that counts, of the table and what takes the counts.
-        settings: what else the configuration document says.
+        settings: other members of the configuration document.
 
     Attributes:
         used: what was used, by function and kind; calls of DynamoDB and SageMaker by name too.
@@ -54,31 +44,14 @@ class CostWorld:
     def __init__(
         self, instances: int, *, meter: Callable[[StreamedTable, Count], MeteredTable] = MeteredTable, **settings: Any
     ) -> None:
-        self.now_s = START_S
+        document = {"pools": {POOL: {"size": instances}}, **settings}
+        super().__init__(StreamedTable(), document, fleet=FakeSageMaker(rng=Random(7)), random=Random(8))
         self.used: dict[tuple[str, str], float] = defaultdict(float)
         self.metrics: set[tuple[str, ...]] = set()
         self.handler_ms: dict[str, float] = defaultdict(float)
-        self.table = StreamedTable()
         self._meter = meter(self.table, lambda kind, number: self._use(f"DynamoDB {kind}", number))
-        self.fleet = FakeSageMaker(rng=Random(7))
-        self._cloudwatch = MemoryCloudWatch(self.fleet)
-        self._document = json.dumps({"pools": {POOL: {"size": instances}}, **settings})
         self._running = ""
-        self._wakes = self._told = 0
-        self._services = SoakServices(
-            table=self._meter,
-            training_jobs=SageMakerTrainingJobs(stub_client("sagemaker", self._sagemaker)),
-            alarms=CloudWatchAlarms(stub_client("cloudwatch", self._alarms), "headway-watch/", WATCH_TOPIC),
-            store=self,
-            sqs=self,
-            events=self,
-            sns=self,
-            clock=lambda: int(self.now_s * 1000),
-            random=Random(8),
-            pause=self._pause,
-            failed=_failed,
-        )
-        self._services.settings = replace(self._services.settings, reconcile_after_s=RECONCILE_AFTER_S)
+        self._published = 0
 
     # ---------------------------------------------------------------------------------------------------- what happens
 
@@ -94,23 +67,17 @@ class CostWorld:
         self.settle()
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass in steps of a second, and hand out what SageMaker tells."""
-        end_s = self.now_s + seconds
-        while self.now_s < end_s:
-            due_s = self.fleet.next_due()
-            self.now_s = end_s if due_s is None else min(end_s, max(due_s, self.now_s))
-            for detail in self.fleet.advance(self.now_s):
-                payload = event("observe")
-                payload["detail"] = detail
-                self.invoke("observe", payload)
-                self.settle()
+        """Let time pass, and deliver SageMaker's events."""
+        for detail in self.due_events(seconds):
+            self.invoke("observe", {**event("observe"), "detail": detail})
+            self.settle()
 
     def jobs(self) -> list[Mapping[str, Any]]:
         """The jobs as they are kept."""
         return [self.table.get(key) or {} for key in {key for key, _, _ in self.table.written if key.sk == "job"}]
 
-    def forget(self) -> None:
-        """Count anew."""
+    def reset(self) -> None:
+        """Set all counts to zero."""
         self.used.clear()
         self.metrics.clear()
         self.handler_ms.clear()
@@ -122,20 +89,20 @@ class CostWorld:
         self.settle()
 
     def settle(self) -> None:
-        """Ticks while there are wake-ups; then what the stream has is told."""
-        while self._wakes or self._told < len(self.table.written):
-            if self._wakes:
+        """Run ticks while there are wake-ups, and deliver the stream."""
+        while self.wakes or self._published < len(self.table.written):
+            if self.wakes:
                 # One receive and one delete for up to ten wake-ups.
                 self._running = "schedule"
                 self._use("SQS requests", 2)
-                self._wakes = 0
+                self.wakes.clear()
                 self.invoke("schedule", event("schedule"))
-            if self._told < len(self.table.written):
-                first, self._told = self._told, min(self._told + 100, len(self.table.written))
-                records = [self.table.record(number, self.now_s) for number in range(first, self._told)]
+            if self._published < len(self.table.written):
+                first, self._published = self._published, min(self._published + 100, len(self.table.written))
+                records = [self.table.record(number, self.now_s) for number in range(first, self._published)]
                 self.invoke("tell", {"Records": records})
 
-    def invoke(self, function: str, payload: Mapping[str, Any]) -> Any:
+    def invoke(self, function: str, payload: Mapping[str, Any], remaining_ms: int = 25_000) -> Any:
         """Run a handler, and count what it uses."""
         self._running = function
         self._use("Lambda requests", 1)
@@ -145,7 +112,7 @@ class CostWorld:
         begun_ns = self.now_ns() - self._meter.metering_ns
         try:
             with redirect_stdout(printed):
-                return _functions.invoke(function, payload, self._services, 25_000)
+                return super().invoke(function, payload, remaining_ms)
         finally:
             self.handler_ms[function] += (self.now_ns() - self._meter.metering_ns - begun_ns) / 1e6
             _log.setStream(stream)
@@ -168,49 +135,60 @@ class CostWorld:
     def _use(self, kind: str, number: float) -> None:
         self.used[self._running, kind] += number
 
-    # --------------------------------------------------------------------------------------- what stands for the world
+    # --------------------------------------------------------------------------------------- the adapters, and AWS
 
-    def _sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def make_table(self) -> Table:
+        """See :class:`SimulatedDeployment`."""
+        return self._meter
+
+    def make_configuration(self) -> ConfigurationStore:
+        """See :class:`SimulatedDeployment`."""
+        return self
+
+    def call_sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See :class:`SimulatedDeployment`."""
         self._use("SageMaker calls", 1)
         self._use(f"SageMaker {operation}", 1)
-        return self.fleet.call(operation, request, now=self.now_s)
+        return super().call_sagemaker(operation, request)
 
-    def _alarms(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def call_cloudwatch(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See :class:`SimulatedDeployment`."""
         self._use("CloudWatch requests", 1)
-        return self._cloudwatch.call(operation, request, now=self.now_s)
+        return super().call_cloudwatch(operation, request)
 
-    def _pause(self, seconds: float) -> None:
+    def sleep(self, seconds: float) -> None:
+        """See :class:`SimulatedDeployment`."""
         self._use("seconds waited", seconds)
 
     def read(self) -> ConfigurationText:
         """See :class:`headway_service.ports.config_store.ConfigurationStore`."""
         self._use("SSM calls", 1)
-        return ConfigurationText(text=self._document, version=1)
+        return self.configuration.read()
 
     def read_version(self, version: int) -> ConfigurationText | None:
-        """See :class:`headway_service.ports.config_store.ConfigurationStore`. There is only one."""
-        return self.read() if version == 1 else None
+        """See :class:`headway_service.ports.config_store.ConfigurationStore`."""
+        self._use("SSM calls", 1)
+        return self.configuration.read_version(version)
 
     def write(self, text: str) -> int:
-        """See :class:`headway_service.ports.config_store.ConfigurationStore`. Nobody changes the configuration here."""
-        # Were it written after all, what is counted would be of another queue than the one that was set up.
+        """See :class:`headway_service.ports.config_store.ConfigurationStore`. Not used."""
         raise NotImplementedError(text)
 
-    def send_message(self, **_: Any) -> None:
-        """SQS: a wake-up."""
+    def send_message(self, *, MessageBody: str, **others: Any) -> Mapping[str, Any]:  # noqa: N803 - boto3's name
+        """See :class:`SimulatedDeployment`."""
         self._use("SQS requests", 1)
-        self._wakes += 1
+        return super().send_message(MessageBody=MessageBody, **others)
 
-    def put_events(self, *, Entries: Sequence[Any]) -> dict[str, Any]:  # noqa: N803 - boto3's name
-        """EventBridge: each event is billed."""
+    def put_events(self, *, Entries: Sequence[Any]) -> Mapping[str, Any]:  # noqa: N803 - boto3's name
+        """See :class:`SimulatedDeployment`. Each event is billed."""
         self._use("EventBridge events", len(Entries))
         self._use("EventBridge calls", 1)
-        return {"FailedEntryCount": 0, "Entries": [{"EventId": "1"} for _ in Entries]}
+        return super().put_events(Entries=Entries)
 
-    def publish_batch(self, *, PublishBatchRequestEntries: Sequence[Any], **_: Any) -> dict[str, Any]:  # noqa: N803
-        """SNS: each message is billed."""
+    def publish_batch(self, *, PublishBatchRequestEntries: Sequence[Any], **others: Any) -> Mapping[str, Any]:  # noqa: N803
+        """See :class:`SimulatedDeployment`. Each message is billed."""
         self._use("SNS messages", len(PublishBatchRequestEntries))
-        return {"Failed": []}
+        return super().publish_batch(**others)
 
 
 def usual_request(name: str, *, priority: int = 1, run_s: int = 600) -> dict[str, Any]:
@@ -229,7 +207,3 @@ def usual_request(name: str, *, priority: int = 1, run_s: int = 600) -> dict[str
         "Environment": {"SANDBOX_RUN_SECONDS": str(run_s)},
         "Tags": [{"Key": "headway:priority", "Value": str(priority)}],
     }
-
-
-def _failed(error: Exception) -> None:
-    raise RuntimeError("a tick failed") from error

@@ -10,10 +10,13 @@ from math import ceil
 from typing import Any
 
 from bench.metering.offline_boto3 import Wire, WiredTable
-from bench.queues.virtual_time import POOL, CostWorld, usual_request
+from bench.queues.virtual_time import MeteredQueue, usual_request
 from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.aws.ssm_config_store import ParameterStore
+from headway_service.ports.config_store import ConfigurationStore
+from headway_service.ports.table import Table
+from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.store import transitions
 from headway_service.store.records.job import JobRecord
 
@@ -34,7 +37,7 @@ class Took:
     boto3_ms: float
 
 
-class WarmWorld(CostWorld):
+class WarmQueue(MeteredQueue):
     """A queue whose instances are all in use and whose line has a certain length, on warm handlers.
 
     What is timed is all that happens in the functions' processes: handlers, decision, adapters, and boto3 as far as
@@ -46,15 +49,8 @@ class WarmWorld(CostWorld):
 
     def __init__(self, waiting: int) -> None:
         self._wire = Wire()
-        super().__init__(INSTANCES)
-        limits = {"waitingPerTeam": max(waiting, INSTANCES), "waitingPerOwner": max(waiting, INSTANCES)}
-        self._document = json.dumps({"pools": {POOL: {"size": INSTANCES}}, "limits": limits})
-        vars(self._services).update(
-            table=WiredTable(self.table, self._wire),
-            training_jobs=SageMakerTrainingJobs(self._wire.client("sagemaker", self._answer_sagemaker)),
-            store=ParameterStore(self._wire.client("ssm", self._answer_ssm), "/headway/config"),
-            _sqs=self._wire.client("sqs", self._answer_sqs),
-        )
+        most_waiting = max(waiting, INSTANCES)
+        super().__init__(INSTANCES, limits={"waitingPerTeam": most_waiting, "waitingPerOwner": most_waiting})
         self._created_ns: list[tuple[int, int]] = []
         self._settled_boto3_ns = 0
         self._observed_ms = 0.0
@@ -69,7 +65,7 @@ class WarmWorld(CostWorld):
         gc.freeze()
 
     def now_ns(self) -> int:
-        """See :class:`bench.queues.virtual_time.CostWorld`."""
+        """See :class:`bench.queues.virtual_time.MeteredQueue`."""
         return self._wire.now_ns()
 
     def submission(self) -> Took:
@@ -77,7 +73,7 @@ class WarmWorld(CostWorld):
         before_ms, before_ns = self.handler_ms["api"], self._wire.boto3_ns()
         self._submit()
         # Nothing is free, so the tick that it asks for would start nothing.
-        self._wakes = 0
+        self.wakes.clear()
         return Took(ms=self.handler_ms["api"] - before_ms, boto3_ms=(self._wire.boto3_ns() - before_ns) / 1e6)
 
     def reaction(self) -> Took:
@@ -98,8 +94,8 @@ class WarmWorld(CostWorld):
         """A tick if somebody asked for one. Nothing is told of changes: that is beside the way that is timed."""
         observed_ms = self.handler_ms["observe"] - self._observed_ms
         self._observed_ms += observed_ms
-        if self._wakes:
-            self._wakes = 0
+        if self.wakes:
+            self.wakes.clear()
             self._created_ns.clear()
             began_ns = self.now_ns()
             self.invoke("schedule", event("schedule"))
@@ -124,7 +120,7 @@ class WarmWorld(CostWorld):
         if not number:
             return
         self._submit()
-        self._wakes = 0
+        self.wakes.clear()
         item = self.table.get(JobRecord.key(f"job-{self._submitted:06}"))
         assert item is not None  # noqa: S101 - it was submitted
         first = JobRecord.parse(item)
@@ -133,18 +129,36 @@ class WarmWorld(CostWorld):
             job = first.model_copy(update={"job_name": f"job-{self._submitted:06}"})
             self.table.write(transitions.enqueue(job, json.dumps(usual_request(job.job_name, run_s=LASTS_S))))
 
-    # -------------------------------------------------------------------------------------------- what stands for AWS
+    # --------------------------------------------------------------------------------------- the adapters, and AWS
 
-    def _answer_sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def make_table(self) -> Table:
+        """See :class:`SimulatedDeployment`."""
+        return WiredTable(self.table, self._wire)
+
+    def make_training_jobs(self) -> AllTrainingJobs:
+        """See :class:`SimulatedDeployment`."""
+        return SageMakerTrainingJobs(self._wire.client("sagemaker", self.call_sagemaker))
+
+    def make_configuration(self) -> ConfigurationStore:
+        """See :class:`SimulatedDeployment`."""
+        return ParameterStore(self._wire.client("ssm", self._answer_ssm), "/headway/config")
+
+    def make_sqs(self) -> Any:
+        """See :class:`SimulatedDeployment`."""
+        return self._wire.client("sqs", self._answer_sqs)
+
+    def call_sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See :class:`SimulatedDeployment`."""
         if operation == "CreateTrainingJob":
             self._created_ns.append((self.now_ns(), self._wire.boto3_ns()))
         return self.fleet.call(operation, request, now=self.now_s)
 
     def _answer_ssm(self, *_: Any) -> Mapping[str, Any]:
-        return {"Parameter": {"Name": "/headway/config", "Value": self._document, "Version": 1}}
+        text = self.configuration.read()
+        return {"Parameter": {"Name": "/headway/config", "Value": text.text, "Version": text.version}}
 
-    def _answer_sqs(self, *_: Any) -> Mapping[str, Any]:
-        self._wakes += 1
+    def _answer_sqs(self, _: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        self.wakes.append(request["MessageBody"])
         return {"MessageId": "1"}
 
 
@@ -156,7 +170,7 @@ def measure(waiting: int, *, runs: int, times: int) -> dict[str, Any]:
         runs: how often all is measured, so that one sees how it varies.
         times: submissions and reactions a run.
     """
-    world = WarmWorld(waiting)
+    world = WarmQueue(waiting)
     for _ in range(WARM_UP):
         world.submission()
         world.reaction()

@@ -34,8 +34,9 @@ from typing import TypeVar
 
 from bench.metering.machine import describe_machine
 from bench.queues.full_queues import INSTANCES, TEAMS, ArticleQueue, FullQueue, HeadwayQueue
-from bench.queues.virtual_time import EVERY_MINUTE, CostWorld
+from bench.queues.virtual_time import MeteredQueue
 from bench.scenarios.cost import ASSUMED_CALL_MS
+from headway_sandbox.inprocess.deployment import EVERY_MINUTE
 
 RESULT = Path(__file__).parents[1] / "results" / "article.json"
 SIZES, ROUNDS = (10, 100, 1_000, 10_000, 100_000), 15
@@ -157,7 +158,7 @@ class _Watched:
         """One round."""
         self._rounds += 1
         for scene, step in ((COMES, queue.submit_one), (ENDS, queue.end_one), ("", queue.settle_down)):
-            queue.forget()
+            queue.reset()
             step()
             _add_up(self._total, _use_of(queue, None))
             if scene:
@@ -179,10 +180,10 @@ def calls_of_a_job(run_s: int) -> Calls:
     Args:
         run_s: how long it trains, s.
     """
-    busy, idle = CostWorld(INSTANCES), CostWorld(INSTANCES)
+    busy, idle = MeteredQueue(INSTANCES), MeteredQueue(INSTANCES)
     for world in (busy, idle):
         world.minute()
-        world.forget()
+        world.reset()
     busy.submit("job", run_s=run_s)
     for world in (busy, idle):
         for _ in range((run_s + SLACK_S) // 60):

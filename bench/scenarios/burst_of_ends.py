@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import statistics
 from collections import deque
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
 from bench.metering.partitions import READ, WRITTEN, PartitionMeter
 from bench.queues.full_queues import ENDLESS_S
-from bench.queues.virtual_time import CostWorld, usual_request
+from bench.queues.virtual_time import MeteredQueue, usual_request
 from bench.queues.warm import percentile
 from bench.scenarios.cost import ASSUMED_CALL_MS
 from headway_sandbox.inprocess.lambda_loader import event
@@ -27,7 +28,7 @@ WAKES_A_PASS = 10
 PATIENCE_S = 3_600.0
 
 
-class TimedQueue(CostWorld):
+class TimedQueue(MeteredQueue):
     """A queue whose scheduler takes its time. `now_s` goes on while it waits for answers.
 
     Args:
@@ -47,7 +48,7 @@ class TimedQueue(CostWorld):
         super().__init__(instances, meter=PartitionMeter, limits=limits)
         self._instances = instances
         self._rng = rng
-        self._invariants = Invariants(self.table, self.fleet, self._cloudwatch)
+        self._invariants = Invariants(self.table, self.fleet, self.cloudwatch)
         self._sent_s: deque[float] = deque()
         self._heard_s = 0.0
         self._timed = False
@@ -77,7 +78,7 @@ class TimedQueue(CostWorld):
         moments = sorted(first_s + self._rng.uniform(0, WITHIN_S) for _ in running)
         self._ends_s = deque(zip(moments, running, strict=True))
         self.launched_s.clear()
-        self.forget()
+        self.reset()
         self._timed = True
         next_minute_s = first_s + MINUTE_S
         while len(self.launched_s) < len(running):
@@ -104,15 +105,16 @@ class TimedQueue(CostWorld):
         """Raises :class:`headway_verification.soak.invariants.Violated` if a promise is broken."""
         self._invariants.check(self.accepted, self.now_s)
 
-    def send_message(self, **_: Any) -> None:
-        """See :class:`bench.queues.virtual_time.CostWorld`. Once time counts, wake-ups wait for a pass."""
-        super().send_message()
+    def send_message(self, *, MessageBody: str, **others: Any) -> Mapping[str, Any]:  # noqa: N803 - boto3's name
+        """See :class:`bench.queues.virtual_time.MeteredQueue`. Once time counts, wake-ups wait for a pass."""
+        answer = super().send_message(MessageBody=MessageBody, **others)
         if self._timed:
-            self._wakes = 0
+            self.wakes.clear()
             self._sent_s.append(self._heard_s)
+        return answer
 
     def settle(self) -> None:
-        """See :class:`bench.queues.virtual_time.CostWorld`. Once time counts, passes are made by :meth:`end_all`."""
+        """See :class:`bench.queues.virtual_time.MeteredQueue`. Once time counts, passes are made by :meth:`end_all`."""
         if not self._timed:
             super().settle()
 

@@ -19,7 +19,7 @@ from typing import Any
 from bench.metering.dynamodb_units import item_bytes
 from bench.metering.machine import describe_machine
 from bench.metering.prices import DATE, HOURS_A_MONTH, PRICES, REGION
-from bench.queues.virtual_time import CostWorld
+from bench.queues.virtual_time import MeteredQueue
 from bench.report.cost_tables import filled, tables_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +65,7 @@ def main() -> int:
 
 def measured() -> dict[str, Any]:
     """What is used, by case and kind of use."""
-    warm = CostWorld(POOL_SIZE)
+    warm = MeteredQueue(POOL_SIZE)
     warm.minute()
     _live(warm, 1)
     idle, metrics = idle_minute()
@@ -84,9 +84,9 @@ def measured() -> dict[str, Any]:
 
 def idle_minute() -> tuple[Use, int]:
     """What a minute uses in which nobody wants anything, and how many metrics are published meanwhile."""
-    world = CostWorld(POOL_SIZE)
+    world = MeteredQueue(POOL_SIZE)
     world.minute()
-    world.forget()
+    world.reset()
     for _ in range(IDLE_MINUTES):
         world.pass_time(60)
         world.minute()
@@ -134,9 +134,9 @@ def _template() -> str:
 
 def jobs(number: int) -> Use:
     """What so many jobs use from submission to end: all submitted at once, eight run at a time, none preempted."""
-    world = CostWorld(POOL_SIZE)
+    world = MeteredQueue(POOL_SIZE)
     world.minute()
-    world.forget()
+    world.reset()
     _live(world, number)
     return _use_of(world)
 
@@ -145,9 +145,9 @@ def preemption() -> Use:
     """What a preemption uses beyond what its two jobs use anyway."""
     uses = []
     for priority in (9, 1):
-        world = CostWorld(1)
+        world = MeteredQueue(1)
         world.minute()
-        world.forget()
+        world.reset()
         world.submit("first")
         world.pass_time(400)
         world.submit("second", priority=priority)
@@ -159,10 +159,10 @@ def preemption() -> Use:
 
 def running_hour(idle: Use) -> Use:
     """What an hour of a running job uses beyond what idle minutes use."""
-    world = CostWorld(POOL_SIZE)
+    world = MeteredQueue(POOL_SIZE)
     world.submit("long", run_s=7200)
     world.pass_time(300)
-    world.forget()
+    world.reset()
     for _ in range(60):
         world.pass_time(60)
         world.minute()
@@ -173,13 +173,13 @@ def running_hour(idle: Use) -> Use:
     return {kind: max(0.0, number - 60 * idle.get(kind, 0)) for kind, number in used.items()}
 
 
-def _live(world: CostWorld, number: int) -> None:
+def _live(world: MeteredQueue, number: int) -> None:
     for n in range(number):
         world.submit(f"job-{n:04}")
     _drain(world)
 
 
-def _drain(world: CostWorld) -> None:
+def _drain(world: MeteredQueue) -> None:
     for _ in range(10_000):
         if all(item.get("jobState") in {"completed", "failed", "stopped"} for item in world.jobs()):
             return
@@ -187,7 +187,7 @@ def _drain(world: CostWorld) -> None:
     raise RuntimeError("the jobs do not end")
 
 
-def _use_of(world: CostWorld) -> Use:
+def _use_of(world: MeteredQueue) -> Use:
     """What the world used, by kind of use."""
     used: dict[str, float] = defaultdict(float)
     for (_, kind), number in world.used.items():

@@ -23,7 +23,7 @@ from typing import Any
 from bench.metering.dynamodb_units import EVENTUALLY, READ_BYTES, MeteredTable, item_bytes
 from bench.peers.side import seconds
 from bench.queues.full_queues import ENDLESS_S, TEAMS
-from bench.queues.virtual_time import POOL, CostWorld, usual_request
+from bench.queues.virtual_time import POOL, MeteredQueue, usual_request
 from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_service.config.document import MAX_WAITING
 from headway_service.observability.logging import logger
@@ -76,7 +76,7 @@ class AlikeMeter(MeteredTable):
         self._count("read units", EVENTUALLY * max(1, -(-size // READ_BYTES)))
 
 
-class LongLines(CostWorld):
+class LongLines(MeteredQueue):
     """A queue with many lines, whose instances are all in use.
 
     Args:
@@ -84,14 +84,13 @@ class LongLines(CostWorld):
     """
 
     def __init__(self, pools: int) -> None:
-        super().__init__(INSTANCES, meter=AlikeMeter)
         self.pools = POOLS[:pools]
-        self._document = json.dumps(
-            {
-                "pools": {pool: {"size": INSTANCES} for pool in self.pools},
-                "teams": {team: {} for team in TEAMS},
-                "limits": {"waitingPerTeam": MAX_WAITING, "waitingPerOwner": MAX_WAITING},
-            }
+        super().__init__(
+            INSTANCES,
+            meter=AlikeMeter,
+            pools={pool: {"size": INSTANCES} for pool in self.pools},
+            teams={team: {} for team in TEAMS},
+            limits={"waitingPerTeam": MAX_WAITING, "waitingPerOwner": MAX_WAITING},
         )
         self._submitted = 0
 
@@ -136,7 +135,7 @@ class LongLines(CostWorld):
                 self.ask("GET", f"/jobs/{last}/explanation")
             case _:
                 self.ask("DELETE", f"/jobs/{last}")
-                self._wakes = 0
+                self.wakes.clear()
 
     def waiting(self) -> int:
         """How many jobs stand in line."""
@@ -223,7 +222,7 @@ def measure(waiting: int, *, pools: int, rounds: int = ROUNDS) -> Figures:
 
 
 def _use(queue: LongLines, operation: str) -> dict[str, float]:
-    queue.forget()
+    queue.reset()
     queue.act(operation)
     # A submission's own pass is the next operation.
     function = "schedule" if operation == "pass" else "api"

@@ -1,42 +1,33 @@
-"""The service layer on virtual time: the real code over a table in memory and the sandbox's fake SageMaker.
+"""The service layer on virtual time, called without its handlers.
 
-SageMaker is asked through a real boto3 client, whose calls a botocore handler answers from the fleet, so the
-adapter, its error mapping and the service model take part as well.
+SageMaker is called through the real adapter and a real boto3 client, which a botocore handler answers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import Any
 from unittest import mock
 
-from headway_sandbox.inprocess.stub_client import stub_client
-from headway_sandbox.sagemaker.service import FakeSageMaker
-from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
+from headway_sandbox.inprocess.deployment import SimulatedDeployment
 from headway_service.config.authorization import Caller
 from headway_service.config.document import Configuration
-from headway_service.forecast.service import ForecastService
-from headway_service.jobs.commands import JobCommands
 from headway_service.jobs.position import JobView
-from headway_service.jobs.queries import JobQueries
-from headway_service.jobs.submit import Submitter
 from headway_service.pools.apply_config import EffectiveConfig, get_effective
-from headway_service.pools.capacity import PoolUse, read_capacity
+from headway_service.pools.capacity import PoolUse
 from headway_service.ports.table import Table
 from headway_service.sagemaker_api.status import parse_status
 from headway_service.scheduling.executor import Decision, Executor, TickReport
 from headway_service.scheduling.launcher import Launcher
 from headway_service.scheduling.tick import Scheduler
 from headway_service.store.ledger import read_ledger
-from headway_service.store.marks import Marks
-from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
-from headway_service.tracking.observer import Observer, StatusOutcome
+from headway_service.tracking.observer import StatusOutcome
 from headway_service.tracking.reconciler import reconcile
 from headway_service.tracking.unmanaged_jobs import UnmanagedJobs
 from headway_service.tracking.unmanaged_scan import patrol
 
-START_S = 1_800_000_000.0
 INVOCATION_S = 30
 DAY_S = 86_400
 P5 = "ml.p5.48xlarge"
@@ -46,43 +37,38 @@ ADA = Caller(arn=f"arn:aws:iam::{ACCOUNT}:user/ada", account=ACCOUNT)
 BOB = Caller(arn=f"arn:aws:iam::{ACCOUNT}:user/bob", account=ACCOUNT)
 
 
-class World:
-    """One queue with its world; time stands still but in :meth:`pass_time`."""
+class World(SimulatedDeployment[Table]):
+    """A simulated deployment that tests drive through the service layer, not through handlers.
+
+    Attributes:
+        calls: the calls of SageMaker: operation and request.
+        pauses: how long functions slept, s; sleeping takes virtual time.
+    """
 
     def __init__(self, *, pools: Mapping[str, int] | None = None, table: Table | None = None) -> None:
-        self.now_s = START_S
-        self.fleet = FakeSageMaker()
-        self.table: Table = table or MemoryTable()
-        self.configuration = MemoryConfiguration(
-            {"pools": {pool: {"size": size} for pool, size in (pools or {P5: 2}).items()}}
-        )
+        document = {"pools": {pool: {"size": size} for pool, size in (pools or {P5: 2}).items()}}
+        super().__init__(table or MemoryTable(), document)
         self.calls: list[tuple[str, dict[str, Any]]] = []
-        self.training_jobs = SageMakerTrainingJobs(stub_client("sagemaker", self._call_sagemaker))
-        self.marks = Marks(self.table, "queue", self._token)
-        self.observer = Observer(self.table, retention_s=30 * DAY_S, configuration=self.configured)
-        self.rogues = UnmanagedJobs(self.table, self.training_jobs, self.marks)
-        #: Pauses of the patrol, s.
         self.pauses: list[float] = []
-        self.wakes: list[str] = []
-        self._tokens = 0
-        self.submitter = Submitter(table=self.table, wake=self.wakes.append, clock=self.clock, in_force=self.in_force)
-        self.commands = JobCommands(
-            table=self.table,
-            wake=self.wakes.append,
-            clock=self.clock,
-            configuration=self.configured,
-            retention_s=30 * DAY_S,
-        )
-        self.queries = JobQueries(table=self.table, clock=self.clock, configuration=self.configured)
-        self.forecast_service = ForecastService(table=self.table, clock=self.clock, configuration=self.configured)
+        self._launchers = count(1)
+        self.training_jobs = self.container.training_jobs
+        self.marks = self.container.marks
+        self.observer = self.container.observer
+        self.rogues = self.container.unmanaged_jobs
+        self.submitter = self.container.submitter
+        self.commands = self.container.job_commands
+        self.queries = self.container.job_queries
+        self.forecast_service = self.container.forecast_service
 
-    def _call_sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def call_sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See :class:`SimulatedDeployment`."""
         self.calls.append((operation, dict(request)))
-        return self.fleet.call(operation, request, now=self.now_s)
+        return super().call_sagemaker(operation, request)
 
-    def clock(self) -> int:
-        """Now, ms."""
-        return int(self.now_s * 1000)
+    def sleep(self, seconds: float) -> None:
+        """See :class:`SimulatedDeployment`."""
+        self.pauses.append(seconds)
+        self.now_s += seconds
 
     def in_force(self) -> EffectiveConfig:
         return get_effective(self.table, self.configuration, self.clock)
@@ -91,7 +77,7 @@ class World:
         return self.in_force().configuration
 
     def capacity(self) -> list[PoolUse]:
-        return read_capacity(self.table, self.configured)
+        return self.container.capacity()
 
     def submit(self, name: str, priority: int | None = None, **changes: Any) -> JobView:
         """Submit a job that trains for ten minutes."""
@@ -103,7 +89,7 @@ class World:
             self.table,
             self.training_jobs,
             self.observer,
-            holder=self._token(),
+            holder=f"launcher-{next(self._launchers)}",
             deadline_ms=self.clock() + INVOCATION_S * 1000,
             jitter=lambda: 0.0,
         )
@@ -150,19 +136,17 @@ class World:
         with mock.patch.object(Executor, "apply", apply):
             return self.tick()
 
-    def _token(self) -> str:
-        self._tokens += 1
-        return f"mark-{self._tokens}"
-
     def pass_time(self, seconds: float = 0, *, deliver: bool = True, tick: bool = True) -> None:
-        """Let time pass; events are observed as they come, and each that frees instances is followed by a tick."""
-        until = self.now_s + seconds
-        while (due := self.fleet.next_due()) is not None and due <= until:
-            self.now_s = max(self.now_s, due)
-            for detail in self.fleet.advance(self.now_s):
-                if deliver and self.on_event(detail) and tick:
-                    self.tick()
-        self.now_s = until
+        """Let time pass.
+
+        Args:
+            seconds: how long.
+            deliver: whether the observer gets SageMaker's events.
+            tick: whether a tick follows each event that frees instances.
+        """
+        for detail in self.due_events(seconds):
+            if deliver and self.on_event(detail) and tick:
+                self.tick()
 
     def on_event(self, detail: Mapping[str, Any]) -> bool:
         """Take in an event, as the observer does. Returns whether a tick is due."""
@@ -179,14 +163,10 @@ class World:
             training_jobs=self.training_jobs,
             observer=self.observer,
             clock=self.clock,
-            pause=self._pause,
+            pause=self.sleep,
             wake=self.wakes.append,
             after_s=after_s,
         ).ended
-
-    def _pause(self, seconds: float) -> None:
-        self.pauses.append(seconds)
-        self.now_s += seconds
 
     def patrol(self, after_s: int = 300) -> int:
         """Run the patrol."""
@@ -195,7 +175,7 @@ class World:
             training_jobs=self.training_jobs,
             rogues=UnmanagedJobs(self.table, self.training_jobs, self.marks, stops=True),
             clock=self.clock,
-            pause=self._pause,
+            pause=self.sleep,
             wake=self.wakes.append,
             after_s=after_s,
             deadline_ms=self.clock() + 50_000,

@@ -13,7 +13,7 @@ import pytest
 from bench.metering.table_scans import PAGE_BYTES, ScannedTable
 from bench.peers.article_scheduler import ArticleScheduler
 from bench.queues.full_queues import ArticleQueue, FullQueue, HeadwayQueue
-from bench.queues.virtual_time import START_S, usual_request
+from bench.queues.virtual_time import usual_request
 from bench.scenarios import article
 from bench.scenarios.article import (
     COMES,
@@ -27,6 +27,7 @@ from bench.scenarios.article import (
     goals_of,
     watched,
 )
+from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.ports.table import Key, Put
@@ -135,7 +136,7 @@ class Told:
 
     def settle_down(self) -> None: ...
 
-    def forget(self) -> None: ...
+    def reset(self) -> None: ...
 
 
 def test_queues_are_watched_in_turn_so_that_a_machine_that_gets_slower_makes_none_seem_to() -> None:
@@ -154,11 +155,11 @@ def test_what_plays_aws_is_no_time_of_the_functions() -> None:
 def test_the_table_and_the_fleet_play_aws_on_both_sides(queue: type[Any]) -> None:
     watching: FullQueue = queue()
     watching.fill(10)
-    watching.forget()
+    watching.reset()
     watching.submit_one()
     for name in ("api", "schedule") if queue is HeadwayQueue else ("note", "pass"):
         assert 0 < watching.standins_ms[name] < watching.handler_ms[name]
-    watching.forget()
+    watching.reset()
     assert not watching.standins_ms
 
 

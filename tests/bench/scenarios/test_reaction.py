@@ -66,7 +66,7 @@ def test_a_wired_table_answers_as_the_table_behind_it() -> None:
 
 def test_a_reaction_starts_the_next_job_and_a_submission_fills_its_place() -> None:
     waiting = 4
-    world = warm.WarmWorld(waiting)
+    world = warm.WarmQueue(waiting)
     for _ in range(2):
         submission = world.submission()
         assert submission.ms > submission.boto3_ms > 0
@@ -142,6 +142,6 @@ def _cold(ready_ms: float) -> dict[str, Any]:
     return {"functions": dict.fromkeys(cold_start.FUNCTIONS, found), "modules": modules}
 
 
-def _states(world: warm.WarmWorld) -> dict[str, int]:
+def _states(world: warm.WarmQueue) -> dict[str, int]:
     states = [job["jobState"] for job in world.jobs()]
     return {state: states.count(state) for state in (JobState.RUNNING, JobState.PENDING)}

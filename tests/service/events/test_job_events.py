@@ -9,6 +9,7 @@ import pytest
 
 from headway.lifecycle import JobState
 from headway.reasons import MAX_MESSAGE_CHARS, ReasonCode
+from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_service.events.job_events import JobChange, JobEvent, RogueJobChange, job_event, unmanaged_job_event
 from headway_service.events.publisher import MAX_SENT, event_of
@@ -16,7 +17,7 @@ from headway_service.ports.table import Absent, Equals
 from headway_service.store.records.base import ReasonRecord
 from headway_service.store.records.job import JobRecord, Step
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
-from tests.service.world import P5, ROOT, START_S, World
+from tests.service.world import P5, ROOT, World
 
 SECRET = "hunter2"
 MAX_PUT_EVENTS_BYTES = 256 * 1024

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
+from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_service.config.notifications import Notifications
 from headway_service.errors import RetryLater
@@ -14,7 +15,7 @@ from headway_service.events.job_events import JobEvent
 from headway_service.events.notifications import Message
 from headway_service.events.publisher import MAX_SENT, MAX_TRIES, EventPublisher, PublishResult
 from headway_service.ports.messaging import SendResult
-from tests.service.world import START_S, World
+from tests.service.world import World
 
 T = TypeVar("T")
 

@@ -13,6 +13,7 @@ from headway.model import STOP_MS
 from headway.reasons import ReasonCode
 from headway.reasons.remedies import remedy_for
 from headway.scheduling.forecast import Cancel, Reprioritize, Resize
+from headway_sandbox.inprocess.deployment import START_S
 from headway_service.errors import (
     ImpossibleDemand,
     InvalidRequest,
@@ -24,7 +25,7 @@ from headway_service.errors import (
 from headway_service.forecast import service, snapshot
 from headway_service.forecast.service import Edit, SubmitRequest
 from headway_service.testing.memory_table import MemoryTable
-from tests.service.world import P5, ROOT, START_S, World, on, request
+from tests.service.world import P5, ROOT, World, on, request
 
 G5 = "ml.g5.xlarge"
 START_MS = int(START_S * 1000)

@@ -10,6 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from headway.reasons import Reason, ReasonCode
+from headway_sandbox.inprocess.deployment import START_S
 from headway_service.errors import Conflict, RetryLater
 from headway_service.pools.apply_config import TEAM_KEPT_MS, apply_configuration, find_applied, get_effective
 from headway_service.ports.table import Key, Put, Write
@@ -19,7 +20,7 @@ from headway_service.store.records.job import JobRecord
 from headway_service.store.records.queue_entry import QueueEntry
 from headway_service.testing.memory_config import MemoryConfiguration
 from headway_service.testing.memory_table import MemoryTable
-from tests.service.world import P5, START_S, World
+from tests.service.world import P5, World
 
 
 def now_ms() -> int:

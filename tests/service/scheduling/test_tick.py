@@ -208,7 +208,7 @@ def test_an_attempt_takes_over_what_its_job_says(world: World) -> None:
     assert attempt.mark == world.marks.of(job.job_name, attempt.attempt_name, job.entry_time)
     assert attempt.attempt_name == attempt_name("a", 5) != "a"
     assert attempt.since_ms == attempt.seen_ms == world.clock()
-    assert attempt.lease_holder == "mark-1"
+    assert attempt.lease_holder == "launcher-1"
     assert attempt.lease_until_ms > world.clock() + INVOCATION_S * 1000
     assert attempt.ruled, "there are no rules to look at"
 

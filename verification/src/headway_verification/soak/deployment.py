@@ -1,4 +1,4 @@
-"""One deployed queue on virtual time: its table, SageMaker, its functions, and the messages between them."""
+"""A simulated deployment whose functions run interleaved, call by call, with faults in every adapter and message."""
 
 from __future__ import annotations
 
@@ -13,8 +13,14 @@ from random import Random
 from typing import Any
 
 from headway_sandbox.cloudwatch.memory_cloudwatch import AlarmTransition as AlarmChange
-from headway_sandbox.cloudwatch.memory_cloudwatch import MemoryCloudWatch
-from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S, Functions, SoakServices
+from headway_sandbox.inprocess.deployment import (
+    ALARM_PREFIX,
+    ALARM_TOPIC_ARN,
+    EVERY_MINUTE,
+    START_S,
+    SimulatedDeployment,
+)
+from headway_sandbox.inprocess.lambda_functions import TIMEOUT_S
 from headway_sandbox.inprocess.lambda_loader import event, http_event
 from headway_sandbox.inprocess.streamed_table import StreamedTable
 from headway_sandbox.inprocess.stub_client import stub_client
@@ -22,7 +28,10 @@ from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
 from headway_service.errors import RetryLater
-from headway_service.ports.table import Write
+from headway_service.ports.alarms import Alarms
+from headway_service.ports.config_store import ConfigurationStore
+from headway_service.ports.table import Table, Write
+from headway_service.ports.training_jobs import AllTrainingJobs
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_verification.soak.cooperative_scheduler import CooperativeScheduler, Process, current
 from headway_verification.soak.fault_injection import (
@@ -38,12 +47,11 @@ from headway_verification.soak.invariants import Invariants, Violated
 from headway_verification.soak.stream_consumers import Batch, StreamConsumers
 from headway_verification.soak.tempers import Temper
 
-START_S = 1_800_000_000.0
+RECONCILE_AFTER_S = 120
+"""Shorter than the default of template.yaml, so that runs need less virtual time."""
+
 MAX_DELIVERIES = 3
 """How often an event is handed to its function before it goes to the dead-letter queue, as Lambda does."""
-
-EVERY_MINUTE = ("reconcile", "patrol", "watch")
-"""The functions that run on a schedule (template.yaml)."""
 
 ENDED = frozenset({"Completed", "Failed", "Stopped"})
 """Final statuses of training jobs."""
@@ -51,10 +59,7 @@ ENDED = frozenset({"Completed", "Failed", "Stopped"})
 MAX_SKEW_S = 2.0
 """How far a function's clock may be off; leases allow for 5 s between two."""
 
-ALARM_PREFIX = "headway-watch/"
-
 _current: dict[str, Callable[[str, Mapping[str, Any]], Mapping[str, Any]]] = {}
-_functions = Functions()
 
 
 @cache
@@ -76,11 +81,10 @@ class _Delivery:
     poison: bool = False
 
 
-class Deployment:
-    """A queue with its world.
+class Deployment(SimulatedDeployment[StreamedTable]):
+    """A queue in which every call may fail and every message may be lost.
 
     Attributes:
-        now_s: virtual time, s since the epoch.
         log: what happened: time, who, what.
         accepted: names of jobs whose submission was answered.
         failures: exceptions that left a handler or made a tick fail, by function and kind.
@@ -88,46 +92,65 @@ class Deployment:
     """
 
     def __init__(self, random: Random, pools: Mapping[str, int], accidents: FaultPlan | None = None) -> None:
+        document = {"pools": {pool: {"size": size} for pool, size in pools.items()}}
+        super().__init__(
+            StreamedTable(),
+            document,
+            fleet=FakeSageMaker(rng=random),
+            random=random,
+            reconcile_after_s=RECONCILE_AFTER_S,
+        )
         self.random = random
-        self.now_s = START_S
         self.log: list[tuple[float, str, str]] = []
         self.accepted: set[str] = set()
         self.failures: Counter[tuple[str, str]] = Counter()
         self.answers: Counter[int] = Counter()
         self.accidents = accidents or FaultPlan(random)
         self.processes = CooperativeScheduler(random, self.accidents.violence.switch)
-        self.fleet = FakeSageMaker(rng=random)
-        self.table = StreamedTable()
-        self.cloudwatch = MemoryCloudWatch(self.fleet)
         self.invariants = Invariants(self.table, self.fleet, self.cloudwatch)
         self._edge = edge = FaultInjector(self.accidents, self.note, lambda: self.now_s)
-        document = {"pools": {pool: {"size": size} for pool, size in pools.items()}}
         self.store = FaultyConfiguration(document, edge, lambda: self.now_s)
         _current["sagemaker"] = FaultySageMaker(self.fleet, edge, lambda: self.now_s, random)
         _current["cloudwatch"] = FaultyCloudWatch(self.cloudwatch, edge, lambda: self.now_s)
         self.audience = StreamConsumers(self.table, edge, self.accidents, Random(random.random()))
         self._edge_table = FaultyTable(self.table, edge, random)
-        self._services = SoakServices(
-            table=self._edge_table,
-            training_jobs=SageMakerTrainingJobs(_shared_client("sagemaker")),
-            alarms=CloudWatchAlarms(_shared_client("cloudwatch"), ALARM_PREFIX, "arn:aws:sns:eu-west-1:1:watch"),
-            store=self.store,
-            sqs=FaultySqs(edge, self.wake),
-            events=self.audience,
-            sns=self.audience,
-            clock=self.clock,
-            random=random,
-            pause=self._pause,
-            failed=self._tick_failed,
-        )
         #: See :meth:`set_temper`.
         self.temper: Temper = {}
         self._events: list[_Delivery] = []
         #: Messages of alarms that fire: when they come, and what they say.
         self._alarms: list[tuple[float, str]] = []
-        self._wakes = 0
         self._numbers = 0
         self._minute_s = self.now_s
+
+    # ------------------------------------------------------------------------------------------------- the adapters
+
+    def make_table(self) -> Table:
+        """See :class:`SimulatedDeployment`."""
+        return self._edge_table
+
+    def make_training_jobs(self) -> AllTrainingJobs:
+        """See :class:`SimulatedDeployment`."""
+        return SageMakerTrainingJobs(_shared_client("sagemaker"))
+
+    def make_alarms(self) -> Alarms:
+        """See :class:`SimulatedDeployment`."""
+        return CloudWatchAlarms(_shared_client("cloudwatch"), ALARM_PREFIX, ALARM_TOPIC_ARN)
+
+    def make_configuration(self) -> ConfigurationStore:
+        """See :class:`SimulatedDeployment`."""
+        return self.store
+
+    def make_sqs(self) -> Any:
+        """See :class:`SimulatedDeployment`."""
+        return FaultySqs(self._edge, self.wake)
+
+    def make_event_bridge(self) -> Any:
+        """See :class:`SimulatedDeployment`."""
+        return self.audience
+
+    def make_sns(self) -> Any:
+        """See :class:`SimulatedDeployment`."""
+        return self.audience
 
     def set_temper(self, temper: Temper) -> None:
         """How SageMaker answers from now on where AWS does not document it."""
@@ -147,7 +170,8 @@ class Deployment:
         process = current()
         return int((self.now_s + (process.skew_s if process else 0.0)) * 1000)
 
-    def _pause(self, seconds: float) -> None:
+    def sleep(self, seconds: float) -> None:
+        """See :class:`SimulatedDeployment`. The process is suspended."""
         process = current()
         if process is not None:
             process.sleep_until_s = self.now_s + seconds
@@ -156,7 +180,7 @@ class Deployment:
     def wake(self, why: str) -> None:
         """A message in the wake-up queue."""
         self.note("wake", why)
-        self._wakes += 1
+        self.wakes.append(why)
 
     # ------------------------------------------------------------------------------------------------- the functions
 
@@ -175,7 +199,7 @@ class Deployment:
         remaining_ms = TIMEOUT_S[function] * 1000
 
         def work() -> None:
-            answer = _functions.invoke(function, payload, self._services, remaining_ms)
+            answer = self.invoke(function, payload, remaining_ms)
             if then is not None:
                 then(answer)
 
@@ -232,7 +256,8 @@ class Deployment:
         for function in EVERY_MINUTE:
             self.begin(function, event(function))
 
-    def _tick_failed(self, error: Exception) -> None:
+    def tick_failed(self, error: Exception) -> None:
+        """See :class:`SimulatedDeployment`. A tick may give up for a retry only."""
         self.failures["schedule", type(error).__name__] += 1
         if not isinstance(error, RetryLater):
             raise Violated(f"a tick failed: {error!r}") from error
@@ -351,11 +376,11 @@ class Deployment:
         # The wake-up queue has one message group, so mostly one scheduler runs; but a message may be handed out again.
         idle = not any(process.function == "schedule" for process in self.processes.live)
         if (
-            self._wakes
+            self.wakes
             and (idle or self.random.random() < self.accidents.violence.overlap)
             and (not due or self.random.random() < 0.5)
         ):
-            self._wakes = 0
+            self.wakes.clear()
             self.begin("schedule", event("schedule"))
             return True
         if due:

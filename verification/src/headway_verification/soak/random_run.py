@@ -8,11 +8,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
+from headway_sandbox.inprocess.deployment import START_S
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import G5, P5
 from headway_service.monitoring.utilization_monitor import REST_MS
 from headway_verification.soak import tempers
-from headway_verification.soak.deployment import START_S, Deployment
+from headway_verification.soak.deployment import Deployment
 from headway_verification.soak.faults import Fault, FaultPlan, FaultRates
 from headway_verification.soak.invariants import Violated
 from headway_verification.soak.workload import ACTS, Workload, document_of

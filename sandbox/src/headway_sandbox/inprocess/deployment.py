@@ -1,0 +1,252 @@
+"""One queue in one process, on virtual time: its table, a fake SageMaker, alarms, configuration and container.
+
+Nothing happens by itself: whoever uses it moves the clock, invokes handlers or calls the service layer, and delivers
+events. Tests, benchmarks and the fault simulation each derive from it and replace the adapters that they observe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from random import Random
+from typing import Any, Generic, TypeVar
+
+from headway_sandbox.cloudwatch.memory_cloudwatch import MemoryCloudWatch
+from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT, LambdaFunctions
+from headway_sandbox.inprocess.stub_client import stub_client
+from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
+from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
+from headway_service.bootstrap import Services
+from headway_service.ports.alarms import Alarms
+from headway_service.ports.config_store import ConfigurationStore
+from headway_service.ports.table import Table
+from headway_service.ports.training_jobs import AllTrainingJobs
+from headway_service.scheduling.executor import TickReport
+from headway_service.settings import Settings
+from headway_service.testing.memory_config import MemoryConfiguration
+
+START_S = 1_800_000_000.0
+"""When a simulation starts, s since the epoch."""
+
+ALARM_PREFIX = "headway-watch/"
+ALARM_TOPIC_ARN = "arn:aws:sns:eu-west-1:123456789012:headway-watch"
+
+EVERY_MINUTE = ("reconcile", "patrol", "watch")
+"""The functions that template.yaml runs on a schedule."""
+
+TableT = TypeVar("TableT", bound=Table)
+
+_functions = LambdaFunctions()
+"""Warm instances, shared by all deployments of this process: loading a handler takes longer than most simulations."""
+
+
+class CountingRandom(Random):
+    """A random source without randomness: fractions are 0 and each token is the next number."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self._tokens = 0
+
+    def random(self) -> float:
+        """See :meth:`random.Random.random`."""
+        return 0.0
+
+    def getrandbits(self, k: int) -> int:  # noqa: ARG002 - the signature is random's
+        """See :meth:`random.Random.getrandbits`."""
+        self._tokens += 1
+        return self._tokens
+
+
+class SimulatedDeployment(Generic[TableT]):
+    """One deployed queue.
+
+    Args:
+        table: the queue's table.
+        document: the configuration document.
+        fleet: SageMaker; a new one by default.
+        random: makes tokens and jitter.
+        reconcile_after_s: as the stack's parameter.
+
+    Attributes:
+        now_s: virtual time, s since the epoch.
+        wakes: the messages in the wake-up queue.
+        container: the service layer.
+    """
+
+    def __init__(
+        self,
+        table: TableT,
+        document: Mapping[str, Any],
+        *,
+        fleet: FakeSageMaker | None = None,
+        random: Random | None = None,
+        reconcile_after_s: int = 300,
+    ) -> None:
+        self.now_s = START_S
+        self.table = table
+        self.fleet = fleet or FakeSageMaker()
+        self.cloudwatch = MemoryCloudWatch(self.fleet)
+        self.configuration = MemoryConfiguration(document)
+        self.wakes: list[str] = []
+        settings = Settings.of({**ENVIRONMENT, "HEADWAY_RECONCILE_AFTER_S": str(reconcile_after_s)})
+        self.container = SimulatedContainer(self, settings, random or CountingRandom())
+
+    def clock(self) -> int:
+        """The time, ms since the epoch."""
+        return int(self.now_s * 1000)
+
+    def sleep(self, seconds: float) -> None:
+        """Called where a function sleeps. Sleeping takes no virtual time unless a subclass says otherwise."""
+
+    def invoke(self, function: str, payload: Mapping[str, Any], remaining_ms: int = 25_000) -> Any:
+        """Run a handler to its end.
+
+        Args:
+            function: its folder in ``functions/``.
+            payload: the event.
+            remaining_ms: what the Lambda context reports.
+
+        Returns:
+            What the handler returns.
+        """
+        return _functions.invoke(function, payload, self.container, remaining_ms)
+
+    def due_events(self, seconds: float) -> Iterator[Mapping[str, Any]]:
+        """Advance the clock, stopping at each change of a training job.
+
+        Args:
+            seconds: how far; handlers that sleep meanwhile may advance it further.
+
+        Yields:
+            Details of SageMaker's events, at the time they are sent.
+        """
+        end_s = self.now_s + seconds
+        while (due_s := self.fleet.next_due()) is not None and due_s <= end_s:
+            self.now_s = max(self.now_s, due_s)
+            yield from self.fleet.advance(self.now_s)
+        self.now_s = end_s
+
+    # ------------------------------------------------------------------------------------------------- the adapters
+
+    def make_table(self) -> Table:
+        """The table as the functions use it."""
+        return self.table
+
+    def make_training_jobs(self) -> AllTrainingJobs:
+        """SageMaker as the functions use it: the real adapter over a boto3 client."""
+        return SageMakerTrainingJobs(stub_client("sagemaker", self.call_sagemaker))
+
+    def make_alarms(self) -> Alarms:
+        """CloudWatch's alarms as the functions use them: the real adapter over a boto3 client."""
+        return CloudWatchAlarms(stub_client("cloudwatch", self.call_cloudwatch), ALARM_PREFIX, ALARM_TOPIC_ARN)
+
+    def make_configuration(self) -> ConfigurationStore:
+        """The configuration document as the functions use it."""
+        return self.configuration
+
+    def make_sqs(self) -> Any:
+        """The SQS client of the wake-up queue."""
+        return self
+
+    def make_event_bridge(self) -> Any:
+        """The EventBridge client."""
+        return self
+
+    def make_sns(self) -> Any:
+        """The SNS client."""
+        return self
+
+    # ---------------------------------------------------------------------------------------------- what AWS answers
+
+    def call_sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer a call of SageMaker."""
+        return self.fleet.call(operation, request, now=self.now_s)
+
+    def call_cloudwatch(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer a call of CloudWatch."""
+        return self.cloudwatch.call(operation, request, now=self.now_s)
+
+    def send_message(self, *, MessageBody: str, **_: Any) -> Mapping[str, Any]:  # noqa: N803 - boto3's name
+        """SQS: a wake-up."""
+        self.wakes.append(MessageBody)
+        return {"MessageId": str(len(self.wakes))}
+
+    def put_events(self, *, Entries: Sequence[Any]) -> Mapping[str, Any]:  # noqa: N803 - boto3's name
+        """EventBridge: takes all events."""
+        return {"FailedEntryCount": 0, "Entries": [{"EventId": "1"} for _ in Entries]}
+
+    def publish_batch(
+        self,
+        *,
+        PublishBatchRequestEntries: Sequence[Any],  # noqa: N803, ARG002 - boto3's name
+        **_: Any,
+    ) -> Mapping[str, Any]:
+        """SNS: takes all messages."""
+        return {"Failed": []}
+
+    def tick_failed(self, error: Exception) -> None:
+        """Called with the exception of a failed tick, which its handler only logs.
+
+        Raises:
+            RuntimeError: always; a subclass may expect failures.
+        """
+        raise RuntimeError("a tick failed") from error
+
+
+class SimulatedContainer(Services):
+    """The service layer over the adapters of a simulated deployment.
+
+    Args:
+        deployment: whose adapters.
+        settings: of all its functions.
+        random: makes tokens and jitter.
+    """
+
+    def __init__(self, deployment: SimulatedDeployment[Any], settings: Settings, random: Random) -> None:
+        super().__init__(settings, clock=deployment.clock, random=random)
+        self._deployment = deployment
+
+    @cached_property
+    def table(self) -> Table:
+        """See :class:`headway_service.bootstrap.Services`."""
+        return self._deployment.make_table()
+
+    @cached_property
+    def training_jobs(self) -> AllTrainingJobs:
+        """See :class:`headway_service.bootstrap.Services`."""
+        return self._deployment.make_training_jobs()
+
+    @cached_property
+    def alarms(self) -> Alarms:
+        """See :class:`headway_service.bootstrap.Services`."""
+        return self._deployment.make_alarms()
+
+    @cached_property
+    def store(self) -> ConfigurationStore:
+        """See :class:`headway_service.bootstrap.Services`."""
+        return self._deployment.make_configuration()
+
+    @cached_property
+    def _sqs(self) -> Any:
+        return self._deployment.make_sqs()
+
+    @cached_property
+    def _event_bridge(self) -> Any:
+        return self._deployment.make_event_bridge()
+
+    @cached_property
+    def _sns(self) -> Any:
+        return self._deployment.make_sns()
+
+    def pause(self, seconds: float) -> None:
+        """See :class:`headway_service.bootstrap.Services`."""
+        self._deployment.sleep(seconds)
+
+    def tick(self, remaining_ms: int) -> TickReport:
+        """See :class:`headway_service.bootstrap.Services`."""
+        try:
+            return super().tick(remaining_ms)
+        except Exception as error:
+            self._deployment.tick_failed(error)
+            raise
