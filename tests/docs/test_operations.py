@@ -14,7 +14,7 @@ from headway_service.observability.metrics import Metric
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/how-to/operations.md").read_text()
 ALARMS = re.findall(r"^  (\w+)Alarm:$", (ROOT / "template.yaml").read_text(), re.MULTILINE)
-PARTS = re.split(r"^### ", TEXT.partition("## When an alarm rings")[2].partition("\n## ")[0], flags=re.MULTILINE)[1:]
+PARTS = re.split(r"^### ", TEXT.partition("## When an alarm fires")[2].partition("\n## ")[0], flags=re.MULTILINE)[1:]
 SECTIONS = {part.partition("\n")[0]: part for part in PARTS}
 
 
