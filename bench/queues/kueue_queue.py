@@ -79,7 +79,7 @@ class Queue(SimulatedDeployment[MemoryTable]):
                 "Tags": [],
             }
         )
-        entered = Reason(code=ReasonCode.ENTERED, message="entered the line")
+        entered = Reason(code=ReasonCode.ENTERED, message="entered the queue")
         record = JobRecord.model_validate(
             {
                 "jobName": job.name,

@@ -20,7 +20,7 @@ class OwnTime(WarmQueue):
     """A queue on virtual time whose instances are in use; it adds to what `bench.queues.warm` times.
 
     Args:
-        waiting: jobs in line, the next one included.
+        waiting: jobs in the queue, the next one included.
     """
 
     def empty(self) -> None:

@@ -44,7 +44,7 @@ class WarmQueue(MeteredQueue):
     the request that it would send. DynamoDB, SQS, SSM and SageMaker, which play in the same process, are left out.
 
     Args:
-        waiting: jobs in line, the next one included; 1 to 10,000 (`configuration.MAX_WAITING`).
+        waiting: jobs in the queue, the next one included; 1 to 10,000 (`configuration.MAX_WAITING`).
     """
 
     def __init__(self, waiting: int) -> None:
@@ -166,7 +166,7 @@ def measure(waiting: int, *, runs: int, times: int) -> dict[str, Any]:
     """Submissions and reactions in turn, so that the line stays as long.
 
     Args:
-        waiting: jobs in line at each end of a training job.
+        waiting: jobs in the queue at each end of a training job.
         runs: how often all is measured, so that one sees how it varies.
         times: submissions and reactions a run.
     """

@@ -89,7 +89,11 @@ def _no_such_path(_: NotFoundError) -> Response[str]:
 def _fail(_: Exception) -> Response[str]:
     logger.exception("unexpected error")
     document = {
-        "error": {"code": "InternalError", "message": "the queue failed to answer; its log says why", "fields": []},
+        "error": {
+            "code": "InternalError",
+            "message": "the queue failed to respond; its log has the reason",
+            "fields": [],
+        },
         "requestId": app.lambda_context.aws_request_id,
     }
     return Response(

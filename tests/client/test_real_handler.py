@@ -311,7 +311,7 @@ def test_changes_are_tried_out_and_not_made(real_api: HeadwayApi):
         (["forecast", "bert", "-o", "csv"], "bert,pending,1,0,1 ml.p5.48xlarge,2"),
         (["what-if", "--withdraw", "bert"], "would be preempted"),
         (["hold", "bert"], "bert is pending"),
-        (["release", "bert"], "place 1 in line"),
+        (["release", "bert"], "place 1 in the queue"),
         (["history"], "No jobs."),
         (["version"], f"server {__version__} (API 1)"),
         (["doctor"], "the queue knows you as arn:aws:iam::123456789012:user/ada"),

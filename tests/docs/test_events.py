@@ -48,7 +48,7 @@ def test_the_page_names_every_kind_of_event_and_every_field(kind: type[JobEvent]
 def test_the_table_of_reasons_is_that_of_the_code() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (yes|no) \| (.+) \|$", PAGE.partition("## Reasons")[2], re.MULTILINE)
     assert rows == [
-        (str(code), "yes" if remedy.told else "no", remedy.text or "-") for code, remedy in REMEDIES.items()
+        (str(code), "yes" if remedy.notify else "no", remedy.text or "-") for code, remedy in REMEDIES.items()
     ]
 
 

@@ -131,7 +131,7 @@ def preempted_once(stage: Stage, user: User) -> Story:
     yield "others hold the instances", lambda: stage.trains(holder)
 
     script = stage.start(user)
-    yield "the place in line is shown", lambda: user.place in script.output()
+    yield "the place in the queue is shown", lambda: user.place in script.output()
 
     stage.finish(holder)
     yield (
@@ -158,7 +158,7 @@ def interrupted(stage: Stage, user: User) -> Story:
     stage.submit(holder, user.pools, 0)
     yield "others hold the instances", lambda: stage.trains(holder)
     script = stage.start(user)
-    yield "the place in line is shown", lambda: user.place in script.output()
+    yield "the place in the queue is shown", lambda: user.place in script.output()
     yield "the SDK waits for the job", lambda: (user.waits or user.place) in script.output()
     script.press_ctrl_c()
     yield "the script ends", lambda: script.code() is not None

@@ -37,10 +37,10 @@ class User:
     """The instance types that they train on, one instance of each."""
     follows_logs: bool = True
     """Whether the script shows the logs while the job runs, and not afterwards."""
-    place: str = "(place 1 in line)"
-    """How their place in line is shown, at the latest: in the job's status, or, where the SDK shows none, beside it."""
+    place: str = "(place 1 in the queue)"
+    """Where the place in the queue is shown: in the job's status, or beside it where the SDK shows none."""
     waits: str | None = None
-    """What is shown once the SDK waits for the job, if it is not the place in line."""
+    """What is shown once the SDK waits for the job, if it is not the place in the queue."""
     launch: Launch = "module"
     """What leads it to the queue: `python -m headway_client`, one line that was put into it, or what it says itself."""
 

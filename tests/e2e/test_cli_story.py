@@ -30,8 +30,8 @@ def test_a_user_asks_what_will_happen_before_it_does(queue: QueueView):
     # What a submission would do, and that it did nothing.
     told = cli("submit", "-", "--dry-run", stdin=queue.request("c", 1)).out
     assert "This was a dry run; nothing was submitted." in told
-    assert "place 1 in line" in told
-    assert "It would preempt nobody." in told
+    assert "place 1 in the queue" in told
+    assert "It would preempt no job." in told
     urgent = cli("submit", "-", "--dry-run", "--priority", "5", "-o", "json", stdin=queue.request("c")).document
     assert urgent["dryRun"] is True
     assert (urgent["job"]["priority"], urgent["preempts"]) == (5, [f"{prefix}b"])

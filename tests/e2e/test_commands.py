@@ -16,7 +16,7 @@ pytestmark = pytest.mark.e2e
 def test_a_user_submits_looks_changes_and_stops(sb: Sandbox, queue: QueueView):
     cli, prefix = queue.cli, queue.prefix
     entered = cli("submit", "-", stdin=queue.request("a", 1)).out
-    assert entered.startswith(f"{prefix}a is pending (priority 1, place 1 in line): ")
+    assert entered.startswith(f"{prefix}a is pending (priority 1, place 1 in the queue): ")
     cli("submit", cli.write("b.json", queue.request("b", 1)), "--priority", "2")
     queue.wait_until_training("a", "b")
     cli("submit", "-", "--priority", "0", stdin=queue.request("c"))
@@ -35,7 +35,7 @@ def test_a_user_submits_looks_changes_and_stops(sb: Sandbox, queue: QueueView):
     assert page["truncated"] is False
 
     # Another priority, another place.
-    assert "priority 1, place 1 in line" in cli("priority", f"{prefix}d", "1").out
+    assert "priority 1, place 1 in the queue" in cli("priority", f"{prefix}d", "1").out
     assert queue.line() == ["d", "c"]
 
     # All about one job.

@@ -155,7 +155,7 @@ def test_people_hear_of_a_failed_job_what_happened_why_and_what_to_do(sb: Sandbo
 
     assert f"What happened: job {queue.prefix}job went from running to failed." in message
     assert "Why: failed: AlgorithmError: ExecuteUserScriptError: exit code 1" in message
-    assert "What to do: Look at the training job's log" in message
+    assert "What to do: Check the training job's log" in message
 
 
 def test_a_policy_may_switch_messages_off_and_the_events_go_on(sb: Sandbox, queue: QueueView, ears: Ears):

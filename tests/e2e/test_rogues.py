@@ -43,7 +43,7 @@ def test_it_is_shown_and_charged_and_keeps_a_job_waiting_until_it_ends(sb: Sandb
     eventually(lambda: rogue(queue, past), "the queue hears of it")
     (row,) = [line for line in queue.cli("queue", "--all").out.splitlines() if line.startswith(past)]
     assert row.split()[1:3] == ["rogue", "-"]
-    assert row.endswith("did not come through the queue; takes 1 ml.p5.48xlarge from its pools")
+    assert row.endswith("did not come through the queue; uses 1 ml.p5.48xlarge of its pools")
     assert past not in queue.cli("queue").out
     assert queue.cli("capacity").out.splitlines()[2].split() == [P5, "2", "0", "0", "0", "1", "1", "0"]
 

@@ -27,7 +27,7 @@ from tests.e2e.waiting import eventually
 pytestmark = pytest.mark.e2e
 
 FIRST, LATEST = "sdk2-first", "sdk2"
-V3_PLACE = ", place 1 in line: "  # SDK 3 shows no status, so only what is said beside it
+V3_PLACE = ", place 1 in the queue: "  # SDK 3 shows no status, so only what is said beside it
 USERS = [
     User(name="boto3", script="boto3_waiter", pools=("ml.p5.48xlarge",), follows_logs=False),
     User(name="spot-v2-first", script="sdk2_spot", sdk=FIRST, pools=("ml.p4d.24xlarge",)),
@@ -135,7 +135,7 @@ def test_a_script_shows_the_logs_of_both_attempts_as_those_of_one_job(
 def test_boto3_lists_and_describes_a_waiting_job_under_its_own_name(played: Mapping[str, Played]):
     output = well(played["boto3"])
     assert "listed: boto3 InProgress\n" in output
-    assert "described: Pending Headway (place 1 in line)" in output
+    assert "described: Pending Headway (place 1 in the queue)" in output
     assert "ended: boto3 Completed\n" in output
 
 

@@ -96,7 +96,7 @@ def everybody(queue: QueueView) -> set[str]:
         ("[]", "holds nothing"),
         ('["TrainingJobName"]', "has to hold JSON objects, {...}, not a text"),
         ("", "is no JSON: line 1"),
-        ('{"TrainingJobName": "a", "TrainingJobName": "b"}', 'the key "TrainingJobName" stands twice'),
+        ('{"TrainingJobName": "a", "TrainingJobName": "b"}', 'the key "TrainingJobName" appears twice'),
     ],
 )
 def test_what_is_no_json_object_is_not_even_sent(queue: QueueView, text: str, sentence: str):

@@ -33,7 +33,7 @@ def test_a_job_is_held_and_released_by_who_calls(functions: Functions) -> None:
     assert (status, job["held"], job["jobState"], job["place"]) == (200, True, "pending", None)
     assert job["reason"] == {
         "code": "Held",
-        "message": "held on request of user/ada; `headway release a` puts it back at its place in line",
+        "message": "held on request of user/ada; `headway release a` returns it to its place in the queue",
     }
     assert functions.wakes() == ["held"]
     functions.invoke("schedule", event("schedule"))

@@ -74,7 +74,7 @@ def test_a_batch_is_told_on_the_bus_and_what_nobody_asked_for_by_message(ears: E
     assert json.loads(failed["Detail"])["owner"] == "arn:aws:iam::123456789012:user/ada"
     (mail,) = ears.mail()
     assert mail["Subject"] == "Failed: bert-large"
-    assert "What to do: Look at the training job's log" in mail["Message"]
+    assert "What to do: Check the training job's log" in mail["Message"]
     assert mail["MessageAttributes"]["priority"] == {"Type": "Number", "Value": "5"}
 
 

@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--profile", help="a profile of the profile file")
     parser.add_argument("--region", help="the queue's region")
     parser.add_argument("--priority", type=int, help="0 to 9999, for jobs without a priority tag")
-    parser.add_argument("--quiet", action="store_true", help="tell nothing of jobs that move")
+    parser.add_argument("--quiet", action="store_true", help="do not report jobs that move")
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="a module, and its arguments")
     parser.add_argument("program", nargs=argparse.REMAINDER, help="a script, and its arguments")
     return parser

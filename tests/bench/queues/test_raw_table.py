@@ -66,7 +66,7 @@ def waiting_job(name: str) -> JobRecord:
             "entryTime": 1_800_000_000_000,
             "demand": {P5: 1},
             "requestDigest": "0" * 64,
-            "reason": {"code": ReasonCode.ENTERED, "message": "entered the line"},
+            "reason": {"code": ReasonCode.ENTERED, "message": "entered the queue"},
         }
     )
 

@@ -46,7 +46,7 @@ def test_a_whole_process(server: ContractServer, monkeypatch: pytest.MonkeyPatch
 
     assert server.queue.jobs["job1"]["priority"] == 5
     assert capsys.readouterr().err.splitlines() == [
-        "headway: job1 waits, place 1 in line: Waits for 1 ml.p5.48xlarge.",
+        "headway: job1 waits, place 1 in the queue: Waits for 1 ml.p5.48xlarge.",
         "headway: job1 has completed",
     ]
 
@@ -55,7 +55,7 @@ def test_one_session_or_one_client(server: ContractServer, capsys: pytest.Captur
     run("One session or one client", request=request("job1"))
 
     assert list(server.queue.jobs) == ["job1"]
-    assert capsys.readouterr().out == "job1 waits, place 1 in line: Waits for 1 ml.p5.48xlarge.\n"
+    assert capsys.readouterr().out == "job1 waits, place 1 in the queue: Waits for 1 ml.p5.48xlarge.\n"
 
 
 def test_logs(server: ContractServer, aws: AwsStub, capsys: pytest.CaptureFixture[str]):

@@ -166,7 +166,7 @@ def test_a_waiting_job_is_described_as_pending_with_its_place_in_line(
 
     assert (described["TrainingJobStatus"], described["SecondaryStatus"]) == ("InProgress", "Pending")
     transition = described["SecondaryStatusTransitions"][-1]
-    assert transition["StatusMessage"] == "Headway (place 2 in line): Waits for 1 ml.p5.48xlarge."
+    assert transition["StatusMessage"] == "Headway (place 2 in the queue): Waits for 1 ml.p5.48xlarge."
     assert described["CreationTime"] == datetime(2026, 1, 2, 3, 4, 5, 1000, tzinfo=UTC)
     assert described["LastModifiedTime"] == described["CreationTime"]
     assert described["OutputDataConfig"] == {"KmsKeyId": "", "S3OutputPath": "s3://bucket/out"}

@@ -146,9 +146,9 @@ def test_each_change_of_a_job_is_told_once(api: HeadwayApi, server: ContractServ
         sagemaker.describe_training_job(TrainingJobName="job1")
 
     assert told == [
-        "job1 waits, place 2 in line: Waits for 1 ml.p5.48xlarge.",
+        "job1 waits, place 2 in the queue: Waits for 1 ml.p5.48xlarge.",
         "job1 runs as job1: started",
-        "job1 is preempted and waits for its next turn, place 2 in line: waits for \x1b[31mx",
+        "job1 is preempted and waits for its next turn, place 2 in the queue: waits for \x1b[31mx",
         "job1 is held: held by ada",
         "job1 runs as job1-r2: started",
         "job1 has completed",
@@ -163,7 +163,7 @@ def test_what_is_told_goes_to_standard_error_and_is_harmless(
 
     client().describe_training_job(TrainingJobName="job1")
 
-    assert capsys.readouterr() == ("", "headway: job1 waits, place 1 in line: waits for \\x1b[31mx\n")
+    assert capsys.readouterr() == ("", "headway: job1 waits, place 1 in the queue: waits for \\x1b[31mx\n")
 
 
 def test_a_farewell_names_what_stays_and_how_to_stop_it(api: HeadwayApi, server: ContractServer):
@@ -239,7 +239,7 @@ def test_a_program_runs_as_it_is_with_its_jobs_in_the_queue(
     )
 
     assert (done.returncode, done.stdout) == (0, "__main__ ['--priority', '1'] helped\n")
-    assert done.stderr == "headway: job1 waits, place 1 in line: Waits for 1 ml.p5.48xlarge.\n"
+    assert done.stderr == "headway: job1 waits, place 1 in the queue: Waits for 1 ml.p5.48xlarge.\n"
     assert server.queue.jobs["job1"]["priority"] == 6
 
 

@@ -33,12 +33,12 @@ WAITS = {"jobState": "preempted", "preemptions": 1}
         ),
         pytest.param(
             [RUNS, RUNS_AGAIN],
-            ["job1 runs as job1:", "job1 was preempted meanwhile, and kept its place", "job1 runs as job1-2:"],
+            ["job1 runs as job1:", "job1 was preempted, and kept its place", "job1 runs as job1-2:"],
             id="a preemption between two looks is told all the same",
         ),
         pytest.param(
             [RUNS, {"jobState": "completed", "preemptions": 2}],
-            ["job1 runs as job1:", "job1 was preempted meanwhile", "job1 has completed"],
+            ["job1 runs as job1:", "job1 was preempted, and kept its place", "job1 has completed"],
             id="also if the job has ended since",
         ),
         pytest.param([RUNS_AGAIN], ["job1 runs as job1-2:"], id="what was before the first look is not told"),
@@ -58,4 +58,4 @@ def test_a_preemption_is_told_once_however_often_the_job_is_looked_at():
     progress = Progress(told.append)
     for look in (RUNS, RUNS_AGAIN, {**RUNS_AGAIN, "jobState": "stopping"}, RUNS_AGAIN):
         progress.see(seen(**look))
-    assert sum("preempted meanwhile" in sentence for sentence in told) == 1
+    assert sum("was preempted" in sentence for sentence in told) == 1

@@ -99,7 +99,7 @@ def test_changes_are_tried_out_in_the_order_in_which_they_are_given(
     assert out.splitlines()[:4] == [
         "Nothing was changed. With these changes,",
         "- new, b would start at once,",
-        "- nobody would be preempted.",
+        "- no job would be preempted.",
         "Each job runs until its limit.",
     ]
     assert out.splitlines()[-1].split() == ["c", "2026-01-02", "04:00:00Z", "-"]

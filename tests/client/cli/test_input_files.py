@@ -24,7 +24,7 @@ from headway_client.priority_tag import has_priority, with_priority
         (b"5", "not a number"),
         (b"true", "not true or false"),
         (b"null", "not null"),
-        (b'{"a": 1, "b": {"c": 1, "c": 2}}', 'the key "c" stands twice'),
+        (b'{"a": 1, "b": {"c": 1, "c": 2}}', 'the key "c" appears twice'),
         (b'{"a": NaN}', "NaN is no number"),
         (b'{"a": ' + b"9" * 5000 + b"}", "can't be taken"),
         (b"[" * 100_000, "nested too deeply"),

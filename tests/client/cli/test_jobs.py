@@ -17,7 +17,7 @@ def test_a_job_is_shown_stopped_and_given_another_priority(run: Run, server: Con
 
     assert "Why       Waits for" in run("show", "job1")[1]
     assert json.loads(run("show", "job1", "-o", "json")[1])["request"] == request("job1")
-    assert "(priority 9, place 1 in line)" in run("priority", "job1", "9")[1]
+    assert "(priority 9, place 1 in the queue)" in run("priority", "job1", "9")[1]
     assert run("stop", "job1")[1] == "job1 is stopped (priority 9): Stopped by its owner.\n"
     assert json.loads(run("stop", "job1", "--output", "json")[1])["jobState"] == "stopped"
 
@@ -32,7 +32,7 @@ def test_jobs_are_held_and_released(run: Run, server: ContractServer):
     assert run("hold", "job1")[:2] == (0, "job1 is pending (priority 0): is held until it is released\n")
     assert run("hold", "job1", "job2")[0] == 0
     assert [job["held"] for job in server.queue.jobs.values()] == [True, True]
-    assert run("release", "job2")[1].startswith("job2 is pending (priority 0, place 1 in line)")
+    assert run("release", "job2")[1].startswith("job2 is pending (priority 0, place 1 in the queue)")
     assert [job["held"] for job in server.queue.jobs.values()] == [True, False]
 
 
@@ -116,7 +116,9 @@ def test_waiting_tells_each_change_and_the_outcome(run: Run, server: ContractSer
     assert (code, out) == (0, "job1 is completed (priority 0): Waits for 1 ml.p5.48xlarge.\n")
     told = err.splitlines()
     assert len(told) == 4
-    for line, words in zip(told, ("place 2 in line", "place 1 in line", "is running", "completed"), strict=True):
+    for line, words in zip(
+        told, ("place 2 in the queue", "place 1 in the queue", "is running", "completed"), strict=True
+    ):
         assert line.startswith("headway: job1 ")
         assert words in line
 
@@ -180,7 +182,7 @@ def test_a_container_that_may_not_run_yet_is_said_to(run: Run, server: ContractS
     code, out, err = run("connect", "job1")
 
     assert (code, out[:4]) == (0, "aws ")
-    assert "SageMaker says Starting of job1-r2" in err
+    assert "SageMaker reports Starting of job1-r2" in err
 
 
 @pytest.mark.parametrize(

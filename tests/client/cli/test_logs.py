@@ -152,7 +152,7 @@ def test_following_goes_on_though_the_queue_does_not_answer(
     code, out, err = run("logs", "job1", "-f", "--tail", "1")
 
     assert (code, out) == (0, "algo-1 | =three\n\n")
-    assert "is asked again: Come back." in err
+    assert "retrying: Come back." in err
 
 
 def test_following_gives_up_on_a_queue_that_is_gone_for_long(

@@ -77,7 +77,7 @@ def test_what_is_no_key_and_value_is_refused(text: str):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("Name.x=1", "is a value and has no fields"),
+        ("Name.x=1", "is preceded by a value, which has no fields"),
         ("List.2=1", "count 0 to 1"),
         ("List.x=1", "no item of that list"),
         ("List.-1=1", "no item of that list"),

@@ -166,7 +166,7 @@ def test_watching_goes_on_though_the_queue_does_not_answer(
     code, out, err = run("queue", "--watch")
 
     assert (code, pauses) == (0, [queue.DEFAULT_WATCH_S] * 2)
-    assert "is asked again: Come back." in err
+    assert "retrying: Come back." in err
     assert "No jobs." in out
 
 

@@ -20,7 +20,7 @@ def test_a_request_is_submitted_and_told_with_its_place(run: Run, request_file: 
     code, out, err = run("submit", request_file(request("job1")))
 
     assert (code, err) == (0, "")
-    assert out == "job1 is pending (priority 0, place 1 in line): Waits for 1 ml.p5.48xlarge.\n"
+    assert out == "job1 is pending (priority 0, place 1 in the queue): Waits for 1 ml.p5.48xlarge.\n"
     assert server.queue.jobs["job1"]["request"] == request("job1")
 
 
@@ -86,7 +86,7 @@ def test_fields_name_and_priority_are_given_on_the_command_line(run: Run, reques
     ("arguments", "words"),
     [
         (["--set", "nothing"], "no key=value"),
-        (["--set", "TrainingJobName.x=1"], "is a value and has no fields"),
+        (["--set", "TrainingJobName.x=1"], "is preceded by a value, which has no fields"),
         (["--dry-run", "--wait"], "not allowed with"),
         (["--priority", "10000"], "whole number from 0 to 9999"),
     ],
@@ -212,7 +212,7 @@ def test_a_dry_run_tells_what_would_be_and_submits_nothing(run: Run, request_fil
     assert (code, err) == (0, "")
     assert out.splitlines()[:4] == [
         "This was a dry run; nothing was submitted.",
-        "job1 is pending (priority 0, place 1 in line): Waits for 1 ml.p5.48xlarge.",
+        "job1 is pending (priority 0, place 1 in the queue): Waits for 1 ml.p5.48xlarge.",
         "Expected start: 2026-01-02 04:00:00Z.",
         "It would preempt job\\x1b[2J0.",
     ]
@@ -240,4 +240,4 @@ def test_a_submission_can_be_waited_for(
 
     assert code == 8
     assert out.startswith("job1 is failed")
-    assert "place 1 in line" in err
+    assert "place 1 in the queue" in err

@@ -261,7 +261,7 @@ def test_a_sandbox_of_somebody_else_is_used_only_if_asked_for(tmp_path: Path, mo
     write_state(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
 
-    with pytest.raises(UsageError, match="Nothing says where the queue is"):
+    with pytest.raises(UsageError, match="The endpoint of the queue is not configured"):
         resolve(folder=tmp_path)
     assert resolve(folder=tmp_path, profile="sandbox").endpoint == STATE["endpoint"]
 

@@ -101,7 +101,7 @@ def test_each_change_of_state_or_place_is_told_once(
             become(second, "pending", "waits longer"),
             become(first, "completed"),
             become(second, "running", "started on 1 ml.p5.48xlarge", liveAttempt="job1"),
-            become(second, "preempted", "gave way to `gpt`", liveAttempt=None),
+            become(second, "preempted", "was preempted for `gpt`", liveAttempt=None),
             become(second, "completed"),
         ]
     )
@@ -111,10 +111,10 @@ def test_each_change_of_state_or_place_is_told_once(
     told = capsys.readouterr()
     assert told.out == ""
     lines = told.err.splitlines()
-    assert "place 2 in line" in lines[0]
-    assert "place 1 in line" in next(line for line in lines if "place 2" not in line)
+    assert "place 2 in the queue" in lines[0]
+    assert "place 1 in the queue" in next(line for line in lines if "place 2" not in line)
     assert any("started on 1 ml.p5.48xlarge" in line for line in lines)
-    assert any("gave way to `gpt`" in line for line in lines)
+    assert any("was preempted for `gpt`" in line for line in lines)
     assert all(line.startswith("headway: job1 ") for line in lines)
     assert len(lines) == len(set(lines))
 
@@ -166,7 +166,7 @@ def test_a_wait_survives_outages_and_tells_of_each_once(api: HeadwayApi, server:
     time = Time([fail, fail, lambda: None, fail, become(job, "completed")])
 
     assert queued(api, time).wait(tell=told.append).job.state == "completed"
-    assert sum("does not answer, and is asked again" in sentence for sentence in told) == 2
+    assert sum("does not respond; retrying" in sentence for sentence in told) == 2
 
 
 def test_an_outage_that_lasts_ends_the_wait(api: HeadwayApi, server: ContractServer, job: dict[str, Any]):
@@ -248,7 +248,7 @@ def test_a_job_that_did_not_complete_raises_its_reason(
 def test_a_result_that_is_not_there_in_time_is_a_timeout(api: HeadwayApi, job: dict[str, Any], state: str):
     become(job, state)()
 
-    with pytest.raises(WaitTimeoutError, match=r"had not ended after 0\.5 s, and goes on") as caught:
+    with pytest.raises(WaitTimeoutError, match=r"had not ended after 0\.5 s, and continues") as caught:
         queued(api).result(timeout=0.5, tell=None)
     assert isinstance(caught.value, TimeoutError)
 

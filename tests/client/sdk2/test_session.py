@@ -192,4 +192,4 @@ def test_waiting_prints_the_place_in_line_and_ends_with_the_job(
     queue.sagemaker_client.describe_training_job = then_completed
     queue.wait_for_job("job1", poll=0)
 
-    assert "Headway (place 2 in line): Waits for 1 ml.p5.48xlarge." in capsys.readouterr().out
+    assert "Headway (place 2 in the queue): Waits for 1 ml.p5.48xlarge." in capsys.readouterr().out

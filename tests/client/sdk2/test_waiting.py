@@ -16,7 +16,7 @@ from tests.client.life import LINES, clock, in_order, interrupt, preempted_once,
 from tests.client.sdk2.test_session import ROLE, pytorch, session
 from tests.client.server import ContractServer
 
-PLACE = "Headway (place 2 in line): Waits for 1 ml.p5.48xlarge."
+PLACE = "Headway (place 2 in the queue): Waits for 1 ml.p5.48xlarge."
 PREEMPTED = "preempted, waits for its next turn: waits for 1 ml.p5.48xlarge"
 
 

@@ -83,9 +83,9 @@ def test_train_shows_the_place_in_line_and_the_logs_of_every_attempt(
     name = only_job(server)["jobName"]
     assert in_order(caplog.text, LINES)
     assert [line for line in capsys.readouterr().err.splitlines() if line.startswith("headway: ")] == [
-        f"headway: {name} waits, place 2 in line: Waits for 1 ml.p5.48xlarge.",
+        f"headway: {name} waits, place 2 in the queue: Waits for 1 ml.p5.48xlarge.",
         f"headway: {name} runs as {name}: started on 1 ml.p5.48xlarge",
-        f"headway: {name} is preempted and waits for its next turn, place 2 in line: waits for 1 ml.p5.48xlarge",
+        f"headway: {name} is preempted and waits for its next turn, place 2 in the queue: waits for 1 ml.p5.48xlarge",
         f"headway: {name} runs as {name}-r2: started on 1 ml.p5.48xlarge",
         f"headway: {name} has completed",
     ]

@@ -26,19 +26,19 @@ CODE = replace(FAILED, kind=FailureKind.CODE, ran_ms=120 * MINUTE)
 @pytest.mark.parametrize(
     ("failure", "wait_ms", "sentence"),
     [
-        (FAILED, MINUTE, "tried again in 60 s (retry 1 of 3)"),
-        (replace(FAILED, retried=2), 4 * MINUTE, "tried again in 240 s (retry 3 of 3)"),
-        (replace(FAILED, retried=3), None, "a failure of the kind `service` is tried again 3 times at most"),
-        (replace(FAILED, repeated=True), MINUTE, "tried again in 60 s (retry 1 of 3)"),
-        (CODE, MINUTE, "tried again in 60 s (retry 1 of 2)"),
+        (FAILED, MINUTE, "retried in 60 s (retry 1 of 3)"),
+        (replace(FAILED, retried=2), 4 * MINUTE, "retried in 240 s (retry 3 of 3)"),
+        (replace(FAILED, retried=3), None, "a failure of the kind `service` is retried 3 times at most"),
+        (replace(FAILED, repeated=True), MINUTE, "retried in 60 s (retry 1 of 3)"),
+        (CODE, MINUTE, "retried in 60 s (retry 1 of 2)"),
         (replace(CODE, repeated=True), None, "it failed in the same way before"),
         (
             replace(CODE, ran_ms=120 * MINUTE - 1000),
             None,
-            "a failure of the kind `code` is tried again only if it comes after 7200 s, and it came after 7199 s",
+            "a failure of the kind `code` is retried only if the attempt ran for 7200 s, and it ran for 7199 s",
         ),
-        (replace(FAILED, kind=FailureKind.REQUEST), None, "a failure of the kind `request` is not tried again"),
-        (replace(FAILED, kind=FailureKind.TIME), None, "a failure of the kind `time` is not tried again"),
+        (replace(FAILED, kind=FailureKind.REQUEST), None, "a failure of the kind `request` is not retried"),
+        (replace(FAILED, kind=FailureKind.TIME), None, "a failure of the kind `time` is not retried"),
     ],
 )
 def test_a_failed_job_is_tried_again_as_the_policy_says(failure: Failure, wait_ms: int | None, sentence: str) -> None:

@@ -163,7 +163,7 @@ def test_a_job_is_held_back_until_the_very_millisecond() -> None:
 @pytest.mark.parametrize(("wait_ms", "said"), [(1000, "1 s"), (1001, "2 s"), (60_000, "60 s")])
 def test_a_wait_is_told_in_whole_seconds_rounded_up(wait_ms: int, said: str) -> None:
     plan = schedule(snapshot(replace(later(job("a"), wait_ms), held_by="its last attempt failed")))
-    assert reason_of(plan, "a") == f"its last attempt failed; next try in {said}, the place in line is kept"
+    assert reason_of(plan, "a") == f"its last attempt failed; next try in {said}, the place in the queue is kept"
 
 
 def test_a_job_counts_on_the_limit_of_one_that_preempts_in_the_same_decision() -> None:

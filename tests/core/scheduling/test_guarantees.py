@@ -197,7 +197,7 @@ def test_what_is_promised_to_a_job_that_borrows_counts_as_held_by_its_team() -> 
 
 
 def test_who_would_rank_before_the_job_by_ageing_is_not_stopped_for_it() -> None:
-    """`old` started as soon as it had entered, so nothing it had gained protects it, but its place in line would."""
+    """`old` started at once, so it has gained no priority, but its place in the queue protects it."""
     policy = Policy(ageing=Ageing(interval_ms=100_000, cap=3))
     old = held("old", 1, since=0, entered=0)
     assert preemptions(schedule(snapshot(old, job("new", 2, entered=NOW_MS), size=1, policy=policy))) == []

@@ -40,8 +40,8 @@ def test_it_is_decided_as_if_nobody_waited_for_a_paused_pool(known: Snapshot, po
 def test_who_waits_is_told_who_paused_the_pool_and_how_it_goes_on() -> None:
     (first, second) = schedule(paused(snapshot(job("a"), job("b")), P5)).waits
     assert first.sentence == (
-        f"{P5} is paused since 00:15 by user/ada: the cooling is repaired; the place in line is kept, and it starts in "
-        f"its turn after `headway resume {P5}`"
+        f"{P5} is paused since 00:15 by user/ada: the cooling is repaired; the place in the queue is kept, and it "
+        f"starts in its turn after `headway resume {P5}`"
     )
     assert second.ahead == 1
     everything = replace(snapshot(job("a")), pauses={P5: replace(PAUSE, everything=True)})

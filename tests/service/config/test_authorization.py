@@ -365,7 +365,7 @@ def test_a_job_that_waits_starts_with_the_role_that_it_was_taken_with_and_tells_
     world.tick()
     assert world.states("a") == {"a": "running"}
     world.commands.stop("a", LEAD)
-    assert world.seen("a").reason.message == "asked to stop by user/lea; its instances are free when it has"
+    assert world.seen("a").reason.message == "stop requested by user/lea; its instances are freed when it has stopped"
 
 
 # ------------------------------------------------------------------------------------------------------------- details

@@ -197,7 +197,7 @@ def test_a_rogue_job_is_told_when_it_is_seen_treated_otherwise_and_gone() -> Non
         "demand": {P5: 2},
         "charged": {P5: 1},
     }
-    assert changes[-1].message == f"has ended or was deleted; gives 1 {P5} back to its pools"
+    assert changes[-1].message == f"has ended or was deleted; frees 1 {P5} of its pools"
 
 
 def test_a_rogue_job_that_is_only_seen_again_tells_nothing() -> None:

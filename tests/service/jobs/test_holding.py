@@ -62,7 +62,7 @@ def test_a_held_job_does_not_start_and_says_who_holds_it_and_how_it_goes_on(worl
     assert seen == world.seen("a")
     assert (seen.job.job_state, seen.job.held, seen.place) == ("pending", True, None)
     assert seen.reason.code is ReasonCode.HELD
-    assert seen.reason.message == ("held on request of root; `headway release a` puts it back at its place in line")
+    assert seen.reason.message == ("held on request of root; `headway release a` returns it to its place in the queue")
     assert [step.reason.code for step in seen.job.history] == ["Entered", "Held"]
     assert entries(world) == []
 
@@ -80,7 +80,7 @@ def test_a_released_job_stands_at_its_old_place_again(world: World) -> None:
     seen = world.commands.release("b", ROOT)
     assert (seen.job.held, seen.place) == (False, 2)
     assert entries(world) == before
-    assert seen.job.history[-1].reason.message == ("released on request of root; stands at its old place in line again")
+    assert seen.job.history[-1].reason.message == ("released on request of root; returned to its place in the queue")
     assert seen.reason.code is not ReasonCode.RELEASED, "why it waits is worked out again"
 
 

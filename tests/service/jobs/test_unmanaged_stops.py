@@ -33,7 +33,7 @@ def test_what_an_operator_asks_for_is_stopped_by_the_next_patrol_and_nothing_els
         "OutsideAndStopped",
         (
             "did not come through the queue; is being stopped, as user/ada asked for it; submit it with "
-            "`headway submit`; takes 1 ml.p5.48xlarge from its pools"
+            "`headway submit`; uses 1 ml.p5.48xlarge of its pools"
         ),
     )
     world.pass_time(600)

@@ -111,7 +111,7 @@ def test_a_job_that_goes_idle_late_is_stopped(client: CloudWatchClient) -> None:
     seen = queue.world.seen("a")
     assert (seen.job.job_state, seen.reason.code) == ("stopped", "StoppedByPolicy")
     assert seen.reason.message == (
-        "stopped, as it used too little (watch `idle`: GPUUtilization was below 1 % of what its hosts could show, "
+        "stopped, as its utilization was low (watch `idle`: GPUUtilization was below 1 % of what its hosts could show, "
         "3 times 300 s in a row)"
     )
     queue.world.check()

@@ -221,7 +221,7 @@ def test_a_drained_pool_gets_empty_and_its_jobs_keep_their_places(world: World, 
     job = world.seen("a").job
     assert (str(job.reason.code), job.reason.message) == (
         "Requeued",
-        f"waits again, in its old place in line, as user/eve drains {P5}: move out",
+        f"waits again in its old place in the queue, as user/eve drains {P5}: move out",
     )
     assert (job.preemption_count, job.requeues) == (0, 0)
     pauses.resume(P5, "user/ada")

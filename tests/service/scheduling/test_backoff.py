@@ -61,7 +61,7 @@ def test_one_launch_without_an_answer_spares_sagemaker_the_others_of_its_pool(wo
     seen = world.seen("b")
     assert str(seen.reason.code) == "BacksOff"
     assert seen.reason.message.startswith(f"SageMaker gave no answer to a launch on 1 {P5} (ServiceUnavailable")
-    assert f"; next try in {FIRST_BACK_OFF_S} s, the place in line is kept" in seen.reason.message
+    assert f"; next try in {FIRST_BACK_OFF_S} s, the place in the queue is kept" in seen.reason.message
     assert len(pool_record(world).back_off_cause) <= MAX_CAUSE_CHARS
     world.check()
 

@@ -240,7 +240,7 @@ def test_a_job_is_launched_without_the_warm_pool_that_its_request_asks_for_and_s
     seen, _, shown, _ = world.queries.show("a", ROOT)
     assert shown.request["ResourceConfig"] == asked, "the request stays as it was submitted"
     assert seen.job.history[0].reason.message == (
-        "entered the line for 1 ml.p5.48xlarge; runs without the warm pool that it asks for (KeepAlivePeriodInSeconds)"
+        "entered the queue for 1 ml.p5.48xlarge; runs without the warm pool that it asks for (KeepAlivePeriodInSeconds)"
     )
     world.tick()
     _, sent = next(call for call in world.calls if call[0] == "CreateTrainingJob")

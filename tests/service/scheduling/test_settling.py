@@ -193,7 +193,7 @@ def test_a_launch_in_a_pool_that_was_paused_is_settled_as_it_is(world: World, ma
     assert world.states("a") == {"a": "running" if made else "pending"}
     if not made:
         assert job(world).reason.message == (
-            "its pool was paused before SageMaker launched it; waits again, in its old place in line"
+            "its pool was paused before SageMaker launched it; waits again in its old place in the queue"
         )
         assert job(world).not_before_ms == 0
 

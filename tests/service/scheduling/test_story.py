@@ -535,7 +535,7 @@ def test_a_job_far_back_is_told_how_many_are_ahead_of_it(world: World) -> None:
     near, far = world.seen("j099"), world.seen("j119")
     assert (near.place, far.place) == (100, 120)
     assert "99 jobs ahead" in near.reason.message
-    assert far.reason.message == "waits behind 119 jobs in line"
+    assert far.reason.message == "waits behind 119 jobs in the queue"
     listed, token = world.queries.jobs(JobFilter(states=WAITING), 100, None)
     assert [seen.place for seen in listed] == list(range(1, 101))
     assert [seen.place for seen in world.queries.jobs(JobFilter(states=WAITING), 100, token)[0]] == list(

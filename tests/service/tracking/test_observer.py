@@ -251,7 +251,7 @@ def test_an_attempt_that_is_not_found_has_vanished_once_that_is_proven(world: Wo
             {"status": "Stopped"},
             "preempted",
             "ReturnedToLine",
-            "gave way to `b` and waits again, in its old place in line",
+            "was preempted for `b` and waits again in its old place in the queue",
         ),
         (
             {"stop_cause": StopCause.PREEMPTION, "freed_for": "b"},
@@ -287,14 +287,14 @@ def test_an_attempt_that_is_not_found_has_vanished_once_that_is_proven(world: Wo
             {"status": "Failed"},
             "failed",
             "Failed",
-            "failed; a failure of the kind `unknown` is not tried again",
+            "failed; a failure of the kind `unknown` is not retried",
         ),
         (
             {},
             {"status": "Failed", "failure_reason": INTERNAL},
             "pending",
             "Retried",
-            f"failed: {INTERNAL}; tried again in 60 s (retry 1 of 3)",
+            f"failed: {INTERNAL}; retried in 60 s (retry 1 of 3)",
         ),
         (
             {},
@@ -303,7 +303,7 @@ def test_an_attempt_that_is_not_found_has_vanished_once_that_is_proven(world: Wo
             "Stopped",
             (
                 "SageMaker stopped it at its MaxRuntimeInSeconds; submit it again with a higher limit if it needs "
-                "more; a failure of the kind `time` is not tried again"
+                "more; a failure of the kind `time` is not retried"
             ),
         ),
         (
@@ -311,7 +311,7 @@ def test_an_attempt_that_is_not_found_has_vanished_once_that_is_proven(world: Wo
             {"status": "Stopped", "secondary_status": "MaxWaitTimeExceeded"},
             "pending",
             "OnDemand",
-            "it waited for spot instances in vain; it goes on with instances on demand",
+            "it waited for spot instances without getting any; it continues on on-demand instances",
         ),
     ],
     ids=[

@@ -193,7 +193,7 @@ def test_a_later_attempt_that_its_job_does_not_wait_for_is_reported_and_only_an_
     assert rogues(world) == {second: {P5: 1}}
     assert reason(world, second) == (
         "OutsideTheQueue",
-        "is an attempt of `a` that the queue has no live record of; takes 1 ml.p5.48xlarge from its pools",
+        "is an attempt of `a` that the queue has no live record of; uses 1 ml.p5.48xlarge of its pools",
     )
     until(world, 3)
     assert world.called("StopTrainingJob") == []

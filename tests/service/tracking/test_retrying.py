@@ -1,4 +1,4 @@
-"""A job whose attempt failed is tried again if the policy says so, from its stored request, in its place in line."""
+"""A failed attempt is retried by the policy, from the stored request, in the job's place in the queue."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def test_a_job_that_failed_by_sagemakers_fault_is_tried_again_with_its_tags_chec
     fail(world, "a", INTERNAL)
     seen = world.seen("a")
     assert (seen.job.job_state, seen.place, seen.job.entry_time) == ("pending", 1, entered)
-    assert seen.reason.message == "its last attempt failed (service); next try in 59 s, the place in line is kept"
+    assert seen.reason.message == "its last attempt failed (service); next try in 59 s, the place in the queue is kept"
     assert [step.reason.code for step in seen.job.history][-1] == "Retried"
-    assert f"failed: {INTERNAL}; tried again in 60 s (retry 1 of 3)" in seen.job.history[-1].reason.message
+    assert f"failed: {INTERNAL}; retried in 60 s (retry 1 of 3)" in seen.job.history[-1].reason.message
     assert world.states("b") == {"b": "pending"}, "nobody overtakes it meanwhile"
 
     world.now_s += 60
@@ -72,7 +72,7 @@ def test_a_failure_of_the_users_own_is_not_tried_again(reason: str) -> None:
     world.submit("a", Environment=LONG)
     fail(world, "a", reason, after_s=7200)
     assert world.states("a") == {"a": "failed"}
-    assert "is not tried again" in world.seen("a").reason.message
+    assert "is not retried" in world.seen("a").reason.message
     assert not read_ledger(world.table).attempts
 
 
@@ -86,7 +86,7 @@ def test_retries_are_counted_by_kind_and_come_to_an_end() -> None:
     fail(world, "a", INTERNAL)
     seen = world.seen("a")
     assert (seen.job.job_state, seen.job.retried) == ("failed", {"service": 2})
-    assert "is tried again 2 times at most" in seen.reason.message
+    assert "is retried 2 times at most" in seen.reason.message
 
 
 def test_the_articles_rule_resumes_what_failed_after_two_hours_but_no_error_twice() -> None:

@@ -63,7 +63,7 @@ def test_a_job_that_spot_interrupts_four_times_goes_on_with_instances_on_demand(
     same = ("CheckpointConfig", "ResourceConfig", "Environment", "RoleArn", "OutputDataConfig")
     assert [on_demand[key] for key in same] == [spot[key] for key in same]
     history = [(step.reason.code, step.reason.message) for step in world.seen("a").job.history]
-    text = "spot instances were taken from it 4 times (3 are borne); it goes on with instances on demand"
+    text = "spot instances were taken from it 4 times (3 are allowed); it continues on on-demand instances"
     assert ("OnDemand", text) in history
     world.pass_time(40_000)
     world.check()

@@ -83,7 +83,7 @@ def test_a_rogue_job_is_seen_by_its_first_event_and_charged_until_its_end_is_tol
     assert free(world) == 1
     assert reason(world) == (
         "OutsideTheQueue",
-        "did not come through the queue; takes 1 ml.p5.48xlarge from its pools",
+        "did not come through the queue; uses 1 ml.p5.48xlarge of its pools",
     )
     world.fleet.finish("rogue", now=world.now_s)
     world.pass_time(1)
@@ -359,7 +359,7 @@ def test_charging_is_switched_off_and_on_again() -> None:
     world.patrol()
     assert (rogues(world), free(world)) == ({"rogue": {}}, 2)
     assert world.wakes == ["the patrol has freed instances"]
-    assert reason(world)[1] == "did not come through the queue; takes nothing from any pool"
+    assert reason(world)[1] == "did not come through the queue; uses no instances of any pool"
     configure(world, rogues={"charge": True})
     world.patrol()
     assert (rogues(world), free(world)) == ({"rogue": {P5: 1}}, 1)
@@ -452,8 +452,8 @@ STOPPING_RULES = {"cost": {**RULES["cost"], "onStart": "stop"}}
 @pytest.mark.parametrize(
     ("configuration", "tags", "code", "told", "stopped"),
     [
-        ({}, {}, "OutsideTheQueue", "takes 1 ml.p5.48xlarge from its pools", False),
-        ({"rules": RULES}, {"project": "x"}, "OutsideTheQueue", "takes 1 ml.p5.48xlarge from its pools", False),
+        ({}, {}, "OutsideTheQueue", "uses 1 ml.p5.48xlarge of its pools", False),
+        ({"rules": RULES}, {"project": "x"}, "OutsideTheQueue", "uses 1 ml.p5.48xlarge of its pools", False),
         (
             {"rules": RULES},
             {"project": "z"},
@@ -515,7 +515,7 @@ def test_a_rogue_job_that_a_changed_policy_wants_stopped_is_stopped_within_the_m
 def test_a_rogue_job_that_the_queue_may_not_stop_says_so_and_is_asked_again_only_now_and_then() -> None:
     forbidden = (
         "did not come through the queue; should be stopped, as no training job may run past the queue, but the queue "
-        "is not allowed to: deploy it with AllowStoppingRogueJobs=true; takes 1 ml.p5.48xlarge from its pools"
+        "is not allowed to: deploy it with AllowStoppingRogueJobs=true; uses 1 ml.p5.48xlarge of its pools"
     )
     world = world_of(rogues={"action": "stop"})
     refuse(world, "StopTrainingJob", "AccessDeniedException")

@@ -114,7 +114,7 @@ def under_own_name(document: dict[str, Any], details: JobDetails) -> None:
 
 def status_message(job: Job) -> str:
     """Return a sentence on where the job stands, as the SDKs print it while they wait."""
-    place = f" (place {job.place} in line)" if job.place is not None else ""
+    place = f" (place {job.place} in the queue)" if job.place is not None else ""
     preempted = " preempted, waits for its next turn:" if job.state == "preempted" else ""
     return f"Headway{place}:{preempted} {job.reason.message}"
 

@@ -41,13 +41,13 @@ class Progress:
         self._preemptions.put(job.name, job.preemptions)
         if known is not None and job.preemptions > known and job.state != "preempted":
             # It was over before anybody looked again.
-            self._tell(f"{job.name} was preempted meanwhile, and kept its place in line")
+            self._tell(f"{job.name} was preempted, and kept its place in the queue")
         self._tell(sentence(job))
 
 
 def sentence(job: Job) -> str:
     """Return a sentence on where a job stands."""
-    place = f"place {job.place} in line" if job.place is not None else "not counted in line"
+    place = f"place {job.place} in the queue" if job.place is not None else "not counted"
     why = job.reason.message
     match job.state:
         case "pending" | "preempted" if job.held:

@@ -154,7 +154,7 @@ def _tls(connected: socket.socket, host: str) -> Finding:
         return _broken(
             "TLS",
             f"the certificate of {host} is not accepted ({error})",
-            "Check the endpoint, and REQUESTS_CA_BUNDLE if your network puts a certificate of its own in between.",
+            "Check the endpoint, and REQUESTS_CA_BUNDLE if a proxy of your network replaces the certificate.",
         )
 
 

@@ -102,7 +102,7 @@ def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(document) < len(pairs):
         names = [name for name, _ in pairs]
         repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f'the key "{repeated}" stands twice in one object; keep one.')
+        raise ValueError(f'the key "{repeated}" appears twice in one object; keep one.')
     return document
 
 

@@ -84,7 +84,7 @@ def _with(place: Any, path: Sequence[str], override: Override) -> Any:
         index = int(name)
         item = _with(place[index] if index < len(place) else None, rest, override)
         return [*place[:index], item, *place[index + 1 :]]
-    raise UsageError(f"--set {'.'.join(override.path)}: what stands before {name!r} is a value and has no fields.")
+    raise UsageError(f"--set {'.'.join(override.path)}: {name!r} is preceded by a value, which has no fields.")
 
 
 def _json_or_text(value: str) -> Any:

@@ -235,7 +235,7 @@ def read_profiles(path: Path) -> tuple[str | None, dict[str, Profile]]:
     except OSError as error:
         raise ProfileError(f"{path} can't be read ({error.strerror}). Check its permissions.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ProfileError(f"{path} is no valid TOML: {error}. Mend that place.") from error
+        raise ProfileError(f"{path} is no valid TOML: {error}. Fix that file.") from error
     _refuse_unknown(document, _TOP_KEYS, f"{path}:")
     tables = document.get("profiles", {})
     if not isinstance(tables, dict):
@@ -320,7 +320,7 @@ def _no_endpoint(chosen: Profile) -> str:
     if chosen.source:
         return f'{chosen.source} has no endpoint. Add endpoint = "https://HOST/v1" there.'
     return (
-        "Nothing says where the queue is. Type `export HEADWAY_ENDPOINT=https://HOST/v1` (the stack's "
+        "The endpoint of the queue is not configured. Run `export HEADWAY_ENDPOINT=https://HOST/v1` (the stack's "
         f'output), or put it into {DEFAULT_FILE}: [profiles.prod] endpoint = "https://HOST/v1" and, above it, '
         'default = "prod"; or run `headway sandbox up` in a checkout of Headway to try it on this machine.'
     )
@@ -348,7 +348,7 @@ def _region(endpoint: str, before: Iterable[str | None], after: Iterable[str | N
         if region:
             return region
     raise UsageError(
-        f"Nothing says in which region {endpoint} is. Give --region or set HEADWAY_REGION, or `region` in the profile."
+        f"The region of {endpoint} is not configured. Give --region or set HEADWAY_REGION, or `region` in the profile."
     )
 
 

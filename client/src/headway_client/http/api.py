@@ -207,7 +207,7 @@ class HeadwayApi:
         return decode(Job, answer.document)
 
     def hold(self, name: str) -> Job:
-        """Keep a waiting job from starting until it is released; it keeps its place in line; repeating is harmless.
+        """Hold a waiting job until it is released; it keeps its place in the queue; idempotent.
 
         Raises:
             JobNotFoundError: there is no such job.
@@ -260,7 +260,7 @@ class HeadwayApi:
         """Let nothing start in a pool, or anywhere, until it is resumed; repeating is harmless.
 
         Args:
-            reason: why, in one line of up to 200 characters; it is told to everybody who waits.
+            reason: why, in one line of up to 200 characters; it is shown to everyone whose jobs wait.
             pool: the pool; None for all. `PoolNotFoundError` if there is none of that name.
         """
         return self._on_pools(pool, "pause", {"reason": reason})

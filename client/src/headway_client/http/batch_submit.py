@@ -119,7 +119,9 @@ class Batch:
 def _answers(document: object, count: int) -> tuple[Taken | Refused, ...]:
     results = decode(BatchResults, document).results
     if len(results) != count:
-        raise ServerFaultError(f"The queue told of {len(results)} of {count} requests. Please report this.")
+        raise ServerFaultError(
+            f"The queue returned results for {len(results)} of {count} requests. Please report this."
+        )
     return results
 
 

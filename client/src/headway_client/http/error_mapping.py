@@ -61,7 +61,7 @@ _FORBIDDEN_HINTS = (
     (
         "forbidden",
         (
-            "A private API answers so if it can't tell which API is meant: where the endpoint is a VPC "
+            "A private API responds like this if it cannot identify the API: where the endpoint is a VPC "
             "endpoint's own name, set the API's id (`api_id` in the profile or HEADWAY_API_ID)."
         ),
     ),
@@ -124,7 +124,7 @@ def not_reached(endpoint: str, error: Exception) -> ClientError:
     if isinstance(error, requests.exceptions.SSLError):
         text = (
             f"The TLS certificate of {endpoint} is not accepted. Check the endpoint, and REQUESTS_CA_BUNDLE "
-            "if your network puts a certificate of its own in between."
+            "if a proxy of your network replaces the certificate."
         )
     elif isinstance(reason, NameResolutionError):
         text = (
@@ -145,7 +145,7 @@ def not_reached(endpoint: str, error: Exception) -> ClientError:
             f"There is no connection to {endpoint}. Check that the endpoint is right and running (for a "
             "sandbox: `headway sandbox status`), and the network on the way."
         )
-    return NotReachableError(f"{text} `headway doctor` looks at each link on the way.")
+    return NotReachableError(f"{text} `headway doctor` checks each step.")
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:

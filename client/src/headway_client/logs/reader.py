@@ -133,7 +133,7 @@ def _as_own_errors() -> Iterator[None]:
         ) from error
     except BotoCoreError as error:
         raise NotReachableError(
-            f"CloudWatch Logs can't be asked: {error} Check the region and the way to its endpoint."
+            f"CloudWatch Logs does not respond: {error} Check the region and the way to its endpoint."
         ) from error
     except ClientError as error:
         problem = error.response["Error"]

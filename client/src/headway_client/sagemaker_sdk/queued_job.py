@@ -79,7 +79,7 @@ class QueuedJob:
         Args:
             timeout: for so many seconds at most; None for as long as it takes, 0 to look once.
             poll_s: look every so many seconds.
-            tell: called with a sentence whenever the job's state or its place in line has changed; None for silence.
+            tell: called with a sentence when the job's state or its place in the queue changes; None for silence.
 
         Returns:
             The job as it was last seen: look at `Job.has_ended` if there was a timeout.
@@ -101,7 +101,7 @@ class QueuedJob:
                 if self._clock() - answered_at > MAX_OUTAGE_S:
                     raise
                 if tell is not None and not in_outage:
-                    tell(f"The queue does not answer, and is asked again: {error}")
+                    tell(f"The queue does not respond; retrying: {error}")
                 in_outage = True
 
     def result(
@@ -127,7 +127,7 @@ class QueuedJob:
             raise JobFailedError(f"{job.name} failed: {_failure(details)}", code=job.reason.code)
         if job.state == "stopped":
             raise JobStoppedError(f"{job.name} was stopped: {job.reason.message}", code=job.reason.code)
-        raise WaitTimeoutError(f"{job.name} had not ended after {timeout:g} s, and goes on. Wait longer, or stop it.")
+        raise WaitTimeoutError(f"{job.name} had not ended after {timeout:g} s, and continues. Wait longer, or stop it.")
 
     def terminate(self, reason: str | None = None) -> Job:
         """Stop the job, whatever its state: a waiting one leaves the line, a running one is asked to stop.

@@ -24,7 +24,7 @@ class QueueTrainingJobSession(Session):  # type: ignore[misc]  # the SDK has no 
 
         PyTorch(..., sagemaker_session=QueueTrainingJobSession(priority=5)).fit(inputs)
 
-    Waiting prints the place in line whenever it changes, and then the logs of the training jobs that run for the job,
+    While it waits, the place in the queue is printed when it changes, then the logs of the job's training jobs,
     one after the other if it is preempted. Ctrl-C ends the waiting only: the job stays in the queue.
 
     A job's priority is that of its tag ``priority`` (``tags=[{"Key": "priority", "Value": "5"}]``), or else the

@@ -37,8 +37,8 @@ class QueueOptions:
     def __post_init__(self) -> None:
         if self.retry_config is not None:
             raise UsageError(
-                "retry_config has no effect here, so leave it out: the queue's policy says after which failures a job "
-                "is tried again (`retries` in its configuration; by default those of the service and of capacity). "
+                "retry_config has no effect here, so leave it out: the queue's policy defines which failures "
+                "are retried (`retries` in its configuration; by default those of the service and of capacity). "
                 "For SageMaker's own retries give the estimator max_retry_attempts (RetryStrategy)."
             )
         if self.timeout is not None and not _is_duration(self.timeout):

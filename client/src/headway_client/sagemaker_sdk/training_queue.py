@@ -80,7 +80,7 @@ class TrainingQueue:
         *,
         experiment_config: Mapping[str, str] | None = None,
     ) -> QueuedJob:
-        """Put a training job in line; its sources are uploaded to S3 as ``fit`` and ``train`` do it.
+        """Put a training job in the queue; its sources are uploaded to S3 as ``fit`` and ``train`` do it.
 
         What is given here counts before what the training job says itself.
 
@@ -125,7 +125,7 @@ class TrainingQueue:
         *,
         experiment_config: Mapping[str, str] | None = None,
     ) -> list[QueuedJob]:
-        """Put a training job in line once for each of `inputs`, all in one call.
+        """Put a training job in the queue once for each of `inputs`, all in one call.
 
         Nothing is sent before all requests are made; then the queue takes or refuses each by itself.
 

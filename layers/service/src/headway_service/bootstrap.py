@@ -148,7 +148,7 @@ class Services:
         try:
             self._send_wake_up(why)
         except (BotoCoreError, *FAILED_CALLS):
-            logger.exception("nobody was woken; the next reconcile run makes it good", extra={"why": why})
+            logger.exception("wake-up failed; the next reconcile run retries it", extra={"why": why})
 
     def _send_wake_up(self, why: str) -> None:
         self._sqs.send_message(

@@ -178,7 +178,7 @@ class NotDelivered(HeadwayError):
     """
 
     def __init__(self, code: str) -> None:
-        super().__init__(f"it could not be handed over ({code}); the log of the API function says more")
+        super().__init__(f"it could not be handed over ({code}); the log of the API function has the details")
         self.code = code
 
 

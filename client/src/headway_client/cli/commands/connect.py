@@ -46,7 +46,7 @@ def _attempt_name(details: JobDetails, number: int) -> str:
     job = details.job
     if not (details.request.get("RemoteDebugConfig") or {}).get("EnableRemoteDebug"):
         raise ConflictError(
-            f"{job.name} was submitted without remote debugging, so nobody can connect to it. Submit it with "
+            f"{job.name} was submitted without remote debugging, so connecting to it is not possible. Submit it with "
             "--set RemoteDebugConfig.EnableRemoteDebug=true, and allow its role the ssmmessages actions "
             "CreateControlChannel, CreateDataChannel, OpenControlChannel and OpenDataChannel.",
             code="NoRemoteDebugging",
@@ -62,6 +62,7 @@ def _attempt_name(details: JobDetails, number: int) -> str:
         )
     if attempt.secondary_status != "Training":
         to_stderr(
-            f"Its container may not run yet: SageMaker says {attempt.secondary_status or 'nothing'} of {attempt.name}."
+            f"Its container may not run yet: SageMaker reports {attempt.secondary_status or 'nothing'} "
+            f"of {attempt.name}."
         )
     return attempt.name

@@ -93,7 +93,7 @@ def _follow(api: HeadwayApi, name: str, reader: JobLogs, progress: Progress, sho
         except (BusyError, NotReachableError, ServerFaultError) as error:
             if _clock() - answered_at > MAX_OUTAGE_S:
                 raise
-            to_stderr(f"There is no answer, and it is asked again: {error}")
+            to_stderr(f"There is no response; retrying: {error}")
             _pause(POLL_S)
             continue
         progress.see(details.job)

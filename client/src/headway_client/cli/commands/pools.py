@@ -23,7 +23,7 @@ def capacity(common: CommonOptions) -> None:
     from headway_client.cli.output import pool_rows
 
     answer = open_api(common).capacity()
-    empty = "No pools. Say which there are with `headway config set FILE`."
+    empty = "No pools. Configure them with `headway config set FILE`."
     show_rows(common, answer.document, lambda *, wide: pool_rows(answer.pools), empty=empty)  # noqa: ARG005
 
 

@@ -93,7 +93,7 @@ def _watch(common: CommonOptions, api: HeadwayApi, listing: _Listing, every_s: i
         try:
             _show(common, api, listing)
         except (BusyError, NotReachableError, ServerFaultError) as error:
-            to_stderr(f"The queue does not answer, and is asked again: {error}")
+            to_stderr(f"The queue does not respond; retrying: {error}")
         print(flush=True)
         _pause(every_s)
 

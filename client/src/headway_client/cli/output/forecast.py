@@ -57,7 +57,7 @@ def dry_run_sheet(run: DryRun, *, width: int | None = None) -> str:
     """Return what a submission would do."""
     start = values.time(run.expected_start) if run.expected_start is not None else _NOT_FORESEEN
     lines = ["This was a dry run; nothing was submitted.", job_sentence(run.job), f"Expected start: {start}."]
-    lines.append(f"It would preempt {_listed(run.preempts)}." if run.preempts else "It would preempt nobody.")
+    lines.append(f"It would preempt {_listed(run.preempts)}." if run.preempts else "It would preempt no job.")
     lines.append(run.note)
     return "\n".join(map(strip_control_characters, lines)) + _shifts(
         "Starts that would change", run.delays, width=width
@@ -67,8 +67,8 @@ def dry_run_sheet(run: DryRun, *, width: int | None = None) -> str:
 def what_if_sheet(told: WhatIf, *, width: int | None = None) -> str:
     """Return what changes would bring about."""
     lines = ["Nothing was changed. With these changes,"]
-    lines.append(f"- {_listed(told.starts)} would start at once," if told.starts else "- nobody would start at once,")
-    lines.append(f"- {_listed(told.preempts)} would be preempted." if told.preempts else "- nobody would be preempted.")
+    lines.append(f"- {_listed(told.starts)} would start at once," if told.starts else "- no job would start at once,")
+    lines.append(f"- {_listed(told.preempts)} would be preempted." if told.preempts else "- no job would be preempted.")
     lines.append(told.note)
     return "\n".join(map(strip_control_characters, lines)) + _shifts(
         "Starts that would change", told.moved, width=width

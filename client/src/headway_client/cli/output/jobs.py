@@ -73,7 +73,7 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
         parts.append("Attempts\n" + Table(headers=headers, rows=rows).text(width=width, colour=colour))
     if details.watches:
         rows = [[each.watch, str(each.hosts), values.optional(each.note)] for each in details.watches]
-        parts.append("Watches\n" + Table(headers=["Watch", "Hosts", "Not Watched"], rows=rows).text(width=width))
+        parts.append("Watches\n" + Table(headers=["Watch", "Hosts", "Not Monitored"], rows=rows).text(width=width))
     if details.history:
         rows = [_step_row(entry) for entry in details.history]
         headers = ["Time", "State", "Training Job", "Why"]
@@ -83,7 +83,7 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
 
 def job_sentence(job: Job) -> str:
     """Return one line on where a job stands."""
-    place = f", place {job.place} in line" if job.place is not None else ""
+    place = f", place {job.place} in the queue" if job.place is not None else ""
     return strip_control_characters(f"{job.name} is {job.state} (priority {job.priority}{place}): {job.reason.message}")
 
 

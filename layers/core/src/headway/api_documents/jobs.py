@@ -25,7 +25,7 @@ class Job(ApiDocument):
 
     name: Annotated[str, Member(name="jobName")]
     state: Annotated[JobState, Member(name="jobState")]
-    held: Annotated[bool, Member("Whether it is taken out of the queue until somebody releases it.")]
+    held: Annotated[bool, Member("Whether a user holds it: then it is in no queue until it is released.")]
     priority: Annotated[int, Member("Higher goes first.")]
     entry_time: Annotated[Time, Member("When it was accepted.")]
     demand: Instances
@@ -33,12 +33,12 @@ class Job(ApiDocument):
     owner: Annotated[str | None, Member("ARN of who submitted it.")]
     place: Annotated[
         int | None,
-        Member("Position in the queue, 1 being next; null if it does not wait, is held, or stands beyond 1000."),
+        Member("Position in the queue, 1 being next; null if it does not wait, is held, or is beyond 1000."),
     ]
     reason: Reason
     attempt_count: int
     live_attempt: Annotated[str | None, Member("The training job that holds its instances.")]
-    preemptions: Annotated[int, Member("How often it gave way to another job.")] = field(default_factory=int)
+    preemptions: Annotated[int, Member("How often it was preempted.")] = field(default_factory=int)
     started_time: Annotated[Time | None, Member("Start of its first attempt.")]
     ended_time: Time | None
     instance_seconds: Annotated[Mapping[str, int], Member("What its ended attempts held, per pool.")] = field(
@@ -81,7 +81,7 @@ class WatchOf(ApiDocument):
     """How a watch of the configuration watches the live attempt."""
 
     watch: str
-    hosts: Annotated[int, Member("How many of its hosts are watched.")]
+    hosts: Annotated[int, Member("How many of its hosts are monitored.")]
     note: Annotated[str | None, Member("Why not all of them.")]
 
 

@@ -19,10 +19,10 @@ class RogueJob(ApiDocument):
     status: Annotated[str, Member(name="trainingJobStatus")]
     demand: Instances
     charged: Annotated[Mapping[str, int], Member("The part of its demand that is missing in the pools.")]
-    team: Annotated[str | None, Member("What its tags say.")]
+    team: Annotated[str | None, Member("From its tags.")]
     created_time: Time
     seen_time: Time
-    stop_asked_by: Annotated[str | None, Member("The operator who asked for it to be stopped.")]
+    stop_asked_by: Annotated[str | None, Member("The operator who requested its stop.")]
     reason: Reason
 
 

@@ -12,7 +12,7 @@ MAX_BACKOFF_MS = 600_000
 """However often a job has failed, it is tried again after this at the latest: it keeps its place meanwhile."""
 
 NOT_TRANSIENT = frozenset({FailureKind.CODE, FailureKind.REQUEST, FailureKind.UNKNOWN})
-"""Kinds that would only happen again if nothing has changed: if the text is the same twice, it is not tried again."""
+"""Kinds that would only happen again if nothing has changed: if the text is the same twice, it is not retried."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,18 +69,18 @@ def decide_retry(failure: Failure, rules: Mapping[FailureKind, Retry]) -> RetryD
     kind = f"a failure of the kind `{failure.kind}`"
     rule = rules.get(failure.kind)
     if rule is None or not rule.max_per_job:
-        return _never(f"{kind} is not tried again")
+        return _never(f"{kind} is not retried")
     if failure.retried >= rule.max_per_job:
-        return _never(f"{kind} is tried again {rule.max_per_job} times at most")
+        return _never(f"{kind} is retried {rule.max_per_job} times at most")
     if failure.ran_ms < rule.min_run_ms:
         needed_s, ran_s = rule.min_run_ms // 1000, failure.ran_ms // 1000
-        return _never(f"{kind} is tried again only if it comes after {needed_s} s, and it came after {ran_s} s")
+        return _never(f"{kind} is retried only if the attempt ran for {needed_s} s, and it ran for {ran_s} s")
     if failure.repeated and failure.kind in NOT_TRANSIENT:
         return _never("it failed in the same way before")
     wait_ms = min(MAX_BACKOFF_MS, rule.backoff_ms << min(failure.retried, 32))
     return RetryDecision(
         wait_ms=wait_ms,
-        sentence=f"tried again in {wait_ms // 1000} s (retry {failure.retried + 1} of {rule.max_per_job})",
+        sentence=f"retried in {wait_ms // 1000} s (retry {failure.retried + 1} of {rule.max_per_job})",
     )
 
 

@@ -77,7 +77,7 @@ class UtilizationRule:
 
     def __post_init__(self) -> None:
         if self.full_scale is None and self.metric not in GPU_METRICS | _OF_A_HUNDRED:
-            raise InvalidPolicy(f"nobody knows what {self.metric} shows on a host that is fully used: say it")
+            raise InvalidPolicy(f"the value of {self.metric} on a fully used host is unknown: set it")
 
     @property
     def window_ms(self) -> int:

@@ -12,18 +12,18 @@ from headway.vectors import describe
 def entered(demand: Demand, *, warm_pool: bool = False) -> Reason:
     """The job has come into the queue; its request may ask for a warm pool, which it does not get."""
     without = "; runs without the warm pool that it asks for (KeepAlivePeriodInSeconds)" if warm_pool else ""
-    return Reason(code=ReasonCode.ENTERED, message=f"entered the line for {describe(demand)}{without}")
+    return Reason(code=ReasonCode.ENTERED, message=f"entered the queue for {describe(demand)}{without}")
 
 
 def held(job: str, by: str) -> Reason:
     """Somebody has taken the job out of the line until further notice; ``by`` says who."""
-    message = f"held on request of {by}; `headway release {job}` puts it back at its place in line"
+    message = f"held on request of {by}; `headway release {job}` returns it to its place in the queue"
     return Reason(code=ReasonCode.HELD, message=message)
 
 
 def released(by: str) -> Reason:
     """Somebody has put the job back into the line."""
-    message = f"released on request of {by}; stands at its old place in line again"
+    message = f"released on request of {by}; returned to its place in the queue"
     return Reason(code=ReasonCode.RELEASED, message=message)
 
 
@@ -39,7 +39,7 @@ def preempted(victim: Allocation, preemptor: WaitingJob, *, reclaims: bool = Fal
         code=ReasonCode.RECLAIMED if reclaims else ReasonCode.PREEMPTED,
         message=(
             f"preempted so that `{preemptor.name}` (priority {preemptor.priority}) can start on "
-            f"{describe(preemptor.demand)}{why}; this job (priority {victim.priority}) keeps its place in line"
+            f"{describe(preemptor.demand)}{why}; this job (priority {victim.priority}) keeps its place in the queue"
         ),
         jobs=(preemptor.name,),
     )
@@ -49,7 +49,7 @@ def reservation_released(demand: Demand) -> Reason:
     """What was reserved for a job is given back."""
     return Reason(
         code=ReasonCode.RESERVATION_RELEASED,
-        message=f"gives back the {describe(demand)} reserved for it: it no longer waits or no longer fits",
+        message=f"releases the {describe(demand)} reserved for it: it no longer waits or no longer fits",
     )
 
 
@@ -57,7 +57,9 @@ def reservation_taken_over(demand: Demand, by: WaitingJob) -> Reason:
     """What is reserved for a job goes to a job of higher rank."""
     return Reason(
         code=ReasonCode.RESERVATION_RELEASED,
-        message=f"gives up the {describe(demand)} reserved for it to `{by.name}` (priority {by.priority}), ahead of it",
+        message=(
+            f"hands over the {describe(demand)} reserved for it to `{by.name}` (priority {by.priority}), ahead of it"
+        ),
         jobs=(by.name,),
     )
 
@@ -84,7 +86,7 @@ def outside(charged: Demand, broken: Sequence[str], *, stop: str = "", problem: 
         parts.append(f"is being stopped, as {stop}" + ("" if lost_job else "; submit it with `headway submit`"))
     elif broken:
         code = ReasonCode.OUTSIDE_BREAKS_RULES
-    parts.append(f"takes {describe(charged)} from its pools" if charged else "takes nothing from any pool")
+    parts.append(f"uses {describe(charged)} of its pools" if charged else "uses no instances of any pool")
     if broken:
         parts.append(f"breaks rules: {', '.join(broken)}")
     return Reason(code=code, message="; ".join(parts))
@@ -92,13 +94,13 @@ def outside(charged: Demand, broken: Sequence[str], *, stop: str = "", problem: 
 
 def outside_gone(charged: Demand) -> Reason:
     """A training job that did not come through the queue is no longer there."""
-    gives = f"gives {describe(charged)} back to its pools" if charged else "took nothing from any pool"
+    gives = f"frees {describe(charged)} of its pools" if charged else "took nothing from any pool"
     return Reason(code=ReasonCode.OUTSIDE_GONE, message=f"has ended or was deleted; {gives}")
 
 
 def stop_requested(by: str) -> Reason:
     """A caller has asked for a running job to be stopped."""
-    message = f"asked to stop by {by}; its instances are free when it has"
+    message = f"stop requested by {by}; its instances are freed when it has stopped"
     return Reason(code=ReasonCode.STOP_REQUESTED, message=message)
 
 
@@ -132,5 +134,5 @@ def vanished(attempt: str) -> Reason:
 
 def adopted(attempt: str) -> Reason:
     """A training job that the queue had lost became the live attempt of its job again."""
-    message = f"SageMaker runs it as `{attempt}`, of which the queue had lost its record"
+    message = f"SageMaker runs it as `{attempt}`, whose record the queue had lost"
     return Reason(code=ReasonCode.ADOPTED, message=message)

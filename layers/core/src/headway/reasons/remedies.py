@@ -1,4 +1,4 @@
-"""What to do about a change of a job, and whether people are told of it by message: one table, by reason."""
+"""What to do about a change of a job, and whether it is sent as a message by default: one table, by reason."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from headway.reasons.codes import ReasonCode
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Remedy:
-    """What goes with a reason for which a job changes.
+    """The remedy for the changes with one reason.
 
     Attributes:
         text: what to do, in one or two sentences; empty where there is nothing to do.
-        told: whether people get a message of it unless the policy says otherwise: of what nobody asked for.
+        notify: whether it is sent as a message by default; true for changes that the owner did not request.
     """
 
     text: str = ""
-    told: bool = False
+    notify: bool = False
 
 
 WAIT_REASONS = frozenset(
@@ -37,23 +37,23 @@ WAIT_REASONS = frozenset(
         ReasonCode.RESERVATION_RELEASED,
     }
 )
-"""Reasons that change no job: they are worked out when somebody asks."""
+"""Reasons that are computed on request: they change no job, so they have no events."""
 
 REMEDIES: Mapping[ReasonCode, Remedy] = {
     ReasonCode.ENTERED: Remedy(),
     ReasonCode.STARTED: Remedy(),
     ReasonCode.ADOPTED: Remedy(),
     ReasonCode.PREEMPTED: Remedy(
-        told=True,
+        notify=True,
         text=(
-            "Nothing: the job keeps its place and starts again by itself. With a CheckpointConfig it goes on from its "
-            "last checkpoint, without one from the beginning. A higher priority (`headway priority`) protects it."
+            "Nothing: the job keeps its place and starts again automatically, with a CheckpointConfig from its last "
+            "checkpoint, otherwise from the beginning. A higher priority (`headway priority`) protects it."
         ),
     ),
     ReasonCode.RECLAIMED: Remedy(
-        told=True,
+        notify=True,
         text=(
-            "Nothing: the job keeps its place and starts again by itself, from its last checkpoint if it has a "
+            "Nothing: the job keeps its place and starts again automatically, from its last checkpoint if it has a "
             "CheckpointConfig. It ran on instances that are guaranteed to another team."
         ),
     ),
@@ -63,119 +63,124 @@ REMEDIES: Mapping[ReasonCode, Remedy] = {
     ReasonCode.RELEASED: Remedy(),
     ReasonCode.STOP_REQUESTED: Remedy(),
     ReasonCode.BREAKS_RULES: Remedy(
-        told=True,
+        notify=True,
         text=(
-            "Change the request where the reason says so before you submit such a job again; `headway policy test` "
-            "tries it out."
+            "Change the request as the reason describes before you submit such a job again; `headway policy test` "
+            "checks a request."
         ),
     ),
     ReasonCode.UNDERUSED: Remedy(
-        told=True,
+        notify=True,
         text=(
-            "Look at the job's utilisation and log in CloudWatch (/aws/sagemaker/TrainingJobs). A job that hangs is "
-            "best stopped (`headway stop`); one that waits for its data may do with fewer or smaller instances."
+            "Check the job's utilization and log in CloudWatch (/aws/sagemaker/TrainingJobs). Stop a job that hangs "
+            "(`headway stop`); a job that waits for its data may need fewer or smaller instances."
         ),
     ),
     ReasonCode.INTERRUPTED: Remedy(
-        told=True,
+        notify=True,
         text=(
-            "Nothing: the job goes on by itself, from its last checkpoint if it has a CheckpointConfig. Without one, "
-            "each interruption starts it from the beginning: add one before you submit it again."
+            "Nothing: the job continues automatically, from its last checkpoint if it has a CheckpointConfig. Without "
+            "one, each interruption restarts it from the beginning: add one before you submit it again."
         ),
     ),
     ReasonCode.COMPLETED: Remedy(),
     ReasonCode.FAILED: Remedy(
-        told=True,
+        notify=True,
         text=(
-            "Look at the training job's log in CloudWatch (/aws/sagemaker/TrainingJobs), mend the cause, and submit "
-            "the job under a new name."
+            "Check the training job's log in CloudWatch (/aws/sagemaker/TrainingJobs), fix the cause, and submit the "
+            "job under a new name."
         ),
     ),
     ReasonCode.RETRIED: Remedy(
-        told=True,
+        notify=True,
         text=(
-            "Nothing: the job is tried again by itself, from its last checkpoint if it has a CheckpointConfig. If you "
-            "know that it will fail again, stop it (`headway stop`)."
+            "Nothing: the job is retried automatically, from its last checkpoint if it has a CheckpointConfig. If it "
+            "will fail again, stop it (`headway stop`)."
         ),
     ),
     ReasonCode.STOPPED: Remedy(
         text=(
-            "If you did not ask for it: a job that ran into its own time limit needs a higher one, and has to be "
-            "submitted under a new name."
+            "If the stop was not intended: a job that reached its own time limit needs a higher limit; submit it "
+            "under a new name."
         ),
     ),
     ReasonCode.STOPPED_BY_POLICY: Remedy(
-        told=True,
+        notify=True,
         text=(
-            "Mend what the reason names, and submit the job under a new name. What it wrote is in its output and "
+            "Fix what the reason describes, and submit the job under a new name. Its files are in its output and "
             "checkpoint paths."
         ),
     ),
     ReasonCode.REQUEUED: Remedy(
-        told=True,
+        notify=True,
         text=(
-            "Nothing, if what the reason names passes by itself: the job waits and starts again, from its last "
-            "checkpoint if it has a CheckpointConfig. Else stop it (`headway stop`) and mend the cause."
+            "Nothing if the cause is temporary: the job waits and starts again, from its last checkpoint if it has a "
+            "CheckpointConfig. Otherwise stop it (`headway stop`) and fix the cause."
         ),
     ),
     ReasonCode.ON_DEMAND: Remedy(
-        told=True,
+        notify=True,
         text=(
-            "Nothing: the job goes on on demand, from its last checkpoint if it has a CheckpointConfig. On-demand "
-            "instances cost more than spot ones; if that is not wanted, stop it (`headway stop`)."
+            "Nothing: the job continues on on-demand instances, from its last checkpoint if it has a "
+            "CheckpointConfig. On-demand instances cost more than spot instances; to avoid that, stop it (`headway "
+            "stop`)."
         ),
     ),
     ReasonCode.STOPPED_OUTSIDE: Remedy(
-        told=True,
+        notify=True,
         text=(
-            "Somebody stopped the training job past the queue; CloudTrail says who (StopTrainingJob). If it was not "
-            "meant, submit the job under a new name. To stop a job, use `headway stop`."
+            "The training job was stopped outside the queue; CloudTrail shows by whom (StopTrainingJob). If this was "
+            "a mistake, submit the job under a new name. To stop a job, use `headway stop`."
         ),
     ),
     ReasonCode.LAUNCH_POSTPONED: Remedy(
         text=(
-            "Nothing, if it happens once: the job is tried again by itself. If it goes on, ask an operator to compare "
+            "Nothing if it happens once: the job is retried automatically. If it repeats, have an operator compare "
             "the account's quota for training instances with the pool's size, and the role with TrainingRoleArns."
         ),
     ),
     ReasonCode.LAUNCH_REFUSED: Remedy(
-        told=True, text="Correct the request where the reason says so, and submit it under a new name."
+        notify=True,
+        text=("Correct the request as the reason describes, and submit it under a new name."),
     ),
-    ReasonCode.NAME_TAKEN: Remedy(text="Nothing: the next try gives its training job another name."),
+    ReasonCode.NAME_TAKEN: Remedy(
+        text=("Nothing: the next attempt uses another training job name."),
+    ),
     ReasonCode.VANISHED: Remedy(
-        told=True,
+        notify=True,
         text=(
-            "Somebody deleted the training job; CloudTrail says who (DeleteTrainingJob). Look in its output path for "
-            "what it left, and submit the job under a new name if it is needed."
+            "The training job was deleted; CloudTrail shows by whom (DeleteTrainingJob). Check its output path for "
+            "its files, and submit the job under a new name if it is still needed."
         ),
     ),
     ReasonCode.OUTSIDE: Remedy(
-        told=True, text="Submit training jobs to the queue (`headway submit`), which starts each in its turn."
+        notify=True,
+        text=("Submit training jobs to the queue (`headway submit`), which starts them by rank."),
     ),
     ReasonCode.OUTSIDE_BREAKS_RULES: Remedy(
-        told=True,
+        notify=True,
         text=(
-            "Change the request where the reason says so, and submit such jobs to the queue (`headway submit`), which "
-            "starts each in its turn."
+            "Change the request as the reason describes, and submit such jobs to the queue (`headway submit`), which "
+            "starts them by rank."
         ),
     ),
     ReasonCode.OUTSIDE_STOPPED: Remedy(
-        told=True,
+        notify=True,
         text=(
-            "Submit it to the queue (`headway submit`) under a new name, changed where the reason says so. What it "
-            "wrote is in its output and checkpoint paths."
+            "Submit it to the queue (`headway submit`) under a new name, changed as the reason describes. Its files "
+            "are in its output and checkpoint paths."
         ),
     ),
     ReasonCode.OUTSIDE_NOT_STOPPED: Remedy(
-        told=True,
-        text="Stop it yourself (`aws sagemaker stop-training-job`), and see to what the reason says was in the way.",
+        notify=True,
+        text=("Stop it yourself (`aws sagemaker stop-training-job`), and fix what prevented the stop."),
     ),
     ReasonCode.OUTSIDE_GONE: Remedy(),
 }
-"""By the reason of each change that a job in the queue, or one beside it, can go through."""
+"""What to do about each change of a job or of an unmanaged training job."""
 
-NOTIFIED_BY_DEFAULT = tuple(sorted(code for code, remedy in REMEDIES.items() if remedy.told))
-"""The reasons of which people are told by message unless the policy says otherwise."""
+NOTIFIED_BY_DEFAULT = tuple(sorted(code for code, remedy in REMEDIES.items() if remedy.notify))
+"""The reasons that are sent as messages unless the policy sets others."""
 
 
 def remedy_for(code: ReasonCode) -> str | None:

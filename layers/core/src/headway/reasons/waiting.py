@@ -101,16 +101,16 @@ def waits_behind(head: WaitingJob, pools: tuple[str, ...], start_by_ms: int | No
 
 
 def waits_in_line(ahead: int, *, at_least: bool = False) -> Reason:
-    """The job stands so far back that only the number of jobs ahead of it is told."""
+    """The job is so far back that only the number of jobs ahead of it is reported."""
     return Reason(
-        code=ReasonCode.WAITS_BEHIND, message=f"waits behind {'at least ' if at_least else ''}{ahead} jobs in line"
+        code=ReasonCode.WAITS_BEHIND, message=f"waits behind {'at least ' if at_least else ''}{ahead} jobs in the queue"
     )
 
 
 def backs_off(seconds: int, held_by: str = "") -> Reason:
     """SageMaker refused the last launch for now, or does not answer."""
     why = held_by or "SageMaker postponed the last launch"
-    return Reason(code=ReasonCode.BACKS_OFF, message=f"{why}; next try in {seconds} s, the place in line is kept")
+    return Reason(code=ReasonCode.BACKS_OFF, message=f"{why}; next try in {seconds} s, the place in the queue is kept")
 
 
 def paused(pool: str, pause: Pause, now_ms: int) -> Reason:
@@ -120,7 +120,7 @@ def paused(pool: str, pause: Pause, now_ms: int) -> Reason:
     )
     message = (
         f"{what} paused since {clock_time(pause.since_ms, now_ms)} by {pause.by}: {pause.reason}; "
-        f"the place in line is kept, and it starts in its turn after `{command}`"
+        f"the place in the queue is kept, and it starts in its turn after `{command}`"
     )
     return Reason(code=ReasonCode.PAUSED, message=message)
 

@@ -259,7 +259,7 @@ def _group_errors(resources: Mapping[str, Any]) -> Iterator[FieldError]:
     """What is wrong with a heterogeneous cluster."""
     for other in ("InstanceType", "InstanceCount"):
         if other in resources:
-            message = "cannot stand beside InstanceGroups: keep one of the two"
+            message = "cannot be combined with InstanceGroups: keep one of the two"
             yield FieldError(field=f"ResourceConfig.{other}", message=message)
     if resources.get("KeepAlivePeriodInSeconds", 0) > 0:
         yield FieldError(

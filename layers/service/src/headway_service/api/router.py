@@ -23,7 +23,7 @@ _HEADERS: Any = {VERSION_HEADER: {"description": "Version of the queue.", "schem
 _RETRY_AFTER: Any = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
 _FORBIDDEN = "API Gateway's own: the call is not signed, or no IAM policy allows it."
 _THROTTLED = "API Gateway's own: there are more calls than the stage lets through."
-_INTERNAL_ERROR = "`InternalError`: A fault of the queue; its log says more."
+_INTERNAL_ERROR = "`InternalError`: An error of the queue; its log has the details."
 
 
 class DocumentedRouter(Router):

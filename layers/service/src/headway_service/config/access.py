@@ -34,8 +34,8 @@ _ROLE = re.compile(r"arn:|\*\Z")
 def _a_name(pattern: str) -> str:
     if not _NAME.match(pattern):
         raise ValueError(
-            f"{pattern!r:.80} is no pattern of callers: write what the ARN says beyond the account, such as user/ada, "
-            "assumed-role/Research/* or, of another account, 210987654321:user/ada; * alone is everybody"
+            f"{pattern!r:.80} is not a pattern of callers: write the part of the ARN after the account, such as "
+            "user/ada, assumed-role/Research/* or, of another account, 210987654321:user/ada; * alone matches every caller"
         )
     return pattern
 
@@ -63,7 +63,7 @@ class TrainingRoles(ConfigModel):
     @model_validator(mode="after")
     def _granted_to_somebody(self) -> TrainingRoles:
         if not (self.callers or self.teams):
-            raise ValueError("is granted to nobody: name callers or teams")
+            raise ValueError("is granted to no one: name callers or teams")
         return self
 
     def grant(self) -> authorization.TrainingRoles:

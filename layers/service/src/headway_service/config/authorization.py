@@ -162,7 +162,7 @@ def known_caller(arn: str, account: str) -> Caller:
         NotAllowed: API Gateway tells of nobody.
     """
     if not arn:
-        raise NotAllowed("nobody knows who calls: sign the call with AWS credentials (SigV4), through API Gateway")
+        raise NotAllowed("the caller is unknown: sign the call with AWS credentials (SigV4), through API Gateway")
     return Caller(arn=arn, account=account)
 
 

@@ -346,8 +346,8 @@ def _team_errors(configuration: Configuration) -> Iterator[FieldError]:
     lines = len(pools) * (len(teams) + 1)
     if lines > MAX_LINES:
         message = (
-            f"{len(teams)} teams and {len(pools)} pools make {lines} lines (pools times teams and one for jobs "
-            f"without a team); at most {MAX_LINES} are possible"
+            f"{len(teams)} teams and {len(pools)} pools make {lines} queues (pools times teams, plus one per pool "
+            f"for jobs without a team); at most {MAX_LINES} are possible"
         )
         yield FieldError(field="teams", message=message)
     for name, team in teams.items():
@@ -388,6 +388,7 @@ def _open_teams(configuration: Configuration) -> Iterator[FieldError]:
         for team in grant.teams:
             if team in people and not people[team].listed:
                 message = (
-                    f"the team {team} takes everybody's jobs, so everybody would get these roles: list its members"
+                    f"the team {team} accepts every caller's jobs, so every caller would get these roles: "
+                    "list its members"
                 )
                 yield FieldError(field=f"access.trainingRoles.{i}.teams", message=message)

@@ -40,7 +40,7 @@ def _like(shape: str, what: str) -> AfterValidator:
 
     def check(pattern: str) -> str:
         if not re.match(shape, pattern):
-            raise ValueError(f"{pattern!r:.80} is no pattern of {what}; * stands for any text, ? for one character")
+            raise ValueError(f"{pattern!r:.80} is no pattern of {what}; * matches any text, ? one character")
         return pattern
 
     return AfterValidator(check)

@@ -16,8 +16,8 @@ MAX_TEXT_CHARS = 300
 
 
 NOT_TOLD = (
-    "no events and messages were sent of them in six hours, and none will be; the histories of the jobs tell it all "
-    "(`headway show`), and redriving removes this letter"
+    "no events and messages were sent for them within six hours, and none will be; the histories of the jobs have all "
+    "of them (`headway show`), and redriving removes this letter"
 )
 
 

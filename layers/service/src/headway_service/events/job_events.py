@@ -39,13 +39,13 @@ class JobEvent(BaseModel):
     DETAIL_TYPE: ClassVar[str]
 
     schema_version: Literal["1"] = "1"
-    id: str = Field(description="Tells the change from all others; an event that comes again has the same.")
+    id: str = Field(description="Identifies the change; a repeated event has the same id.")
     version: int = Field(description="Puts the changes of one job in order; it grows, perhaps by more than one.")
     time: AwareDatetime = Field(description="When it happened.")
     code: str = Field(description="The kind of reason. Further kinds may come at any time.")
-    message: str = Field(description="The reason in a sentence. It may quote what SageMaker said.")
+    message: str = Field(description="The reason in a sentence. It may quote a message of SageMaker.")
     remedy: str | None = Field(description="What to do; null if there is nothing to do.")
-    team: str | None = Field(description="Who is charged; null for nobody in particular.")
+    team: str | None = Field(description="The team that is charged; null if none.")
 
     @property
     @abstractmethod

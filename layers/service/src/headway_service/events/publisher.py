@@ -99,7 +99,7 @@ def _read(records: Sequence[Mapping[str, Any]]) -> tuple[list[_News], int]:
             stored = raw.get("dynamodb", {})
             # The keys and the kind of error only: its text may quote the item.
             told = {"keys": stored.get("Keys"), "error": type(error).__name__}
-            logger.error("a change is not told, as it cannot be read", extra=told)
+            logger.error("a job event is dropped, as it cannot be read", extra=told)
             continue
         if change is not None:
             news.append(_News(raw["dynamodb"]["SequenceNumber"], change))

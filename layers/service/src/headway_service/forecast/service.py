@@ -128,7 +128,7 @@ class ForecastService:
             )
         else:
             note, end_ms = (
-                f"It stands in no line, and starts only after it was released (`headway release {name}`).",
+                f"It is in no queue, and starts only after it is released (`headway release {name}`).",
                 None,
             )
         return Explanation(
@@ -227,7 +227,7 @@ class ForecastService:
         if job.job_state in TERMINAL:
             raise _wrong_job(f"`{change.job}` has {job.job_state} already, so nothing of it can change")
         if job.held:
-            raise _wrong_job(f"`{change.job}` is held and stands in no line, so nothing would change: release it first")
+            raise _wrong_job(f"`{change.job}` is held and in no queue, so nothing would change: release it first")
         if isinstance(change, Reprioritize):
             require_priority(change.priority, configuration.max_priority(job.team), job.team)
         elif job.job_state in ACTIVE:

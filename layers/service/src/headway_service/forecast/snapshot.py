@@ -85,13 +85,16 @@ class ForecastSnapshot:
         paused = sorted(pool for pool in self.snapshot.pauses if job is None or pool in job.demand)
         if paused:
             sentences.append(
-                f"Paused pools ({', '.join(paused)}) are taken to stay so: no start is told of who needs them."
+                f"Paused pools ({', '.join(paused)}) are assumed to stay paused: jobs that need them have no expected "
+                "start."
             )
         if seen.until_ms is not None and (job is None or seen.starts.get(job.name) is None):
             until = clock_time(seen.until_ms, self.snapshot.now_ms)
-            sentences.append(f"Looked ahead until {until} UTC: of what starts later, no start is told.")
+            sentences.append(f"Simulated until {until} UTC: jobs that start later have no expected start.")
         if self.cut is not None and (job is None or not self.covers(job)):
-            sentences.append(f"Only the first {MAX_FORESEEN} jobs in line were looked at; of others no start is told.")
+            sentences.append(
+                f"Only the first {MAX_FORESEEN} jobs in the queue were simulated; the others have no expected start."
+            )
         return " ".join(sentences)
 
     def _only_covered(self, seen: Forecast, of: Snapshot) -> Forecast:

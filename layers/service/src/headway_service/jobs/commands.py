@@ -229,7 +229,7 @@ class JobCommands:
             return []
         reason = Reason(
             code=ReasonCode.STOP_REQUESTED,
-            message=f"asked to stop by {caller.name}; its instances are free when it has",
+            message=f"stop requested by {caller.name}; its instances are freed when it has stopped",
         )
         return transitions.stop_holding(job, attempt, reason, now_ms)
 

@@ -149,7 +149,7 @@ def _apply(
         table.write([Put(item=_item(noted), requires=Absent() if known is None else _is_noted(known))])
     except Conflict:
         # Two at once, such as the first two submissions after a deployment. The other one completes it.
-        logger.info("somebody else applies a configuration at the same time", extra={"version": stored.version})
+        logger.info("another call applies a configuration at the same time", extra={"version": stored.version})
         return find_applied(table) or noted
     return _bring_in_line(table, noted, clock)
 
@@ -163,7 +163,7 @@ def _bring_in_line(table: Table, noted: EffectiveConfig, clock: Callable[[], int
         table.write([Put(item={**_item(noted), "left": left}, requires=_is_noted(noted))])
     except Conflict:
         # The document is in effect all the same if it is the newest; the next tick completes it.
-        logger.info("somebody else applies a configuration at the same time", extra={"version": noted.version})
+        logger.info("another call applies a configuration at the same time", extra={"version": noted.version})
         return noted
     logger.info("configuration applied", extra={"version": noted.version})
     return replace(noted, lines=("", *noted.configuration.teams, *left))

@@ -185,4 +185,4 @@ class ConfigEditor:
 
 
 def _somebody_else() -> RetryLater:
-    return RetryLater("somebody else changes the configuration at this moment; try again in a moment")
+    return RetryLater("another call changes the configuration; retry in a moment")

@@ -90,7 +90,11 @@ class PoolOperations:
                 raise RestoreUnfinished(
                     "the table was restored: nothing is launched before the patrol has looked at all training jobs; it "
                     "then ends this pause itself, mostly within minutes"
-                    + ("; the one by " + known.by + " goes on, so resume again after that" if known.stays else "")
+                    + (
+                        "; the one by " + known.by + " is not finished, so resume again after that"
+                        if known.stays
+                        else ""
+                    )
                 )
             else:
                 self._table.write(transitions.resume(known))

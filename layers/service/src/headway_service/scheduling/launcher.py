@@ -266,7 +266,7 @@ class Launcher:
         if self._find(attempt, now_ms) is not None:
             self._adopt(attempt, now_ms)
             return
-        text = "its pool was paused before SageMaker launched it; waits again, in its old place in line"
+        text = "its pool was paused before SageMaker launched it; waits again in its old place in the queue"
         self._postpone(attempt, ReasonCode.RETURNED_TO_LINE, text, now_ms)
 
     def _stop(self, attempt: AttemptRecord, now_ms: int) -> bool:
@@ -328,7 +328,7 @@ class Launcher:
         name_is_free: bool = True,
         wait_s: int = 0,
     ) -> None:
-        """Put the job back into its place in line.
+        """Put the job back into its place in the queue.
 
         Args:
             attempt: its attempt, which was not launched.

@@ -42,7 +42,7 @@ def on_start(violations: Sequence[Violation]) -> PolicyAction | None:
     found = "; ".join(f"{each.field} {each.message}" for each in violations)
     if any(each.on_start is OnStart.STOP for each in violations):
         text = f"it breaks rules that it must not run against: {found}"
-        reason = Reason(code=ReasonCode.BREAKS_RULES, message=f"asked to stop: {text}")
+        reason = Reason(code=ReasonCode.BREAKS_RULES, message=f"stopping: {text}")
         return PolicyAction(reason=reason, cause=StopCause.POLICY, ends=f"stopped, as {text}")
     return PolicyAction(reason=Reason(code=ReasonCode.BREAKS_RULES, message=f"it runs, and breaks rules: {found}"))
 
@@ -58,16 +58,16 @@ def on_interruption(job: JobRecord, interruptions: int, most: int | None) -> Pol
     count = job.interruptions + interruptions
     if most is None or job.on_demand or count <= most:
         return None
-    text = f"spot instances were taken from it {count} times ({most} are borne); it goes on with instances on demand"
-    reason = Reason(code=ReasonCode.INTERRUPTED, message=f"asked to stop: {text}")
+    text = f"spot instances were taken from it {count} times ({most} are allowed); it continues on on-demand instances"
+    reason = Reason(code=ReasonCode.INTERRUPTED, message=f"stopping: {text}")
     return PolicyAction(reason=reason, cause=StopCause.ON_DEMAND, ends=text)
 
 
 def on_drain(pause: PauseRecord) -> PolicyAction:
     """The action for an attempt in a pool that is drained."""
     text = f"{pause.by} drains {pause.pool}: {pause.reason}"
-    reason = Reason(code=ReasonCode.STOP_REQUESTED, message=f"asked to stop, as {text}; it keeps its place in line")
-    ends = f"waits again, in its old place in line, as {text}"
+    reason = Reason(code=ReasonCode.STOP_REQUESTED, message=f"stopping, as {text}; it keeps its place in the queue")
+    ends = f"waits again in its old place in the queue, as {text}"
     return PolicyAction(reason=reason, cause=StopCause.REQUEUE, ends=ends)
 
 
@@ -86,13 +86,13 @@ def on_underuse(job: JobRecord, attempt: AttemptRecord, watch: UtilizationRule) 
     if watch.action is Action.NOTIFY:
         if watch.name in attempt.told:
             return None
-        reason = Reason(code=ReasonCode.UNDERUSED, message=f"it goes on, and uses too little ({found})")
+        reason = Reason(code=ReasonCode.UNDERUSED, message=f"it continues, and has low utilization ({found})")
         return PolicyAction(reason=reason, watch=watch.name)
-    reason = Reason(code=ReasonCode.UNDERUSED, message=f"asked to stop, as it uses too little ({found})")
+    reason = Reason(code=ReasonCode.UNDERUSED, message=f"stopping, as it has low utilization ({found})")
     if watch.action is Action.REQUEUE and job.requeues < MAX_REQUEUES:
         priority = min(job.priority, watch.priority)
-        ends = f"it used too little, and waits again with priority {priority} ({found})"
+        ends = f"its utilization was low; it waits again with priority {priority} ({found})"
         return PolicyAction(reason=reason, cause=StopCause.REQUEUE, ends=ends, priority=priority)
-    again = ", and had been put back into the line for that before" if watch.action is Action.REQUEUE else ""
-    ends = f"stopped, as it used too little{again} ({found})"
+    again = ", and it had been requeued for that before" if watch.action is Action.REQUEUE else ""
+    ends = f"stopped, as its utilization was low{again} ({found})"
     return PolicyAction(reason=reason, cause=StopCause.POLICY, ends=ends)

@@ -41,7 +41,7 @@ def adoption(
         lease_until_ms=0,
         seen_ms=now_ms,
     )
-    text = f"SageMaker runs it as `{attempt.attempt_name}`, of which the queue had lost its record"
+    text = f"SageMaker runs it as `{attempt.attempt_name}`, whose record the queue had lost"
     reason = Reason(code=ReasonCode.ADOPTED, message=text)
     reservation = ledger.reservation_of(job.job_name)
     return transitions.adopt(job, attempt, rogue, reservation, reason, now_ms, limited=limited)

@@ -219,7 +219,7 @@ class Observer:
             return trigger, reason, retry
         kind = failure_kind(sighting.secondary_status, sighting.failure_reason)
         if sighting.secondary_status == "MaxWaitTimeExceeded" and self._configuration().spot.after_wait:
-            message = "it waited for spot instances in vain; it goes on with instances on demand"
+            message = "it waited for spot instances without getting any; it continues on on-demand instances"
             retry = transitions.RetryPlan(on_demand=True)
             return JobTrigger.RETRY, Reason(code=ReasonCode.ON_DEMAND, message=message), retry
         if sighting.status != "Failed" and kind is not FailureKind.TIME:
@@ -290,7 +290,7 @@ def _end(
         message = f"SageMaker stopped it at its {limit}; submit it again with a higher limit if it needs more"
         return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED, message=message), None
     if attempt.stop_cause is StopCause.PREEMPTION:
-        message = f"gave way to `{attempt.freed_for}` and waits again, in its old place in line"
+        message = f"was preempted for `{attempt.freed_for}` and waits again in its old place in the queue"
         reason = Reason(code=ReasonCode.RETURNED_TO_LINE, message=message, jobs=(attempt.freed_for or "",))
         return JobTrigger.PREEMPTED_ENDED, reason, None
     if sighting.status == "Failed":

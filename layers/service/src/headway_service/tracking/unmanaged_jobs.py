@@ -126,7 +126,7 @@ class UnmanagedJobs:
         if force is None:
             # There are no pools before the first tick.
             return False
-        busy = RetryLater(f"`{name}` keeps changing; look at it again")
+        busy = RetryLater(f"`{name}` keeps changing; check it again")
         return retry_on_conflict(lambda: self._refresh(name, force, now_ms), otherwise=busy)
 
     def _refresh(self, name: str, force: EffectiveConfig, now_ms: int) -> bool:

@@ -91,9 +91,8 @@ def _made_from(if_match: str | None, version: int | None) -> int | None:
         return int(if_match.strip('"'))
     if version is None:
         raise VersionRequired(
-            "the document does not say which version it was made from: start from the newest one (GET /config, "
-            "`headway config show`), or say the version (If-Match, `--if-version`), or that whatever is there is "
-            "replaced (`If-Match: *`, `--force`)"
+            "the document has no version: start from the newest one (GET /config, `headway config show`), or give the "
+            "version (If-Match, `--if-version`), or replace any version (`If-Match: *`, `--force`)"
         )
     return version
 

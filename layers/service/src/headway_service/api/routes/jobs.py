@@ -63,7 +63,7 @@ class PriorityChange(BaseModel):
     """The priority that a job gets."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
-    priority: Annotated[int, Field(description="0 to 9999, or less if the configuration says so.")]
+    priority: Annotated[int, Field(description="0 to 9999, or up to the configured maximum.")]
 
 
 class Batch(BaseModel):
@@ -89,7 +89,7 @@ def submit_job(
     request: Request,
     key: IdempotencyKey = None,
     dry_run: Annotated[
-        bool, Query(alias="dryRun", description="Only tell what would come of it, and accept nothing.")
+        bool, Query(alias="dryRun", description="Only simulate the submission; accept nothing.")
     ] = False,
 ) -> tuple[Job | DryRun, int]:
     """Submit a job."""

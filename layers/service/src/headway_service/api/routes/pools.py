@@ -42,7 +42,7 @@ class Why(BaseModel):
     reason: Annotated[
         str,
         Field(
-            description="Why, in one line: it is told to everybody who waits.",
+            description="Why, in one line; shown to everyone whose jobs wait.",
             max_length=MAX_REASON_CHARS,
             pattern=rf"^[^{_HIDDEN}]*[^{_HIDDEN}\s][^{_HIDDEN}]*$",
         ),
@@ -52,7 +52,7 @@ class Why(BaseModel):
 class Drain(Why):
     """How a pool is drained, and why."""
 
-    stop: Annotated[bool, Field(description="Whether what runs is stopped and put back into the line.")] = False
+    stop: Annotated[bool, Field(description="Whether running jobs are stopped and requeued.")] = False
 
 
 class Resize(BaseModel):

@@ -49,7 +49,7 @@ class PauseRecord(Record):
     by: str
     reason: str
     since_ms: int
-    #: Whether what runs is stopped and put back into the line.
+    #: Whether running jobs are stopped and requeued.
     stops: bool = False
     #: When the table was restored, ms: the pause lasts until the patrol has looked at all training jobs since then.
     restored_ms: int | None = None
