@@ -137,7 +137,7 @@ def test_a_preempted_job_is_told_step_by_step_and_its_history_says_the_same(queu
     preempted = told[2]
     assert preempted["jobs"] == [f"{queue.prefix}high"]
     assert preempted["attemptName"] == queue.attempts("low")[0]
-    assert "starts again by itself" in preempted["remedy"]
+    assert "starts again automatically" in preempted["remedy"]
     mail = eventually(ears.mail, "a message on the preemption")
     assert list(mail) == ["Preempted: low"]
     assert mail["Preempted: low"]["MessageAttributes"]["priority"] == {"Type": "Number", "Value": "1"}

@@ -455,15 +455,19 @@ def test_patterns_are_as_in_iam(text: str, pattern: str, expected: bool) -> None
 @pytest.mark.parametrize(
     ("changes", "field", "sentence"),
     [
-        ({"access": {"admins": ["arn:aws:iam::1:user/a"]}}, "access.admins.0", "write what the ARN says beyond"),
-        ({"access": {"admins": ["role/Research"]}}, "access.admins.0", "no pattern of callers"),
-        ({"access": {"admins": ["*/ada"]}}, "access.admins.0", "no pattern of callers"),
-        ({"access": {"admins": ["user/"]}}, "access.admins.0", "no pattern of callers"),
+        (
+            {"access": {"admins": ["arn:aws:iam::1:user/a"]}},
+            "access.admins.0",
+            "write the part of the ARN after the account",
+        ),
+        ({"access": {"admins": ["role/Research"]}}, "access.admins.0", "not a pattern of callers"),
+        ({"access": {"admins": ["*/ada"]}}, "access.admins.0", "not a pattern of callers"),
+        ({"access": {"admins": ["user/"]}}, "access.admins.0", "not a pattern of callers"),
         ({"access": {"admins": ["user/" + "a" * 252]}}, "access.admins.0", "at most 256 characters"),
         ({"access": {"admins": ["user/a"] * 51}}, "access.admins", "at most 50 items"),
         ({"access": {"details": "nobody"}}, "access.details", "'everyone', 'team' or 'owner'"),
         ({"access": {"admin": []}}, "access.admin", "Extra inputs are not permitted"),
-        ({"teams": {"a": {"leads": ["ada"]}}}, "teams.a.leads.0", "no pattern of callers"),
+        ({"teams": {"a": {"leads": ["ada"]}}}, "teams.a.leads.0", "not a pattern of callers"),
         (
             {"access": {"trainingRoles": [{"roles": [ROLE], "teams": ["nowhere"]}]}},
             "access.trainingRoles.0.teams",
@@ -474,7 +478,7 @@ def test_patterns_are_as_in_iam(text: str, pattern: str, expected: bool) -> None
             "access.trainingRoles.0.teams",
             "list its members",
         ),
-        ({"access": {"trainingRoles": [{"roles": [ROLE]}]}}, "access.trainingRoles.0", "granted to nobody"),
+        ({"access": {"trainingRoles": [{"roles": [ROLE]}]}}, "access.trainingRoles.0", "granted to no one"),
         (
             {"access": {"trainingRoles": [{"roles": ["Training-*"], "callers": ["*"]}]}},
             "access.trainingRoles.0.roles.0",

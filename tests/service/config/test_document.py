@@ -209,7 +209,7 @@ BAD: list[tuple[str, Any, str, str]] = [
         "too many lines",
         {"pools": {f"ml.a{i}.x": {"size": 1} for i in range(50)}, "teams": {f"t{i}": {} for i in range(4)}},
         "teams",
-        "make 250 lines",
+        "make 250 queues",
     ),
     (
         "a team's maximum too high",
@@ -241,7 +241,7 @@ BAD: list[tuple[str, Any, str, str]] = [
         "a regular expression for a tag's value",
         ruled(require={"tags": {"x": ["^cc-\\d+$"]}}),
         "rules.a.require.tags.x.0",
-        "no pattern of a tag's value; * stands for any text",
+        "no pattern of a tag's value; * matches any text",
     ),
     (
         "an instance type without ml",

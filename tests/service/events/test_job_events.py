@@ -88,7 +88,7 @@ def test_an_event_tells_what_happened_why_and_what_to_do() -> None:
         "owner": ROOT.arn,
     }
     assert "so that `high` (priority 9) can start" in preempted["message"]
-    assert "starts again by itself" in preempted["remedy"]
+    assert "starts again automatically" in preempted["remedy"]
 
 
 def test_nothing_of_the_request_is_told() -> None:

@@ -264,7 +264,7 @@ def test_a_look_ahead_that_ends_early_says_so(full: World, monkeypatch: pytest.M
     told = full.forecast_service.forecast(None, 100)
     assert [hours(each.start_ms) for each in told.jobs] == [2, None]
     assert hours(told.until_ms) == 2
-    assert "Looked ahead until" in told.note
+    assert "Simulated until" in told.note
 
 
 def test_jobs_behind_those_that_were_looked_at_have_no_start_whatever_runs_free(
@@ -275,7 +275,7 @@ def test_jobs_behind_those_that_were_looked_at_have_no_start_whatever_runs_free(
     monkeypatch.setattr(snapshot, "MAX_FORESEEN", 3)
     told = full.forecast_service.forecast(None, 100)
     assert [each.seen.job.job_name for each in told.jobs if each.start_ms is not None] == ["early", "w0", "w1"]
-    assert "Only the first 3 jobs in the queue were looked at" in told.note
+    assert "Only the first 3 jobs in the queue were simulated" in told.note
     alone = full.forecast_service.explain("w5")
     assert (alone.expected_start_ms, alone.seen.place, alone.more + len(alone.ahead)) == (None, 7, 8)
     assert [each.job for each in alone.ahead][:3] == ["two", "three", "early"]

@@ -206,7 +206,7 @@ def test_a_job_is_requeued_lower_once_and_stopped_the_second_time(client: CloudW
         queue.world.pass_time(UNTIL_IT_TRAINS_S)
         job = queue.world.seen("a").job
         assert (job.job_state, job.priority) == (state, priority)
-    assert "had been put back into the line for that before" in queue.world.seen("a").reason.message
+    assert "had been requeued for that before" in queue.world.seen("a").reason.message
 
 
 def test_trainium_has_no_alarm_and_says_so_unless_it_has_a_watch_of_its_own(client: CloudWatchClient) -> None:

@@ -255,7 +255,7 @@ def test_a_forecast_takes_it_that_a_paused_pool_stays_so(world: World, pauses: P
     world.submit("a")
     outlook = world.forecast_service.forecast(None, 10)
     assert [each.start_ms for each in outlook.jobs] == [None]
-    assert f"Paused pools ({P5}) are taken to stay so" in outlook.note
+    assert f"Paused pools ({P5}) are assumed to stay paused" in outlook.note
 
 
 def test_a_pool_is_resized_and_nothing_else_changes(world: World) -> None:
@@ -307,7 +307,7 @@ def test_the_lease_of_somebody_who_died_passes(world: World) -> None:
     world.configured()
     dying = editor(world)._alone()
     dying.__enter__()
-    with pytest.raises(RetryLater, match="somebody else changes the configuration"):
+    with pytest.raises(RetryLater, match="another call changes the configuration"):
         editor(world, "other").resize(P5, 3)
     world.now_s += INVOCATION_S + 1
     editor(world, "other").resize(P5, 3)

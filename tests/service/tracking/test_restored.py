@@ -299,7 +299,7 @@ def test_who_pauses_everything_before_the_patrol_has_gone_round_has_to_resume_it
     (pause,) = read_ledger(world.table).pauses
     assert (pause.by, pause.reason) == ("user/ada", "the cooling is repaired")
     put_back(world, state_of(world))
-    with pytest.raises(RestoreUnfinished, match="the one by user/ada goes on"):
+    with pytest.raises(RestoreUnfinished, match="the one by user/ada is not finished"):
         pauses(world).resume(PauseRecord.EVERYTHING, "user/ada")
 
 

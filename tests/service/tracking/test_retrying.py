@@ -94,7 +94,7 @@ def test_the_articles_rule_resumes_what_failed_after_two_hours_but_no_error_twic
     world.submit("early", Environment=LONG)
     fail(world, "early", CODE, after_s=3600)
     assert world.states("early") == {"early": "failed"}
-    assert "only if it comes after 7200 s" in world.seen("early").reason.message
+    assert "only if the attempt ran for 7200 s" in world.seen("early").reason.message
 
     world.submit("late", Environment=LONG)
     fail(world, "late", CODE, after_s=7800)

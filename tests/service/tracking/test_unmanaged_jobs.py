@@ -468,7 +468,7 @@ STOPPING_RULES = {"cost": {**RULES["cost"], "onStart": "stop"}}
             "is being stopped, as it breaks rules that no training job may run against",
             True,
         ),
-        ({"rules": STOPPING_RULES}, {"project": "y"}, "OutsideTheQueue", "takes 1", False),
+        ({"rules": STOPPING_RULES}, {"project": "y"}, "OutsideTheQueue", "uses 1", False),
         (
             {"rogues": {"action": "stop"}},
             {},

@@ -35,7 +35,8 @@ def _a_name(pattern: str) -> str:
     if not _NAME.match(pattern):
         raise ValueError(
             f"{pattern!r:.80} is not a pattern of callers: write the part of the ARN after the account, such as "
-            "user/ada, assumed-role/Research/* or, of another account, 210987654321:user/ada; * alone matches every caller"
+            "user/ada, assumed-role/Research/* or, of another account, 210987654321:user/ada; * alone matches every "
+            "caller"
         )
     return pattern
 
