@@ -55,15 +55,15 @@ help: ## list these targets
 		/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: .venv/.made .envs/sandbox/.made .envs/sam/.made ## play the queue's story on this machine: four jobs, two instances
+demo: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run the main job in a sandbox: four jobs, two instances, one preemption
 	$(VENV)/python -m headway_sandbox.demo.preemption
 
 .PHONY: demo-guardrails
-demo-guardrails: .venv/.made .envs/sandbox/.made .envs/sam/.made ## play what the guardrails do: about four minutes
+demo-guardrails: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run the guardrails in a sandbox: about four minutes
 	$(VENV)/python -m headway_sandbox.demo.guardrails
 
 .PHONY: setup
-setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made .envs/template/.made $(SDKS:%=.envs/%/.made) ## make all environments
+setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made .envs/template/.made .envs/docs/.made $(SDKS:%=.envs/%/.made) ## make all environments
 
 ##@ Test and check
 
@@ -71,11 +71,11 @@ setup: .venv/.made .envs/core/.made .envs/sandbox/.made .envs/sam/.made .envs/fu
 test: test-core test-unit test-sdk-unit test-e2e ## run all tests
 
 .PHONY: test-core
-test-core: .envs/core/.made ## test the decisions with nothing but them installed
+test-core: .envs/core/.made ## test the core with no other package installed
 	PYTHONPATH=$(CORE_PATH) .envs/core/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/core $(PYTEST)
 
 .PHONY: test-unit
-test-unit: .venv/.made .envs/sandbox/.made .envs/template/.made ## test all else that is quick: service, functions, client, template
+test-unit: .venv/.made .envs/sandbox/.made .envs/template/.made ## run all other quick tests: service, functions, client, template
 	$(VENV)/python -m pytest -n $(WORKERS) --dist worksteal -m "not e2e" --ignore tests/core $(WITHOUT_SDKS) $(PYTEST)
 
 .PHONY: test-sdk-unit
@@ -92,15 +92,15 @@ test-e2e: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made $(SDK
 	$(MAKE) iam-proof
 
 .PHONY: test-sdk
-test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made) ## of these, real scripts of boto3 and the SDKs
+test-sdk: .venv/.made .envs/sandbox/.made .envs/sam/.made $(SDKS:%=.envs/%/.made) ## only the end-to-end tests with scripts of boto3 and the SDKs
 	$(VENV)/python -m pytest tests/e2e/test_sdk.py $(PYTEST)
 
 .PHONY: test-release
-test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## of these, a release in short: deploy, update under load, delete
+test-release: .venv/.made .envs/sandbox/.made .envs/sam/.made ## only a short release: deploy, update under load, delete
 	$(VENV)/python -m pytest -m e2e $(RELEASE) $(PYTEST)
 
 .PHONY: test-security
-test-security: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made ## of these, permissions, limits and secrets, and prove the functions' policies
+test-security: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made ## only permissions, limits and secrets; then prove the functions' policies
 	$(VENV)/python -m pytest -m e2e tests/security $(PYTEST)
 	$(MAKE) iam-proof
 
@@ -109,35 +109,35 @@ fuzz: .venv/.made .envs/sandbox/.made .envs/sam/.made .envs/fuzz/.made ## call t
 	$(VENV)/python -m tests.security.fuzzing --seconds $(or $(SECONDS),300) $(if $(SEED),--seed $(SEED))
 
 .PHONY: iam-proof
-iam-proof: .venv/.made .envs/sandbox/.made ## compare the functions' policies with what the runs in build/calls asked of AWS
+iam-proof: .venv/.made .envs/sandbox/.made ## compare the functions' policies with the AWS calls recorded in build/calls
 	$(VENV)/python -m headway_verification.least_privilege
 
 .PHONY: sim
-sim: .venv/.made ## play real traces through the decisions and check the figures; TRACES names the traces' folder
+sim: .venv/.made ## replay real traces through the scheduler and check the figures; TRACES=folder of the traces
 	$(VENV)/python -m headway_sandbox.simulator.checks --traces "$(TRACES)" --out build/sim
 
 .PHONY: soak
-soak: .venv/.made ## live SEEDS lives of a queue in which everything goes wrong
+soak: .venv/.made ## simulate SEEDS random runs of a queue with faults everywhere
 	$(VENV)/python -m headway_verification.soak --seeds $(or $(SEEDS),200)
 
 .PHONY: snapshots
-snapshots: .venv/.made ## play COUNT random snapshots on until nothing happens any more; SEED draws them
+snapshots: .venv/.made ## simulate COUNT random snapshots until nothing changes; SEED draws them
 	PYTHONPATH=$(CORE_PATH):. $(VENV)/python -m tests.core.random_snapshots --count $(or $(COUNT),200000) --seed $(or $(SEED),1)
 
 .PHONY: trials
-trials: .venv/.made ## crash beside each call of each function, and let others act between each two
+trials: .venv/.made ## crash before and after each call of each function, and interleave other functions
 	$(VENV)/python -m headway_verification.soak --trials
 
 .PHONY: safeguards
-safeguards: .venv/.made ## remove one safeguard at a time, and report the trial or the life (of SEEDS) that notices; ONLY=text for some
+safeguards: .venv/.made ## remove one safeguard at a time, and report the trial or run (of SEEDS) that fails; ONLY=text selects some
 	$(VENV)/python -m headway_verification.soak --safeguards --seeds $(or $(SEEDS),300) $(if $(ONLY),--only "$(ONLY)")
 
 .PHONY: chaos
-chaos: .venv/.made .envs/sandbox/.made .envs/sam/.made ## kill, repeat, lose and restart while JOBS jobs run on a sandbox; SEED draws it all
+chaos: .venv/.made .envs/sandbox/.made .envs/sam/.made ## kill, repeat, lose and restart while JOBS jobs run in a sandbox; SEED draws the faults
 	$(VENV)/python -m headway_verification.chaos --jobs $(or $(JOBS),200) $(if $(SEED),--seed $(SEED))
 
 .PHONY: mutants
-mutants: .envs/mutants/.made ## change the code that keeps the promises, and see which changes no test notices; MODULE=tick, MUTANTS=--report
+mutants: .envs/mutants/.made ## mutate the code that keeps the promises, and report mutants that no test kills; MODULE=tick, MUTANTS=--report
 	.envs/mutants/bin/python -m tests.mutants.run $(MODULE) $(MUTANTS)
 
 .PHONY: check
@@ -158,7 +158,7 @@ check-template: .envs/sam/.made .envs/sandbox/.made .envs/template/.made ## sam 
 	$(WITH_REGION) PYTHONPATH=sandbox/src .envs/sandbox/bin/python -m tests.template.guarded | .envs/template/bin/python -m tests.template.guard
 
 .PHONY: format
-format: .venv/.made ## format the code and mend what lint can mend
+format: .venv/.made ## format the code and fix what lint can fix
 	$(VENV)/ruff check --fix --exit-zero --quiet .
 	$(VENV)/ruff format .
 
@@ -172,11 +172,11 @@ bench: .venv/.made .envs/sandbox/.made .envs/sam/.made build ## measure all of i
 	$(VENV)/python -m bench.suite $(BENCH)
 
 .PHONY: bench-page
-bench-page: .venv/.made ## write docs/explanation/performance.md anew from bench/results, without measuring
+bench-page: .venv/.made ## rewrite docs/explanation/performance.md from bench/results, without measuring
 	$(VENV)/python -m bench.report.page
 
 .PHONY: bench-scale
-bench-scale: .venv/.made .envs/sandbox/.made .envs/sam/.made ## measure long lines and bursts on a sandbox; BENCH=--quick
+bench-scale: .venv/.made .envs/sandbox/.made .envs/sam/.made ## measure long queues and bursts in a sandbox; BENCH=--quick
 	$(VENV)/python -m bench.scenarios.scale $(BENCH)
 
 .PHONY: bench-kueue
@@ -188,29 +188,29 @@ bench-schedule: .venv/.made ## time the decision alone with up to 100,000 waitin
 	$(VENV)/python -m bench.scenarios.decision $(BENCH)
 
 .PHONY: bench-help
-bench-help: .venv/.made ## time headway --help beside an interpreter that does nothing; BENCH="--runs 50"
+bench-help: .venv/.made ## time headway --help against an empty interpreter; BENCH="--runs 50"
 	$(VENV)/python -m bench.scenarios.cli_help $(BENCH)
 
 .PHONY: bench-cost
-bench-cost: .venv/.made ## count what an idle queue and 1,000 jobs use, and price it; writes docs/explanation/cost.md; BENCH=--print writes nothing
+bench-cost: .venv/.made ## count and price the use of an idle queue and of 1,000 jobs; writes docs/explanation/cost.md; BENCH=--print writes nothing
 	$(VENV)/python -m bench.scenarios.cost $(BENCH)
 
 .PHONY: bench-article
-bench-article: .venv/.made ## count what a pass and a job use, beside the founding article's scheduler; BENCH=--quick
+bench-article: .venv/.made ## count the use of a pass and of a job against the founding article's scheduler; BENCH=--quick
 	$(VENV)/python -m bench.scenarios.article $(BENCH)
 
 .PHONY: bench-reaction
-bench-reaction: .venv/.made build ## time warm handlers and cold starts, weigh the layers; BENCH=--quick
+bench-reaction: .venv/.made build ## time warm handlers and cold starts, and measure the layers' size; BENCH=--quick
 	$(VENV)/python -m bench.scenarios.reaction $(BENCH)
 
 .PHONY: bench-slurm
-bench-slurm: .venv/.made .envs/sandbox/.made .envs/sam/.made ## measure beside Slurm, as root, which it installs if need be; BENCH=--quick
+bench-slurm: .venv/.made .envs/sandbox/.made .envs/sam/.made ## measure against Slurm, as root, which it installs if missing; BENCH=--quick
 	$(VENV)/python -m bench.scenarios.slurm $(BENCH)
 
 ##@ Build and deploy
 
 .PHONY: build
-build: .envs/sam/.made ## build what is deployed, for Lambda on arm64
+build: .envs/sam/.made ## build the deployment for Lambda on arm64
 	HEADWAY_LAYER_PYTHON="$(abspath $(SAM))/python" $(WITH_REGION) $(SAM)/sam build
 	@$(SAM)/python -m deploy.contents .aws-sam/build
 	@$(SAM)/python -m deploy.bytecode .aws-sam/build "$(BYTECODE_PYTHON)"
@@ -221,12 +221,12 @@ reproducible: build ## build a second time, elsewhere, and compare the archives'
 	$(SAM)/python -m deploy.reproducible
 
 .PHONY: sbom
-sbom: build .venv/.made .envs/audit/.made ## write build/sbom/*.json: what is deployed, and what the client needs
+sbom: build .venv/.made .envs/audit/.made ## write build/sbom/*.json: the deployment and the client's dependencies
 	$(VENV)/python -m deploy.sbom build/sbom
 	.envs/audit/bin/python -m deploy.valid_sbom build/sbom/*.json
 
 .PHONY: audit
-audit: .envs/audit/.made ## ask a database of vulnerabilities about PINS; exit 1 if it knows one, 3 if it was not reached
+audit: .envs/audit/.made ## check PINS against a database of vulnerabilities; exit 1 if it has one, 3 if it was not reached
 	.envs/audit/bin/python -m deploy.audit $(or $(PINS),layers/dependencies/requirements.txt)
 
 .PHONY: deploy
@@ -240,13 +240,13 @@ deploy: build ## deploy to AWS; ENV=dev or prod, GUIDED=1 asks for the account's
 		$(SAM)/python -m deploy.guard protect "$$config" $(ENV)
 
 .PHONY: deploy-sandbox
-deploy-sandbox: .venv/.made .envs/sandbox/.made .envs/sam/.made ## play a release on this machine: deploy, update under load, roll back, delete; OLD=a commit to update from
+deploy-sandbox: .venv/.made .envs/sandbox/.made .envs/sam/.made ## run a release on this machine: deploy, update under load, roll back, delete; OLD=a commit to update from
 	$(VENV)/python -m headway_verification.upgrade $(if $(OLD),--old $(OLD))
 
 ##@ Keep
 
 .PHONY: lock
-lock: .envs/uv/.made ## pin anew what the .in files name; UPGRADE=1 takes the newest versions
+lock: .envs/uv/.made ## pin the packages of the .in files again; UPGRADE=1 takes the newest versions
 	$(call compile,layers/dependencies/requirements)
 	$(call compile,requirements/uv)
 	$(call compile,requirements/dev)
@@ -278,7 +278,7 @@ docs-terminal: .venv/.made .envs/sandbox/.made .envs/sam/.made ## draw the READM
 	$(VENV)/python -m docs.site.terminal
 
 .PHONY: openapi
-openapi: .venv/.made ## write docs/openapi.json anew from the API's handlers
+openapi: .venv/.made ## write docs/openapi.json from the API's handlers
 	$(VENV)/python -m headway_service.api.openapi docs/openapi.json
 
 .PHONY: clean
