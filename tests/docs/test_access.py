@@ -31,7 +31,7 @@ PEOPLE = {
     "a lead of the job's team": caller("user/lea"),
     "an administrator": caller("assumed-role/AWSReservedSSO_Platform_0123456789abcdef/adam@example.com"),
     "another member of the team": caller("assumed-role/Research/bea@example.com"),
-    "anybody else": BOB,
+    "any other caller": BOB,
 }
 
 
