@@ -6,17 +6,17 @@ The exit codes of the command line are part of its face and never change their m
 | --- | --- |
 | 0 | done |
 | 1 | an unexpected error: a bug in Headway |
-| 2 | wrong usage: an option, a file or a profile has to be changed |
+| 2 | wrong usage: change an option, a file or a profile |
 | 3 | the queue refuses the request; every field to change is named |
-| 4 | there is no such job or pool |
-| 5 | the request conflicts with what the queue holds (a name in use, a job that has ended, another version) |
+| 4 | no such job or pool |
+| 5 | the request conflicts with the state of the queue (a name in use, an ended job, another version) |
 | 6 | the queue is not reachable, or the caller is not allowed; the message says what to check |
 | 7 | the queue is busy or faulty, also after retries |
-| 8 | a job that was waited for failed, or was stopped |
-| 9 | the time given to wait for a job is up; the job goes on |
-| 10 | the server is too old for what was asked |
+| 8 | a job failed or was stopped while the command waited for it |
+| 9 | the timeout of a wait; the job continues |
+| 10 | the server is too old for the request |
 | 130 | interrupted (Ctrl-C) |
-| 141 | the reader of the output went away (a closed pipe) |
+| 141 | the reader closed the output (a closed pipe) |
 
 A command on several jobs or requests goes on after a failure and leaves with the highest code of all.
 """

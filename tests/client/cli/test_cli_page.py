@@ -48,7 +48,7 @@ def test_a_section_names_every_option_of_its_command_and_no_other(name: str):
 
 def test_the_common_options_are_named():
     for option in COMMON - {"-h", "--help", "--version"}:
-        assert f"`{option} " in PAGE.partition("## What every command takes")[2].partition("\n## ")[0]
+        assert f"`{option} " in PAGE.partition("## Common options")[2].partition("\n## ")[0]
 
 
 @pytest.mark.parametrize(
