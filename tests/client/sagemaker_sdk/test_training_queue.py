@@ -428,7 +428,7 @@ def test_the_base_install_pulls_in_neither_sdk():
 # -------------------------------------------------------------------------------------------------------- the examples
 
 PAGE = "docs/how-to/clients/training-queue.md"
-IN_OTHER_ENVIRONMENTS = {"An estimator of SDK 2", "A ModelTrainer of SDK 3", "Go on with the model"}
+IN_OTHER_ENVIRONMENTS = {"An estimator of SDK 2", "A ModelTrainer of SDK 3", "Use the model"}
 
 
 def run_example(page: str, heading: str, **names: Any) -> dict[str, Any]:

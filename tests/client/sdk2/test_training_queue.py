@@ -317,6 +317,6 @@ def test_the_example_of_going_on_with_the_model(
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", BOTO_SESSION)
     server.queue.jobs["bert-large"] = {**server.queue.jobs[finished], "jobName": "bert-large"}
 
-    exec(example(PAGE, "Go on with the model"), {})
+    exec(example(PAGE, "Use the model"), {})
 
     assert capsys.readouterr().out.splitlines()[-1] == "s3://bucket/out/job1-r2/output/model.tar.gz"

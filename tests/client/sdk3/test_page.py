@@ -39,9 +39,9 @@ def test_the_examples_of_the_page(
         lives[0]()
 
     clock(monkeypatch, "sagemaker.core.resources", live)
-    assert headings(PAGE) == ["The one line", "Stop, describe, get"]
+    assert headings(PAGE) == ["Install the queue", "Stop, describe, get"]
 
-    exec(example(PAGE, "The one line"), {"settings": settings})
+    exec(example(PAGE, "Install the queue"), {"settings": settings})
     job = only_job(server)
     assert (job["priority"], job["jobState"]) == (5, "completed")
 
