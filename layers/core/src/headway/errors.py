@@ -8,11 +8,11 @@ class HeadwayError(Exception):
 
 
 class InvalidTransition(HeadwayError):
-    """A job or an attempt was asked to make a step that its state does not allow.
+    """A job's or an attempt's state does not allow a step.
 
     Attributes:
         state: the state it was in.
-        trigger: what was asked of it.
+        trigger: the step.
     """
 
     def __init__(self, state: str, trigger: str) -> None:

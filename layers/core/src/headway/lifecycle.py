@@ -1,4 +1,4 @@
-"""The life of a job and of an attempt, as transition tables: what is not in a table cannot happen.
+"""The life of a job and of an attempt, as transition tables. No other transition is possible.
 
 ``docs/reference/semantics.md`` draws its diagrams from these tables.
 """
@@ -24,7 +24,7 @@ class JobState(StrEnum):
 
 
 WAITING = frozenset({JobState.PENDING, JobState.PREEMPTED})
-"""States of a job that stands in a line."""
+"""States of a waiting job."""
 
 ACTIVE = frozenset({JobState.RUNNING, JobState.STOPPING})
 """States of a job that has an attempt, and with it instances."""
@@ -37,16 +37,16 @@ class JobTrigger(StrEnum):
     """What can happen to a job."""
 
     START = "start"
-    #: SageMaker could not launch the attempt now; the job goes back to its place in the line.
+    #: SageMaker could not launch the attempt now; the job returns to its place in the queue.
     LAUNCH_DEFERRED = "postpone"
     PREEMPT = "preempt"
-    #: Somebody asked the queue to stop the job.
+    #: A caller requested the stop of the job.
     STOP = "stop"
     #: The attempt ended because it was preempted.
     PREEMPTED_ENDED = "yield"
     COMPLETE = "complete"
     FAIL = "fail"
-    #: The attempt ended, and the policy lets the job go on with another one.
+    #: The attempt ended, and the policy starts another one.
     RETRY = "retry"
     #: The attempt ended as stopped, on request or outside the queue.
     END_STOPPED = "end as stopped"
@@ -80,7 +80,7 @@ class AttemptState(StrEnum):
     LAUNCHING = "launching"
     #: SageMaker has accepted it.
     LIVE = "live"
-    #: It has been asked to stop; SageMaker has not ended it yet.
+    #: Its stop was requested; SageMaker has not ended it yet.
     STOPPING = "stopping"
     #: SageMaker has ended it, or it was never launched.
     ENDED = "ended"
@@ -97,7 +97,7 @@ class AttemptTrigger(StrEnum):
 ATTEMPT_TRANSITIONS: Mapping[tuple[AttemptState, AttemptTrigger], AttemptState] = {
     (AttemptState.LAUNCHING, AttemptTrigger.CONFIRM): AttemptState.LIVE,
     # Stopping an attempt that may or may not have been launched leaves it launching, with a stop cause:
-    # whoever settles the launch settles the stop too.
+    # the reconciliation of the launch handles the stop too.
     (AttemptState.LAUNCHING, AttemptTrigger.STOP): AttemptState.LAUNCHING,
     (AttemptState.LAUNCHING, AttemptTrigger.END): AttemptState.ENDED,
     (AttemptState.LIVE, AttemptTrigger.STOP): AttemptState.STOPPING,

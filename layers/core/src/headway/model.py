@@ -11,7 +11,7 @@ Demand = Mapping[str, int]
 """Instances per pool; a job demands all of them or none (promise 2)."""
 
 UNMANAGED_TEAM = "#outside"
-"""The team of what is held outside the queue. No team is called so, so it counts toward nobody's guarantee or limit."""
+"""The team of unmanaged training jobs. No real team has this name, so they count toward no guarantee or limit."""
 
 
 STOP_MS = 120_000
@@ -20,7 +20,7 @@ STOP_MS = 120_000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WaitingJob:
-    """A job in the line."""
+    """A waiting job."""
 
     name: str
     #: Instances per pool, each at least 1.
@@ -29,14 +29,14 @@ class WaitingJob:
     priority: int
     #: When the job was accepted, ms. It keeps this through preemptions ...
     entry_time_ms: int
-    #: ... and among jobs of one priority stands as if it had been accepted this much later, ms: see
+    #: ... and among jobs of one priority it ranks as if it had been accepted this much later, ms: see
     #: :func:`headway.scheduling.ordering.handicap_ms`.
     handicap_ms: int = 0
     #: It is not started before this, ms: the back-off after SageMaker refused a launch. 0 for none.
     not_before_ms: int = 0
     #: What keeps it until then, for its reason; empty if its own last launch was postponed.
     held_by: str = ""
-    #: Who is charged; empty for nobody in particular.
+    #: The team that is charged; empty for none.
     team: str = ""
     #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.
     limit_ms: int | None = None
@@ -57,9 +57,9 @@ class Allocation:
     priority: int
     #: When the attempt's instances were taken, ms.
     since_ms: int
-    #: When the job was accepted, ms; what it gained by ageing until ``since_ms`` stays with it while it runs.
+    #: When the job was accepted, ms; it keeps the priority gained by aging until ``since_ms`` while it runs.
     entry_time_ms: int | None = None
-    #: Of its job, which takes it back into the line.
+    #: Of its job; it applies again when the job is requeued.
     handicap_ms: int = 0
     team: str = ""
     #: It holds its instances no longer than this from ``since_ms`` on, ms; None if nothing limits it.
@@ -70,7 +70,7 @@ class Allocation:
     preemptible: bool = True
     #: How often the job has been preempted already.
     preemptions: int = 0
-    #: Whether it has been asked to stop. Its instances still count until it has ended.
+    #: Whether its stop was requested. Its instances count until it has ended.
     stopping: bool = False
     #: The waiting job that it was preempted for, if any ...
     freed_for: str | None = None
@@ -82,14 +82,14 @@ class Allocation:
     def ends_as_soon(self, now_ms: int) -> bool:
         """Whether it reaches its limit within the time that a stop takes, so that to stop it frees nothing sooner.
 
-        One that is beyond its limit has broken what the limit says, so nothing is known about its end.
+        For one that is beyond its limit, the limit is disproved, so its end is unknown.
         """
         return self.limit_ms is not None and 0 <= self.since_ms + self.limit_ms - now_ms <= STOP_MS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reservation:
-    """Instances that have been freed for one waiting job and that nobody else may take."""
+    """Instances that have been freed for one waiting job and that no other job may take."""
 
     job: str
     demand: Demand
@@ -97,9 +97,9 @@ class Reservation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pause:
-    """Somebody has paused a pool: until it is resumed nothing starts there, and nobody is preempted for it."""
+    """A paused pool: until it is resumed nothing starts there, and nothing is preempted for it."""
 
-    #: Who paused it, in words.
+    #: The caller who paused it.
     by: str
     since_ms: int
     reason: str

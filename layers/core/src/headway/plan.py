@@ -1,4 +1,4 @@
-"""What a decision says to do: typed actions and holds, each with its reason."""
+"""The result of a decision: typed actions and waits, each with its reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headway.reasons import Reason
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Release:
-    """Give back what is reserved for a job."""
+    """Release the reservation of a job."""
 
     job: str
     demand: Demand
@@ -45,14 +45,14 @@ Action = Release | Start | Preempt
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wait:
-    """A job goes on waiting.
+    """A job continues to wait.
 
-    Jobs that wait for the same thing share one reason, so how many are ahead of each stands beside it.
+    Jobs that wait for the same thing share one reason, so the number of jobs ahead is separate.
     """
 
     job: str
     reason: Reason
-    #: Jobs of higher rank that go on waiting for one of its pools.
+    #: Jobs of higher rank that continue to wait for one of its pools.
     ahead: int = 0
     #: When it starts at the latest if everything keeps to its limits, ms; None if that is not known.
     start_by_ms: int | None = None
@@ -71,5 +71,5 @@ class Plan:
 
     actions: tuple[Action, ...]
     waits: tuple[Wait, ...]
-    #: Waiting jobs behind these that the decision did not look at (``Policy.backfill_window``).
+    #: Waiting jobs behind these that the decision did not evaluate (``Policy.backfill_window``).
     unseen: int = 0

@@ -11,17 +11,17 @@ MAX_RESERVED_HEADS = 100
 """Blocked jobs of one combination of pools that may hold a reserved start."""
 
 MAX_BACKFILL_WINDOW = 10_000
-"""Waiting jobs that one decision may look at."""
+"""Waiting jobs that one decision may evaluate."""
 
 MAX_LIMIT_WEIGHT = 1000
-"""So much the limits of jobs may count in their order. A handicap of 28 days times this still fits a sort key."""
+"""The largest weight of limits in the order of jobs. A handicap of 28 days times this still fits a sort key."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Team:
     """What a team is entitled to."""
 
-    #: Instances per pool that it gets back whenever it needs them. What it uses beyond them is borrowed.
+    #: Instances per pool that it can reclaim at any time. Instances beyond them are borrowed.
     guaranteed: Mapping[str, int] = field(default_factory=dict)
     #: Instances per pool that it may use at most; a pool that is not named has no limit.
     limit: Mapping[str, int] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Team:
 class Ageing:
     """A waiting job gains one priority for each interval that it has waited since it was accepted, up to a cap.
 
-    Ageing moves a job up its line and protects it when it runs, but it preempts nobody, so that two jobs cannot
+    Aging moves a job up in its queue and protects it when it runs, but never preempts, so that two jobs cannot
     overtake each other back and forth.
     """
 
@@ -57,14 +57,14 @@ class Ageing:
 class Policy:
     """All rules. The defaults are what a queue without a word about them gets."""
 
-    #: How much a job's limit counts in its line: among jobs of one priority its turn is its entry time plus so many
+    #: The weight of a job's limit in its queue: among jobs of one priority its turn is its entry time plus this many
     #: times its limit. 0 is first come, first served. It is applied when a job enters, and stays with it.
     limit_weight: int = 0
     #: Whether a job may start past a blocked head if that does not delay it. Without, a blocked head closes its pools.
     backfill: bool = True
     #: How many blocked jobs of each combination of pools hold a reserved start. 1 is EASY backfill.
     reserved_heads: int = 1
-    #: Waiting jobs that a decision looks at after the first blocked one.
+    #: Waiting jobs that a decision evaluates after the first blocked one.
     backfill_window: int = 1000
     #: Whether jobs of higher priority preempt at all.
     preemption: bool = True

@@ -16,7 +16,7 @@ def plus(left: Demand, right: Demand) -> dict[str, int]:
 
 
 def minus(left: Demand, right: Demand) -> dict[str, int]:
-    """What is left of ``left``; may be negative."""
+    """The difference; may be negative."""
     result = dict(left)
     for pool, count in right.items():
         result[pool] = result.get(pool, 0) - count

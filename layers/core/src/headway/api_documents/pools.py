@@ -1,4 +1,4 @@
-"""The pools, their use, and the configuration that says which there are."""
+"""The pools, their use, and the configuration that defines them."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from headway.api_documents.codec import ApiDocument, Member
 
 @dataclass(frozen=True, kw_only=True)
 class WrongField(ApiDocument):
-    """What is wrong with one field."""
+    """An error in one field."""
 
     field: Annotated[str, Member("Its path, such as ResourceConfig.InstanceCount.")]
     message: str

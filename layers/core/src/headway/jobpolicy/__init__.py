@@ -1,4 +1,4 @@
-"""What may a job do, and what is done about it: rules, retries, failure kinds and utilization?
+"""What may a job do, and how does the policy react: rules, retries, failure kinds and utilization?
 
 Pure. May be imported by all above `policy` and `lifecycle`.
 """

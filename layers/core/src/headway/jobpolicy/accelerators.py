@@ -1,7 +1,7 @@
 """How many GPUs an instance of a SageMaker instance type has.
 
 Utilisation figures of a host run to 100 for each of its GPUs (SageMaker guide, "Amazon SageMaker AI metrics in Amazon
-CloudWatch"), so what such a figure says depends on their number.
+CloudWatch"), so its scale depends on their number.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What kind of failure a training job had, told from what SageMaker says of its end.
+"""The kind of a training job's failure, by SageMaker's failure reason.
 
 Every text that is known stands in one table, with where it is from. A failure is worth another try if it was nobody's
 fault; one of the user's code or request would only happen again.
@@ -64,7 +64,7 @@ SIGNS = (
         source='"ClientError: Data download failed: ..." (troubleshooting of training jobs)',
     ),
 )
-"""The failures that SageMaker tells by the beginning of FailureReason."""
+"""The kinds of failure that the beginning of FailureReason determines."""
 
 LIMITS = {"MaxRuntimeExceeded": "MaxRuntimeInSeconds", "MaxWaitTimeExceeded": "MaxWaitTimeInSeconds"}
 """Secondary statuses of training jobs that SageMaker ended by itself, and the limit they ran into (service model)."""

@@ -1,4 +1,4 @@
-"""Whether a job whose attempt failed is tried again, and when."""
+"""Whether and when a failed attempt is retried."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Failure:
 
     Attributes:
         kind: why it failed.
-        ran_ms: how long it trained, ms; where SageMaker does not say, how long it held its instances.
+        ran_ms: its training time, ms; if SageMaker does not report it, the time for which it held its instances.
         retried: how often its job was tried again after a failure of this kind.
         repeated: whether the attempt before failed with the same text.
     """
@@ -53,11 +53,11 @@ class Failure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RetryDecision:
-    """What becomes of the job.
+    """Whether the job is retried.
 
     Attributes:
-        wait_ms: after so long it is tried again, ms; None if it is not.
-        sentence: why, for people.
+        wait_ms: the back-off before the retry, ms; None if the job is not retried.
+        sentence: the reason, for users.
     """
 
     wait_ms: int | None
@@ -65,7 +65,7 @@ class RetryDecision:
 
 
 def decide_retry(failure: Failure, rules: Mapping[FailureKind, Retry]) -> RetryDecision:
-    """Whether the job of a failed attempt is tried again."""
+    """Decide whether the job of a failed attempt is retried."""
     kind = f"a failure of the kind `{failure.kind}`"
     rule = rules.get(failure.kind)
     if rule is None or not rule.max_per_job:

@@ -1,4 +1,4 @@
-"""Rules that no job can keep both, where that can be told from the rules alone."""
+"""Pairs of rules that no job can satisfy, as far as the rules alone prove it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RuleConflict:
 
     #: Names of the rules; twice the same, if a rule contradicts itself.
     rules: tuple[str, str]
-    #: What they contradict each other about.
+    #: The requirement in which they conflict.
     subject: str
 
 
@@ -34,7 +34,7 @@ def find_conflicts(rules: Sequence[Rule]) -> Iterator[RuleConflict]:
 
 
 def disjoint(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether no text can match both some patterns and others. If both have wildcards, that is not told."""
+    """Whether no text can match patterns of both lists. False if both have wildcards, as that is not decided."""
     for exact, patterns in ((some, others), (others, some)):
         if not any(_GLOB & set(text) for text in exact):
             return not any(matches(text, patterns) for text in exact)

@@ -1,7 +1,7 @@
-"""The rules that a training job has to keep, whether it is asked for or runs already, and where it breaks them.
+"""The rules for training jobs, submitted or running, and their violations.
 
-Patterns are globs, not regular expressions: ``*`` stands for any text, ``?`` for one character, ``[ab]`` for one of
-these. Nobody can write one that takes long to match.
+Patterns are globs, not regular expressions: ``*`` matches any text, ``?`` for one character, ``[ab]`` for one of
+these. So no pattern takes long to match.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DEFAULT_RUN_TIME_S = 86_400
 """MaxRuntimeInSeconds of a job without it (API reference, StoppingCondition: "The default value is 1 day")."""
 
 INSTANCE_TYPE = "ResourceConfig.InstanceType"
-"""Stands for the instance type of each part of a job that asks for instances."""
+"""The path of the instance type of each part of a request that demands instances."""
 
 _SPOT = "EnableManagedSpotTraining"
 _RUN_TIME = "StoppingCondition.MaxRuntimeInSeconds"
@@ -28,11 +28,11 @@ _MAX_NAMED_PATTERNS = 10
 _HUGE = 10**12
 
 Finding = tuple[str, str]
-"""Path of a field, and a sentence that says what to change there."""
+"""Path of a field, and a sentence with the necessary change."""
 
 
 class OnStart(StrEnum):
-    """What is done about a job that has started against a rule."""
+    """The action on a job that breaks a rule when it starts."""
 
     REPORT = "report"
     STOP = "stop"
@@ -47,14 +47,14 @@ class TrainingJob:
 
     #: A CreateTrainingJob request, or DescribeTrainingJob's answer: both name their fields alike.
     description: Mapping[str, Any]
-    #: They come apart from the description, as DescribeTrainingJob does not tell them.
+    #: Separate from the description, as DescribeTrainingJob does not return them.
     tags: Mapping[str, str] = field(default_factory=dict)
-    #: Who is charged; empty if nobody is.
+    #: The team that is charged; empty if none.
     team: str = ""
     preemptible: bool = True
 
     def at(self, path: str) -> Any:
-        """What stands at a path such as ``VpcConfig.Subnets``; None if nothing does."""
+        """The value at a path such as ``VpcConfig.Subnets``; None if there is none."""
         return _at(self.description, path)
 
     @property
@@ -63,7 +63,7 @@ class TrainingJob:
         return self.at(_SPOT) is True
 
     def texts(self, path: str) -> list[tuple[str, str | None]]:
-        """The texts at a path, each with its own path; None for what is missing. A list has one for each entry."""
+        """The texts at a path, each with its own path; None for a missing one. A list has one for each entry."""
         if path == INSTANCE_TYPE:
             return [(f"{part}.InstanceType", _text(_at(asked, "InstanceType"))) for part, asked in self._parts()]
         found = self.at(path)
@@ -72,7 +72,7 @@ class TrainingJob:
         return [(path, _text(found))]
 
     def instances(self) -> tuple[str, int]:
-        """How many instances it asks for in all, and where it says so."""
+        """The number of demanded instances, and its path."""
         parts = self._parts()
         counts = [_whole(_at(asked, "InstanceCount")) or 0 for _, asked in parts]
         listed, several, _ = parts[0][0].partition("[")
@@ -82,14 +82,14 @@ class TrainingJob:
         return listed, sum(counts) if listed.endswith("Groups") else max(counts)
 
     def hosts(self) -> tuple[str, ...]:
-        """The instance type of each of its hosts, group by group; empty for those that it does not say."""
+        """The instance type of each of its hosts, group by group; empty where it is missing."""
         hosts: list[str] = []
         for _, asked in self._parts():
             hosts += [_text(_at(asked, "InstanceType")) or ""] * (_whole(_at(asked, "InstanceCount")) or 0)
         return tuple(hosts)
 
     def _parts(self) -> list[tuple[str, Any]]:
-        """Path and content of each part that asks for instances."""
+        """Path and content of each part that demands instances."""
         for name in ("InstanceGroups", "InstancePreferences"):
             listed = self.at(f"ResourceConfig.{name}")
             if isinstance(listed, list) and listed:
@@ -179,7 +179,7 @@ class Switched:
 
 @dataclass(frozen=True, slots=True)
 class MaxInstances:
-    """The job asks for no more instances than this, its groups taken together."""
+    """The job demands at most this many instances, over all its groups."""
 
     most: int
 
@@ -243,9 +243,9 @@ class Violation:
     rule: str
     #: Path of the field, e.g. ``ResourceConfig.InstanceCount``.
     field: str
-    #: A sentence that says what to change, and which rule wants it.
+    #: A sentence with the necessary change and the rule.
     message: str
-    #: What is done about it if the job has started.
+    #: The action if the job has started.
     on_start: OnStart
 
 
@@ -257,7 +257,7 @@ class Rule:
     requirements: tuple[Requirement, ...]
     when: When = field(default_factory=When)
     on_start: OnStart = OnStart.REPORT
-    #: Said to people who break it, such as whom to ask; may be empty.
+    #: Shown to users who break it; may be empty.
     note: str = ""
 
     def violations(self, job: TrainingJob) -> tuple[Violation, ...]:
@@ -278,7 +278,7 @@ def violations(rules: Iterable[Rule], job: TrainingJob) -> tuple[Violation, ...]
 
 
 def matches(text: str, patterns: Iterable[str]) -> bool:
-    """Whether a text is what one of some patterns says, in upper and lower case as written."""
+    """Whether a text matches one of the patterns, case-sensitively."""
     return any(fnmatchcase(text, pattern) for pattern in patterns)
 
 

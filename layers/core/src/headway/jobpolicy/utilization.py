@@ -1,7 +1,7 @@
-"""How the use of running jobs is watched: which alarms that takes, and what they say together.
+"""Utilization rules for running jobs: the alarms they need, and the verdict of these alarms.
 
 A watch is a rule such as "below 1 % of its GPUs for three times five minutes". For each host of an attempt it takes one
-alarm, since each host publishes figures of its own.
+alarm, as each host publishes its own metrics.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from headway.jobpolicy.accelerators import gpus_of
 from headway.jobpolicy.rules import TrainingJob, When, matches
 
 MAX_HOSTS = 100
-"""A watch covers jobs of up to so many hosts; one of more is not watched, and that is said."""
+"""The most hosts of a job that a watch covers; a job with more is reported as not monitored."""
 
 TRAINING_JOBS = "/aws/sagemaker/TrainingJobs"
 """Where SageMaker publishes the figures of training jobs, each minute (guide, "Amazon SageMaker AI metrics")."""
@@ -31,7 +31,7 @@ _OF_A_HUNDRED = frozenset({"MemoryUtilization", "DiskUtilization"})
 
 
 class Action(StrEnum):
-    """What is done about a job that uses too little."""
+    """The action on a job with low utilization."""
 
     NOTIFY = "notify"
     STOP = "stop"
@@ -45,15 +45,15 @@ class UtilizationRule:
 
     Attributes:
         name: of the watch.
-        metric: whose average is looked at.
+        metric: its average is compared.
         namespace: where it is published.
-        dimension: that tells the host.
-        below_percent: a host uses too little below so much of what it could show.
+        dimension: it identifies the host.
+        below_percent: the threshold of low utilization, in percent of the full scale.
         full_scale: what a host shows that is fully used; None to derive it from the metric and the instance type.
         period_s: of one average, s.
-        periods: so many averages in a row have to be below.
+        periods: the number of consecutive averages below the threshold.
         warm_up_ms: what a job does in its first time of training does not count, ms.
-        action: what is done.
+        action: the reaction.
         priority: at most, of a job that is requeued.
         all_hosts: whether all hosts of a job have to be below, or any.
         instance_types: patterns; only hosts of these are watched.
@@ -81,11 +81,11 @@ class UtilizationRule:
 
     @property
     def window_ms(self) -> int:
-        """The time that one verdict looks at, ms."""
+        """The time that one verdict covers, ms."""
         return self.period_s * self.periods * 1000
 
     def scale_of(self, instance_type: str) -> float | None:
-        """What a host of a type shows that is fully used; None if it shows nothing, or nobody knows."""
+        """The value of a fully used host of a type; None if it has none, or it is unknown."""
         if self.full_scale is not None:
             return self.full_scale
         if self.metric in _OF_A_HUNDRED:
@@ -93,7 +93,7 @@ class UtilizationRule:
         return 100.0 * gpus if (gpus := gpus_of(instance_type)) else None
 
     def is_warm(self, training_since_ms: int, now_ms: int) -> bool:
-        """Whether an alarm's verdict looks at nothing that was before the end of the warm-up.
+        """Whether an alarm's verdict covers only time after the warm-up.
 
         A verdict may be as old as the time between two evaluations: a minute, or ten seconds for alarms of shorter
         periods (guide, "Using Amazon CloudWatch alarms"), so that comes on top.
@@ -122,7 +122,7 @@ class Alarm:
     """An alarm on the average of one host's figures.
 
     Attributes:
-        attempt: whose host it is.
+        attempt: the attempt of the host.
         watch: for which watch.
         number: of the host, from 1.
         threshold: it fires below this.
@@ -159,7 +159,7 @@ class Coverage:
     note: str = ""
 
     def is_underused(self, firing: Collection[Alarm]) -> bool:
-        """Whether the alarms say that the job uses too little. A host without figures never does."""
+        """Whether the alarms report low utilization of the job. A host without data never counts as underused."""
         below = sum(alarm in firing for alarm in self.alarms)
         return below > 0 and (not self.watch.all_hosts or below == len(self.alarms))
 

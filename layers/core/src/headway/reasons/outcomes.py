@@ -16,13 +16,13 @@ def entered(demand: Demand, *, warm_pool: bool = False) -> Reason:
 
 
 def held(job: str, by: str) -> Reason:
-    """Somebody has taken the job out of the line until further notice; ``by`` says who."""
+    """A caller (``by``) holds the job."""
     message = f"held on request of {by}; `headway release {job}` returns it to its place in the queue"
     return Reason(code=ReasonCode.HELD, message=message)
 
 
 def released(by: str) -> Reason:
-    """Somebody has put the job back into the line."""
+    """A caller has released the job."""
     message = f"released on request of {by}; returned to its place in the queue"
     return Reason(code=ReasonCode.RELEASED, message=message)
 
@@ -46,7 +46,7 @@ def preempted(victim: Allocation, preemptor: WaitingJob, *, reclaims: bool = Fal
 
 
 def reservation_released(demand: Demand) -> Reason:
-    """What was reserved for a job is given back."""
+    """The reservation of a job is released."""
     return Reason(
         code=ReasonCode.RESERVATION_RELEASED,
         message=f"releases the {describe(demand)} reserved for it: it no longer waits or no longer fits",
@@ -54,7 +54,7 @@ def reservation_released(demand: Demand) -> Reason:
 
 
 def reservation_taken_over(demand: Demand, by: WaitingJob) -> Reason:
-    """What is reserved for a job goes to a job of higher rank."""
+    """The reservation of a job is taken over by a job of higher rank."""
     return Reason(
         code=ReasonCode.RESERVATION_RELEASED,
         message=(
@@ -69,7 +69,7 @@ def outside(charged: Demand, broken: Sequence[str], *, stop: str = "", problem: 
 
     Args:
         charged: what of its instances is charged to pools.
-        broken: what it breaks of the rules, each in a sentence.
+        broken: its violations of rules, each in a sentence.
         stop: why the policy wants it stopped, if it does.
         problem: why it cannot be stopped, if that was tried.
         lost_job: the job that it is an attempt of, if it carries the mark of this queue.
@@ -99,7 +99,7 @@ def outside_gone(charged: Demand) -> Reason:
 
 
 def stop_requested(by: str) -> Reason:
-    """A caller has asked for a running job to be stopped."""
+    """A caller has requested the stop of a running job."""
     message = f"stop requested by {by}; its instances are freed when it has stopped"
     return Reason(code=ReasonCode.STOP_REQUESTED, message=message)
 

@@ -1,4 +1,4 @@
-"""Why a job waits: reasons that are computed when they are asked for and change no job."""
+"""Why a job waits: reasons that are computed on request and change no job."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def backs_off(seconds: int, held_by: str = "") -> Reason:
 
 
 def paused(pool: str, pause: Pause, now_ms: int) -> Reason:
-    """Somebody has paused a pool that the job demands."""
+    """A pool that the job demands is paused."""
     what, command = (
         ("everything is", "headway resume") if pause.everything else (f"{pool} is", f"headway resume {pool}")
     )
@@ -137,7 +137,7 @@ def exceeds_pool(job: WaitingJob, sizes: Demand) -> Reason:
 
 
 def unknown_pool(pool: str, known: tuple[str, ...]) -> Reason:
-    """The job demands a pool that has been taken out of the configuration."""
+    """The job demands a pool that was removed from the configuration."""
     return Reason(
         code=ReasonCode.UNKNOWN_POOL,
         message=(
@@ -154,7 +154,7 @@ def clock_time(time_ms: int, now_ms: int) -> str:
 
 
 def _first_to_end(holders: tuple[Allocation, ...]) -> list[Allocation]:
-    """Those to be named: who ends first by its limit, first."""
+    """The attempts that are named, by their latest end."""
 
     def key(allocation: Allocation) -> tuple[bool, int, str]:
         return (allocation.limit_ms is None, allocation.since_ms + (allocation.limit_ms or 0), allocation.attempt)

@@ -1,4 +1,4 @@
-"""Who holds instances while a decision is made, found by what they hold."""
+"""The attempts that hold instances during a decision, indexed by pool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class AllocationIndex:
     Pools are pools and team limits alike (:mod:`headway.scheduling.fair_share`).
 
     Attributes:
-        stopping: attempts that have been asked to stop, first those from before this decision, by name.
+        stopping: stopping attempts, first those from before this decision, by name.
     """
 
     def __init__(self, snapshot: Snapshot, looks: Looks) -> None:
@@ -28,7 +28,7 @@ class AllocationIndex:
         self._charges = _charges(snapshot) if limited else {}
         self._live = {a.attempt: a for a in snapshot.allocations if not a.stopping}
         self.stopping = sorted((a for a in snapshot.allocations if a.stopping), key=lambda each: each.attempt)
-        #: By pool, and by pools, worked out when first asked for.
+        #: By pool, and by pools, computed at first use.
         self._by_pool: dict[str, list[Allocation]] | None = None
         self._victim_orders: dict[tuple[str, ...], list[Allocation]] = {}
         self._lowest: int | None = None
@@ -40,12 +40,12 @@ class AllocationIndex:
 
     @property
     def live(self) -> Mapping[str, Allocation]:
-        """Who holds instances and has not been asked to stop, by attempt."""
+        """Attempts that hold instances and are not stopping, by name."""
         return self._live
 
     @property
     def lowest_priority(self) -> int:
-        """No live attempt is protected by less than this. Only asked for if there are any.
+        """The lowest protecting priority of the live attempts. There must be at least one.
 
         Worked out once: attempts only leave, so it stays a bound.
         """
@@ -63,7 +63,7 @@ class AllocationIndex:
         self.stopping.append(attempt)
 
     def of(self, pools: Collection[str]) -> tuple[Allocation, ...]:
-        """Who holds some of these pools, stopping or not, each once."""
+        """Attempts that hold some of these pools, stopping or not, each once."""
         if self._by_pool is None:
             self._by_pool = {}
             for allocation in self._snapshot.allocations:

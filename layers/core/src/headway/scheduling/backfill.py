@@ -17,15 +17,15 @@ class ReservedStart:
     start_ms: int | None
     #: When it has ended at the latest, ms; None if that is not known.
     end_ms: int | None
-    #: What it takes beyond what is reserved or being freed for it.
+    #: Its need beyond its reservation and the instances being freed for it.
     need: Demand
-    #: What is left beside it when it starts, per pool that it needs. A job that runs into the start takes of this.
+    #: Instances left beside it when it starts, per pool that it needs. A job that runs into the start uses these.
     slack: dict[str, int]
 
     def is_delayed_by(self, need: Demand, from_ms: int, until_ms: int | None) -> bool:
-        """Whether somebody who takes ``need`` from one time to another (None: for ever) would delay this start.
+        """Whether using ``need`` from one time to another (None: forever) would delay this start.
 
-        Whose end is not later than the start delays nothing. If the start is not known, it may be any moment.
+        A job that ends by the reserved start cannot delay it. An unknown start may be at any moment.
         """
         if self.start_ms is not None and not self._runs_into(from_ms, until_ms):
             return False
@@ -33,23 +33,23 @@ class ReservedStart:
         return any(pool in slack and count > slack[pool] for pool, count in need.items())
 
     def share(self, need: Demand, from_ms: int, until_ms: int | None) -> None:
-        """Take what somebody who runs into the start needs off the slack."""
+        """Subtract the need of a job that runs into the start from the slack."""
         if self.start_ms is None or self._runs_into(from_ms, until_ms):
             for pool, count in need.items():
                 if pool in self.slack:
                     self.slack[pool] -= count
 
     def _runs_into(self, from_ms: int, until_ms: int | None) -> bool:
-        assert self.start_ms is not None  # noqa: S101 - asked for known starts only
+        assert self.start_ms is not None  # noqa: S101 - called for known starts only
         return from_ms <= self.start_ms and (until_ms is None or until_ms > self.start_ms)
 
 
 CapacityChange = tuple[int, Demand, int]
-"""At this time, ms, these instances come free (+1) or are taken (-1)."""
+"""At this time, ms, these instances are freed (+1) or allocated (-1)."""
 
 
 def _claims(others: Sequence[ReservedStart]) -> Iterator[CapacityChange]:
-    """What reserved starts take and give back."""
+    """The instances that reserved starts allocate and free."""
     for other in others:
         if other.start_ms is not None:
             yield other.start_ms, other.need, -1
@@ -69,9 +69,9 @@ def reserve_start(
 
     Args:
         job: the blocked job.
-        need: what it takes beyond what is reserved or being freed for it.
-        available: what nobody has a claim on now.
-        changes: what comes free by the limits of those that run, in any order.
+        need: its need beyond its reservation and the instances being freed for it.
+        available: instances without a claim now.
+        changes: instances freed by the limits of running attempts, in any order.
         others: starts reserved for jobs of higher rank that need some of the same. Their slack is shared with this
             job.
         not_before_ms: the earliest moment.
@@ -91,7 +91,7 @@ def reserve_start(
             i += 1
         if all(have[pool] >= count for pool, count in need.items()):
             end_ms = None if job.limit_ms is None else at_ms + job.limit_ms
-            # Starts at this very moment have been taken off what is there already.
+            # Starts at this moment have already been subtracted.
             later = [other for other in others if other.start_ms is not None and other.start_ms > at_ms]
             if not any(other.is_delayed_by(need, at_ms, end_ms) for other in later):
                 for other in (*later, *closed):
@@ -101,6 +101,6 @@ def reserve_start(
         if i == len(events):
             break
         at_ms = events[i][0]
-    # What it waits for may come free at any moment or never: whatever it lacks is kept for it from now on.
+    # Its instances may be freed at any moment or never, so the instances that it lacks are kept for it from now on.
     slack = {pool: max(0, available.get(pool, 0) - count) for pool, count in need.items()}
     return ReservedStart(job=job, start_ms=None, end_ms=None, need=need, slack=slack)

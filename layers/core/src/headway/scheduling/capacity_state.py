@@ -19,7 +19,7 @@ class CapacityState:
     Attributes:
         sizes: instances per pool and per team limit.
         allocations: the attempts that hold instances.
-        reserved: what is reserved, by waiting job, without team limits.
+        reserved: the reservations, by waiting job, without team limits.
         earmarked: the stopping attempts that free instances for a waiting job, by job. What was freed for a job that
             has left the queue is not listed and is available to all.
         owners: waiting jobs with a reservation that the pass has not considered yet, by name.
@@ -35,7 +35,7 @@ class CapacityState:
 
         Args:
             snapshot: the state to decide on.
-            looks: the work that the decision has done.
+            looks: the evaluations of the decision so far.
         """
         self._policy = policy = snapshot.policy
         self.sizes = sizes(snapshot)
@@ -75,7 +75,7 @@ class CapacityState:
         return with_team_limits(self.reserved[name], owner.team, self._policy) if owner else self.reserved[name]
 
     def beyond_reservation(self, job: WaitingJob) -> dict[str, int]:
-        """What a job takes in addition to its reservation. Negative where the reservation exceeds the demand."""
+        """The demand of a job beyond its reservation. Negative where the reservation exceeds the demand."""
         return minus(self.charged(job), with_team_limits(self.reserved.get(job.name, {}), job.team, self._policy))
 
     def freed_for(self, job: WaitingJob) -> dict[str, int]:
@@ -87,7 +87,7 @@ class CapacityState:
         return {pool: -self.spare[pool] for pool in sorted(self.charged(job)) if self.spare[pool] < 0}
 
     def _promised_to(self, job: WaitingJob) -> Demand:
-        """What is reserved and being freed for a job."""
+        """The instances that are reserved and being freed for a job."""
         return total((self.reserved.get(job.name, {}), *(a.freed or {} for a in self.earmarked.get(job.name, ()))))
 
     def mark_considered(self, job: WaitingJob) -> None:
@@ -129,9 +129,9 @@ class CapacityState:
 
         Args:
             job: the job.
-            from_spare: what it counts on of :attr:`spare`.
+            from_spare: the part of :attr:`spare` that it relies on.
             overcommitted: :meth:`overcommitted` for the job: what has to be freed before it can start.
-            from_unclaimed: what it counts on of :attr:`unclaimed`.
+            from_unclaimed: the part of :attr:`unclaimed` that it relies on.
         """
         self.spare = plus(minus(self.spare, from_spare), overcommitted)
         self.unclaimed = minus(self.unclaimed, from_unclaimed)

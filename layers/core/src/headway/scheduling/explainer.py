@@ -43,11 +43,11 @@ class Explainer:
         self._enabled = enabled
         #: Reasons that all jobs share that wait for the same thing behind the same job.
         self._shared: dict[tuple[str, ...], Reason] = {}
-        #: By pool, how many jobs that the pass has considered go on waiting for it.
+        #: By pool, how many of the considered jobs continue to wait for it.
         self._ahead: dict[str, int] = {}
 
     def add(self, job: WaitingJob, why: Why, start: ReservedStart | None = None, *, blocks: bool = True) -> None:
-        """Record that a job goes on waiting.
+        """Record that a job continues to wait.
 
         Args:
             job: the job.
@@ -71,7 +71,7 @@ class Explainer:
         reason = self._shared.get(pools)
         if reason is None:
             head = self._reserved_starts.first(pools)
-            assert head is not None  # noqa: S101 - asked only behind a blocked job
+            assert head is not None  # noqa: S101 - called only behind a blocked job
             reason = self._shared[pools] = reasons.waits_behind(head.job, pools, head.start_ms, self._now_ms)
         return reason
 
@@ -98,7 +98,7 @@ class Explainer:
 
         Args:
             job: the job.
-            lacking: what they lack, per pool.
+            lacking: the missing instances, per pool.
             start_ms: its reserved start, ms; None if that is not known.
         """
         lacking = {pool: min(count, job.demand[pool]) for pool, count in lacking.items()}
@@ -111,7 +111,7 @@ class Explainer:
         Args:
             job: the job.
             meant: the attempts that stop for this job.
-            from_unclaimed: what it counts on of other stopping attempts.
+            from_unclaimed: the instances of other stopping attempts that it relies on.
         """
         return reasons.waits_for_freed(job, self._awaited(job, meant, from_unclaimed))
 

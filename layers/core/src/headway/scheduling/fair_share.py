@@ -1,7 +1,7 @@
 """What teams use, may use and are entitled to.
 
 A team's limit on a pool is treated as one more pool, which only jobs of that team demand. So all that holds for
-pools (all or nothing, reserved starts, victims) holds for limits, and a team at its limit holds up nobody else.
+pools (all or nothing, reserved starts, victims) holds for limits, and a team at its limit blocks no other team.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MARK = "@"
 
 
 def with_team_limits(demand: Demand, team: str, policy: Policy) -> Demand:
-    """A demand together with what it takes of its team's limits."""
+    """A demand together with its use of its team's limits."""
     limit = policy.team(team).limit
     if not limit:
         return demand
@@ -47,7 +47,7 @@ class TeamUse(dict[str, dict[str, int]]):
     """Instances per pool that each team holds.
 
     Attributes:
-        changed: teams whose use has changed since somebody emptied this.
+        changed: teams whose use has changed since this was last emptied.
         lowered: of these, teams that hold less of something than before.
     """
 
@@ -90,9 +90,9 @@ class Guarantees:
         """Share the guarantees out.
 
         Args:
-            snapshot: what is decided on.
+            snapshot: the snapshot of the decision.
             use: what each team holds, kept up to date by the decision.
-            live: who holds instances and has not been asked to stop.
+            live: attempts that hold instances and are not stopping.
             promises: the waiting jobs that something is promised to, and what.
         """
         self._snapshot = snapshot
@@ -139,7 +139,7 @@ class Guarantees:
         )
 
     def covers_without(self, job: WaitingJob, stopped: Iterable[Demand]) -> bool:
-        """The same once its team has given back all of these."""
+        """The same after its team has freed all of these."""
         guaranteed = self._policy.team(job.team).guaranteed
         return self.covers(job) or within_guarantee(minus(self._held(job), total(stopped)), job.demand, guaranteed)
 

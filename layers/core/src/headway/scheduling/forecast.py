@@ -13,7 +13,7 @@ from headway.scheduling.scheduler import schedule
 from headway.scheduling.simulation import Event, EventKind, RunTime, Simulation
 
 MAX_FORECAST_STEPS = 2000
-"""Instants that a forecast looks ahead; of a job that starts later only that is told."""
+"""Simulated steps of a forecast; a job that starts later has no expected start."""
 
 
 class UnknownEdit(HeadwayError):
@@ -28,9 +28,9 @@ class UnknownEdit(HeadwayError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Forecast:
-    """When waiting jobs start if nobody else comes and all run as long as expected."""
+    """When waiting jobs start if no other job is submitted and all run as long as expected."""
 
-    #: By job, ms; None if it does not start within what was looked ahead, or waits for jobs that have no limit.
+    #: By job, ms; None if it does not start within the simulated time, or waits for jobs without a limit.
     starts: Mapping[str, int | None]
     #: How far it was looked ahead, ms; None if to the end.
     until_ms: int | None
@@ -38,14 +38,14 @@ class Forecast:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Submit:
-    """A job enters the line."""
+    """A job enters the queue."""
 
     job: WaitingJob
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cancel:
-    """A waiting job leaves the line."""
+    """A waiting job leaves the queue."""
 
     job: str
 
@@ -80,17 +80,17 @@ class WhatIf:
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """Who would start at once."""
+        """The jobs that would start at once."""
         return tuple(action.job for action in self.plan.actions if isinstance(action, Start))
 
     @property
     def preempts(self) -> tuple[str, ...]:
-        """Who would be preempted at once."""
+        """The jobs that would be preempted at once."""
         return tuple(action.job for action in self.plan.actions if isinstance(action, Preempt))
 
     @property
     def moved(self) -> Mapping[str, tuple[int | None, int | None]]:
-        """Whose expected start would change: before and after, ms. None for not known, or not waiting."""
+        """Jobs whose expected start would change: before and after, ms. None if unknown, or not waiting."""
         names = sorted({*self.before.starts, *self.after.starts})
         pairs = {name: (self.before.starts.get(name), self.after.starts.get(name)) for name in names}
         return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
@@ -119,11 +119,11 @@ def forecast(
 
     Args:
         snapshot: the queue as it is.
-        run_time: what is known of run times, e.g. from history, ms; of a running job what is left. By default the
+        run_time: known run times, e.g. from history, ms; for a running job the remaining time. By default the
             limits.
         stop_ms: what a preempted attempt takes to end, ms.
-        steps: instants to look ahead, at most :data:`MAX_FORECAST_STEPS`.
-        awaited: looks ahead only until these have started; by default all.
+        steps: simulated steps, at most :data:`MAX_FORECAST_STEPS`.
+        awaited: the simulation ends when these have started; by default all.
     """
     starts: dict[str, int | None] = dict.fromkeys((job.name for job in snapshot.waiting), None)
 
@@ -157,7 +157,7 @@ def what_if(
     stop_ms: int = STOP_MS,
     steps: int = MAX_FORECAST_STEPS,
 ) -> WhatIf:
-    """What changes would do: who starts, who is preempted, how waits change. Nothing is changed.
+    """The effect of changes: jobs that start, jobs that are preempted, and changed waits. Nothing is changed.
 
     Args:
         snapshot: the queue as it is.
@@ -167,7 +167,7 @@ def what_if(
         steps: as in :func:`forecast`.
 
     Raises:
-        UnknownEdit: a change names a job that does not wait or run, or submits one whose name is taken.
+        UnknownEdit: a change names a job that does not wait or run, or submits one whose name is in use.
     """
     changed = with_edits(snapshot, changes)
     return WhatIf(

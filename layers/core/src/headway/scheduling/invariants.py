@@ -15,7 +15,7 @@ def check_plan(snapshot: Snapshot, plan: Plan) -> None:
     """Check a plan against the promises that a single decision can break (1, 2, 5 and 6).
 
     Raises:
-        InvariantViolation: the plan breaks a promise; the text says which and how.
+        InvariantViolation: the plan breaks a promise; the text names it and how.
     """
     waiting = {job.name: job for job in snapshot.waiting}
     reserved = {reservation.job: reservation.demand for reservation in snapshot.reservations}
@@ -84,7 +84,7 @@ def _verify_preemptions(snapshot: Snapshot, plan: Plan) -> None:
 
 
 def _gives_way(victim: Allocation, preemptor: WaitingJob, snapshot: Snapshot) -> bool:
-    """Strictly lower priority; or of another team, for a team that is guaranteed something of what it frees."""
+    """Strictly lower priority; or of another team, for a team with a guarantee in the pools that it frees."""
     policy = snapshot.policy
     if running_priority(victim, policy) < capped_priority(preemptor.priority, preemptor.team, policy):
         return True

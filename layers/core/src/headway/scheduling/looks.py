@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 MAX_LOOKS = 2_000_000
-"""Looks at reserved starts, at ends of attempts and at possible victims that one decision takes."""
+"""Evaluations of reserved starts, ends of attempts and possible victims in one decision."""
 
 
 class Looks:
-    """What a decision has looked at so far, job by job, and whether it may go on to the next one."""
+    """The evaluations of a decision so far, and whether it may continue with the next job."""
 
     __slots__ = ("taken",)
 

@@ -15,7 +15,7 @@ StoppingCondition)."""
 
 
 def rank(job: WaitingJob) -> tuple[int, int, str]:
-    """The order of a line as it is kept: high priority first, then whose turn is first, then the name."""
+    """The stored order of a queue: higher priority, then earlier turn, then name."""
     return (-job.priority, job.turn_ms, job.name)
 
 
@@ -32,8 +32,8 @@ def priority_prefix(priority: int) -> str:
 def handicap_ms(limit_ms: int | None, policy: Policy) -> int:
     """How much later than its entry a job's turn comes: the limits of jobs, as much as the policy lets them count.
 
-    So a short job passes a long one that entered earlier, but only by so much: nobody is passed by jobs that enter
-    later than its own handicap, and nobody starves.
+    So a short job passes a long one that entered earlier, but only within a bound: no job is passed by jobs that enter
+    later than its own handicap, and no job starves.
     """
     return policy.limit_weight * (LONGEST_LIMIT_MS if limit_ms is None else min(limit_ms, LONGEST_LIMIT_MS))
 
@@ -45,7 +45,7 @@ def capped_priority(priority: int, team: str, policy: Policy) -> int:
 
 
 def effective_priority(job: WaitingJob, now_ms: int, policy: Policy) -> int:
-    """The priority by which a waiting job is ranked: the given one, and what it has gained by ageing."""
+    """The effective priority of a waiting job: its own priority plus the priority gained by aging."""
     return capped_priority(job.priority, job.team, policy) + _aged(job.entry_time_ms, now_ms, policy)
 
 
@@ -56,7 +56,7 @@ def running_priority(allocation: Allocation, policy: Policy) -> int:
 
 
 def returning_rank(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[int, int, str]:
-    """The effective priority (negated), turn and name that the job would have in line if its attempt were stopped."""
+    """The effective priority (negated), turn and name that the job would have if its attempt were stopped."""
     entry_time_ms = allocation.since_ms if allocation.entry_time_ms is None else allocation.entry_time_ms
     given = capped_priority(allocation.priority, allocation.team, policy)
     priority = given + _aged(entry_time_ms, now_ms, policy)
@@ -75,7 +75,7 @@ def _aged(entry_time_ms: int | None, until_ms: int, policy: Policy) -> int:
 
 
 def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[int, int, int, str]:
-    """Who is preempted first: low priority, then little work lost, then started last, then the name."""
+    """The order of preemption: lower priority, then less work lost, then later start, then name."""
     return (
         running_priority(allocation, policy),
         work_lost_ms(allocation, now_ms, policy),
@@ -85,7 +85,7 @@ def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[i
 
 
 def work_lost_ms(allocation: Allocation, now_ms: int, policy: Policy) -> int:
-    """Instance-milliseconds that stopping this attempt throws away: what it ran since its last checkpoint, at most.
+    """Instance-milliseconds lost by stopping this attempt: at most the work since its last checkpoint.
 
     A job that writes none loses all that it ran.
     """

@@ -1,4 +1,4 @@
-"""Whom to preempt for one waiting job: the cheapest sufficient set, or nobody."""
+"""The victims for one waiting job: the cheapest sufficient set, or none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headway.vectors import minus, plus, shortfall, total
 
 
 def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
-    """From when on the attempt may be stopped for another job; None for never."""
+    """The time from which the attempt may be preempted, ms; None for never."""
     if not policy.preemption or not allocation.preemptible or allocation.preemptions >= policy.max_preemptions:
         return None
     return allocation.since_ms + policy.min_run_time_ms if policy.min_run_time_ms else 0
@@ -37,16 +37,16 @@ def outranks(
 ) -> bool:
     """Whether the attempt may be stopped for this job, as far as priorities and teams go.
 
-    Within a team, and where there are no teams, only strictly lower priority gives way. An attempt of another team
-    gives way only if that team keeps its guarantee; then to strictly higher priority, or to any job that
-    reclaims what its own team is guaranteed. What a job gained by ageing protects it, but preempts nobody; and an
-    attempt is not stopped for a job that its own job would rank before once it waits again. So no two jobs stop each
-    other back and forth: each stop either raises the priorities that run, or what the guarantees get.
+    Within a team, and where there are no teams, only attempts of strictly lower priority. An attempt of another team
+    only if that team keeps its guarantee; then for a job of strictly higher priority, or for any job that
+    reclaims the guarantee of its own team. Priority gained by aging protects a job, but never preempts; and an
+    attempt is not stopped for a job that its own job would rank before once it waits again. So two jobs never stop each
+    other back and forth: each stop either raises the running priorities, or the used part of guarantees.
 
     Args:
         job: the waiting job.
         allocation: the attempt.
-        use: instances per pool that each team holds, without what is stopping.
+        use: instances per pool that each team holds, without stopping attempts.
         now_ms: the moment of the decision.
         policy: the rules.
         reclaims: whether the job's team is within its guarantee with this job.
@@ -62,7 +62,7 @@ def outranks(
 
 
 def _would_requeue_ahead(allocation: Allocation, job: WaitingJob, now_ms: int, policy: Policy) -> bool:
-    """Whether the job of an attempt would rank before this one once it waits again, by what it has gained by ageing.
+    """Whether the job of an attempt would rank before this one once it waits again, by its age.
 
     Where teams take turns, a job that something has been freed for comes first among its equals.
     """
@@ -82,10 +82,10 @@ def get_targets(
     charged: Callable[[Allocation], Demand],
     spared: Collection[str],
 ) -> tuple[Allocation, ...]:
-    """The attempts to stop so that ``job`` gets what it lacks; empty if that cannot be had.
+    """The attempts to stop so that ``job`` fits; empty if no set suffices.
 
-    Attempts that may be stopped for it and hold something that is lacking are taken in order until the job fits;
-    then those that turned out needless are given back, the dearest first (the way Kueue's ``GetTargets`` fills back).
+    Attempts that may be preempted and hold missing instances are chosen in order until the job fits;
+    then unneeded ones are dropped, most expensive first (as Kueue's ``GetTargets`` fills back).
 
     Args:
         job: the waiting job.
@@ -112,7 +112,7 @@ def get_targets(
             continue
         if candidate.attempt in spared:
             continue
-        # Asked with what is left: several attempts of one team may be borrowed one by one, but not all together.
+        # With the remaining use: attempts of one team may be borrowed one by one, but not all together.
         if not outranks(job, candidate, left, now_ms, policy, reclaims=reclaims):
             continue
         chosen.append(candidate)
@@ -128,7 +128,7 @@ def get_targets(
 def _drop_unneeded(
     chosen: list[Allocation], gained: Demand, lacking: Demand, charged: Callable[[Allocation], Demand]
 ) -> tuple[Allocation, ...]:
-    """Give back, the dearest first, whom the others make needless."""
+    """Drop victims that are no longer needed, most expensive first."""
     for candidate in reversed(chosen[:-1]):
         without = minus(gained, charged(candidate))
         if not shortfall(lacking, without):
@@ -138,14 +138,14 @@ def _drop_unneeded(
 
 
 class Preemption:
-    """Whom waiting jobs may stop, as far as one decision has got.
+    """The attempts that waiting jobs may preempt, at the current state of a decision.
 
     Args:
-        snapshot: what is decided on.
-        index: who holds instances; those preempted are taken out of it as the decision goes on.
+        snapshot: the snapshot of the decision.
+        index: the attempts that hold instances; preempted ones are removed during the decision.
         use: instances per pool that each team holds, kept up to date by the decision.
         guarantees: which waiting jobs are covered by what their team is guaranteed.
-        looks: how much the decision has looked at.
+        looks: the evaluations of the decision so far.
     """
 
     def __init__(
@@ -164,7 +164,7 @@ class Preemption:
         self._guarantees = guarantees
 
     def is_possible_for(self, job: WaitingJob) -> bool:
-        """Whether there is anybody at all whom the job could outrank."""
+        """Whether the job could outrank any attempt."""
         if not self._policy.preemption or not self._index.live:
             return False
         if self._outranks_any(job):
@@ -175,11 +175,11 @@ class Preemption:
         return capped_priority(job.priority, job.team, self._policy) > self._index.lowest_priority
 
     def reclaims(self, job: WaitingJob) -> bool:
-        """Whether the job may reclaim what other teams have borrowed: the criterion by which it ranks before them."""
+        """Whether the job may reclaim borrowed instances: the criterion by which it ranks before their jobs."""
         return bool(self._policy.teams) and self._guarantees.covers(job)
 
     def victims(self, job: WaitingJob, lacking: Demand) -> tuple[Allocation, ...]:
-        """The attempts to stop so that the job gets what it lacks; empty if that cannot be had."""
+        """The attempts to stop so that the job fits; empty if no set suffices."""
         if not self._policy.preemption or not self._index.live:
             return ()
         reclaims = self.reclaims(job)
@@ -211,7 +211,7 @@ class Preemption:
     def _ahead_again(self, job: WaitingJob, victims: Collection[Allocation]) -> set[str]:
         """Of these attempts, those that the guarantee of the job's own team would cover once all of them have stopped.
 
-        If it does not cover the job itself, they would rank before it, and take back what they had given.
+        If it does not cover the job itself, they would rank before it, and take the instances back.
         """
         own = [victim for victim in victims if victim.team == job.team]
         guaranteed = self._policy.team(job.team).guaranteed
@@ -221,7 +221,7 @@ class Preemption:
         return {victim.attempt for victim in own if within_guarantee(left, victim.demand, guaranteed)}
 
     def preemptible_from(self, job: WaitingJob) -> Callable[[Allocation], int | None]:
-        """From when on an attempt may be stopped for the job, ms; None for never."""
+        """The time from which an attempt may be preempted for the job, ms; None for never."""
         reclaims = self.reclaims(job)
 
         def from_ms(allocation: Allocation) -> int | None:

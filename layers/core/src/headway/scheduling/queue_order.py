@@ -1,4 +1,4 @@
-"""The waiting jobs in rank order, the next one worked out when it is asked for."""
+"""The waiting jobs in rank order, computed lazily."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def in_rank_order(snapshot: Snapshot, use: TeamUse, guarantees: Guarantees, look
         snapshot: pools, policy, waiting jobs.
         use: what each team holds. It may change while the jobs are gone through, and what comes next is worked out
             again then: a team that was just given instances comes later.
-        guarantees: which jobs are covered by what their team is guaranteed, and what is promised to them.
-        looks: how much the decision has looked at.
+        guarantees: the jobs that their team's guarantee covers, and the instances promised to them.
+        looks: the evaluations of the decision so far.
     """
     if not snapshot.policy.teams:
         priority_of = _priority_of(snapshot)
@@ -51,9 +51,9 @@ _Entry = tuple[int, str, WaitingJob]
 
 
 class _PriorityQueue:
-    """Some jobs in order. Those of a priority are put in order when the first of them is asked for.
+    """Some jobs in order. The jobs of one priority are sorted when the first of them is needed.
 
-    A decision seldom looks at all of a long queue.
+    A decision seldom evaluates all of a long queue.
     """
 
     def __init__(self, by_priority: _ByPriority) -> None:
@@ -73,7 +73,7 @@ class _PriorityQueue:
         return self._heap[0]
 
     def pop(self) -> WaitingJob:
-        """Take out what was :meth:`first` when that was asked for."""
+        """Remove the job that the last call of :meth:`first` returned."""
         return heapq.heappop(self._heap)[-1]
 
     def _begin(self, priority: int) -> None:
@@ -89,7 +89,7 @@ _Place = tuple[int, bool, int, str, int]
 class _TeamQueue:
     """The jobs of one team: a queue for each demand, as a guarantee covers all or none of these.
 
-    A job that something is promised to stands in a queue of its own.
+    A job with a promise is in a queue of its own.
     """
 
     def __init__(self, queues: list[_PriorityQueue], guarantees: Guarantees, looks: Looks) -> None:
@@ -104,7 +104,7 @@ class _TeamQueue:
 
     def sort(self) -> None:
         """Put all queues in order again: the team holds less than before, or something is no longer promised."""
-        # To ask whether a job is covered takes as long as a few of the other looks.
+        # Checking whether a job is covered takes as long as a few other evaluations.
         self._looks.taken += 4 * len(self._queues)
         self._covered, self._borrowing = [], []
         for number in range(len(self._queues)):
@@ -123,7 +123,7 @@ class _TeamQueue:
         return (True, self._borrowing[0]) if self._borrowing else None
 
     def pop(self) -> WaitingJob:
-        """Take out what was :meth:`first` when that was asked for."""
+        """Remove the job that the last call of :meth:`first` returned."""
         heap = self._covered or self._borrowing
         number = heap[0][-1]
         job = self._queues[number].pop()
@@ -159,7 +159,7 @@ class _TeamQueues:
         self._shares: dict[str, float] = {}
         #: How often each team was pushed: only its last place counts.
         self._pushed = dict.fromkeys(self._teams, 0)
-        #: Where the first job of each team stands.
+        #: The position of the first job of each team.
         self._places: list[tuple[bool, int, bool, float, int, str, str, int]] = []
         for team in self._teams:
             self._push(team)

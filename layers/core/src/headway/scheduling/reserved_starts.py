@@ -1,4 +1,4 @@
-"""The blocked jobs that everybody behind them must not delay, and what their starts count on."""
+"""The reserved starts of blocked jobs, which no job behind them may delay, and the instances they rely on."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ class ReservedStarts:
         return None
 
     def account_for(self, takes: Demand, charged: Demand, until_ms: int | None, *, starts: bool) -> None:
-        """Somebody whom no reserved start minds gets instances.
+        """Account for instances that are granted without delaying a reserved start.
 
         Args:
-            takes: what it takes of what the reserved starts may count on.
-            charged: all that it will hold.
-            until_ms: when it has ended at the latest if it starts now; None if nothing limits it.
+            takes: the instances among those that reserved starts may rely on.
+            charged: all instances that it will hold.
+            until_ms: its latest end if it starts now, ms; None without a limit.
             starts: whether it starts now. If not, its limit proves nothing about when it has ended.
         """
         for head in self._starts:
@@ -82,27 +82,27 @@ class ReservedStarts:
         preemptible_from_ms: PreemptibleFrom | None,
         otherwise: Demand,
     ) -> ReservedStart:
-        """Reserve the earliest start for a blocked job. Asked only while its combination is not full.
+        """Reserve the earliest start for a blocked job. Called only while its combination is not at its depth.
 
         Args:
             job: the blocked job.
-            need: what it takes beyond what is reserved or being freed for it.
-            combination: where it stands in line.
-            available: what nobody has a claim on now, or negative where a pool was shrunk below its use.
-            preemptible_from_ms: who may be stopped for it; None if it preempts nobody.
-            otherwise: the part of the need that is kept for it if nobody can tell when it starts.
+            need: its need beyond its reservation and the instances being freed for it.
+            combination: the pools that it demands.
+            available: instances without a claim now; negative where a pool was made smaller than its use.
+            preemptible_from_ms: when an attempt may be preempted for it; None if it cannot preempt.
+            otherwise: the part of the need that is kept for it if its start is unknown.
         """
         if self._backfill:
             not_before_ms = max(self._now_ms, job.not_before_ms)
             changes = [*self._placed, *self._ends(need, preemptible_from_ms)]
             others = [head for head in self._starts if not head.slack.keys().isdisjoint(need)]
-            # At worst each start of another job is compared at each moment at which something comes free.
+            # At worst each start of another job is compared at each time at which instances are freed.
             self._looks.taken += len(self._starts) + len(changes) * (1 + len(others)) // 4
             start = reserve_start(job, need, available, changes, others, not_before_ms)
             if start.start_ms is None and otherwise != need:
                 start = reserve_start(job, otherwise, available, changes, others, not_before_ms)
         else:
-            # Nobody passes: its pools are closed to what is not reserved for others already.
+            # No job passes: its pools are closed, except for reservations.
             slack = dict.fromkeys(combination, 0)
             start = ReservedStart(job=job, start_ms=None, end_ms=None, need=otherwise, slack=slack)
         self._starts.append(start)
@@ -121,7 +121,7 @@ class ReservedStarts:
                     yield (end_ms, self._index.charged(allocation), 1)
 
     def _counted_from_ms(self, allocation: Allocation, preemptible_from_ms: PreemptibleFrom | None) -> int:
-        """From when on a blocked job counts on what an attempt holds."""
+        """The time from which a blocked job relies on the instances of an attempt, ms."""
         end_ms = _NEVER_MS
         if allocation.limit_ms is not None:
             end_ms = max(self._now_ms, allocation.since_ms + allocation.limit_ms)
@@ -133,18 +133,18 @@ class ReservedStarts:
         return end_ms
 
     def ended_by(self, pools: Iterable[str], time_ms: int) -> dict[str, int]:
-        """What live attempts that hold some of these pools have given back by then, without anybody preempted."""
+        """The instances of these pools that live attempts have freed by then, without preemption."""
         return total(demand for end_ms, demand, _ in self._ends(pools, None) if end_ms <= time_ms)
 
     def expect_stopped(self, victims: Iterable[Allocation], time_ms: int) -> None:
-        """A reserved start needs these attempts stopped then, so later ones count on their ends."""
+        """Record that a reserved start needs these attempts stopped at this time; later starts rely on it."""
         for victim in victims:
             self._expected_stops[victim.attempt] = time_ms
 
     def unclaimed_by_reservations(
         self, victims: Iterable[Allocation], preemptible_from: Callable[[WaitingJob], PreemptibleFrom | None]
     ) -> dict[str, int]:
-        """What victims free that no reserved start counts on, so that taking it delays nobody."""
+        """The instances of victims that no reserved start relies on, so that using them delays no job."""
         victims = tuple(victims)
         self._looks.taken += len(victims) * len(self._starts)
         return total(

@@ -1,4 +1,4 @@
-"""How a queue goes on: it is advanced on virtual time, from event to event, under the decisions of a scheduler.
+"""Simulation of a queue: virtual time advances from event to event, under the decisions of a scheduler.
 
 Pure: the same start gives the same course. The forecast and the simulator are built on it, so what they say is what
 the decisions do. All that happens at one instant is taken in before anything is decided at it.
@@ -19,7 +19,7 @@ from headway.scheduling.ordering import rank
 from headway.vectors import plus
 
 _MAX_ROUNDS = 1000
-"""Decisions at one instant. A scheduler that still has actions after so many would have them for ever."""
+"""Decisions at one instant. A scheduler that still has actions after these would have them forever."""
 
 RunTime = Callable[[Allocation | WaitingJob], int | None]
 """How long a job would still run, ms: a running one from now on, a waiting one once it has started. None: for ever."""
@@ -30,7 +30,7 @@ class EventKind(StrEnum):
 
     ARRIVED = "arrived"
     STARTED = "started"
-    #: The attempt is asked to stop for another job.
+    #: The attempt is preempted for another job.
     PREEMPTED = "preempted"
     #: The attempt has stopped for another job, and its job waits again.
     PREEMPTED_ENDED = "yielded"
@@ -61,7 +61,7 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Arrival:
-    """A job that enters the line later on."""
+    """A job that enters the queue later."""
 
     time_ms: int
     job: WaitingJob
@@ -75,7 +75,7 @@ class Arrival:
 class _JobProfile:
     """What a line does not know about a job, and the course has to."""
 
-    #: What it would still run from a start on, ms; None for ever.
+    #: Its remaining run time from a start, ms; None for forever.
     run_ms: int | None
     checkpoints: bool = False
     preemptible: bool = True
@@ -106,7 +106,7 @@ class Simulation:
             snapshot: the queue as it is; its policy and pools stay, and so do pauses.
             decide: the scheduler. It may keep a state of its own, but must come to an end at each instant.
             run_time: how long the jobs of the snapshot run. Without, they never end, their limits aside.
-            stop_ms: what an attempt takes to end once it has been asked to stop, ms.
+            stop_ms: the duration of a stop, ms.
             arrivals: jobs that enter later on, in any order.
             record: is called with each event, in order.
         """
@@ -140,12 +140,12 @@ class Simulation:
 
     @property
     def waiting(self) -> tuple[WaitingJob, ...]:
-        """Who waits, by :func:`headway.scheduling.ordering.rank`."""
+        """The waiting jobs, by :func:`headway.scheduling.ordering.rank`."""
         return tuple(self._waiting)
 
     @property
     def allocations(self) -> Mapping[str, Allocation]:
-        """Who holds instances, by attempt."""
+        """The attempts that hold instances, by name."""
         return self._allocations
 
     @property
@@ -175,17 +175,17 @@ class Simulation:
         )
 
     def run(self, until_ms: int | None = None) -> None:
-        """Go on until nothing happens any more, or up to and with ``until_ms``. Begins with a decision at once."""
+        """Advance until nothing changes, or up to and including ``until_ms``. Begins with a decision."""
         self.settle()
         while (time_ms := self.next_ms) is not None and (until_ms is None or time_ms <= until_ms):
             self.step()
 
     def step(self) -> bool:
-        """Take in all that happens at the next instant, and decide. Returns whether anything happened."""
+        """Process all events of the next instant, and decide. Returns whether there were any."""
         time_ms = self.next_ms
         if time_ms is None:
             return False
-        # What is overdue at the start happens at once.
+        # Events that are overdue at the start happen at once.
         self.now_ms = max(self.now_ms, time_ms)
         while self._ending and self._ending[0][0] <= self.now_ms:
             end_ms, _, attempt = heapq.heappop(self._ending)
@@ -317,7 +317,7 @@ class Simulation:
             self._reservations[ended.freed_for] = plus(self._reservations.get(ended.freed_for, {}), ended.freed)
         profile = self._profiles[ended.job]
         ran_ms = due_ms - ended.since_ms
-        # A job that is done at or before its stop has completed, whatever it was asked.
+        # A job that finishes at or before its stop has completed.
         if profile.run_ms is not None and profile.run_ms <= ran_ms:
             self._emit(EventKind.COMPLETED, ended.job, ended.demand, attempt)
         elif ended.limit_ms is not None and ended.limit_ms <= ran_ms:
@@ -331,7 +331,7 @@ class Simulation:
         kept_ms = 0
         if profile.checkpoints:
             interval_ms = self._policy.checkpoint_interval_ms
-            # Checkpoints are written at even distances from the start; what was done since the last one is lost.
+            # Checkpoints are written at equal intervals from the start; the work since the last one is lost.
             kept_ms = trained_ms - (trained_ms % interval_ms if interval_ms else 0)
         if profile.run_ms is not None:
             profile.run_ms -= kept_ms
