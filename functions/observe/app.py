@@ -1,4 +1,4 @@
-"""Takes in SageMaker Training Job State Change events."""
+"""Applies SageMaker Training Job State Change events."""
 
 from __future__ import annotations
 

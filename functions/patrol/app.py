@@ -1,4 +1,4 @@
-"""Once a minute: looks after training jobs that did not come through the queue."""
+"""Once a minute: finds and handles unmanaged training jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Once a minute: makes good what lost events and lost wake-ups left undone, and measures how the queue stands."""
+"""Once a minute: recovers from lost events and lost wake-ups, and publishes the queue's gauges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a tick when the wake queue says that something changed."""
+"""Runs a tick for each batch of wake-ups."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """
     try:
         report = services.tick(context.get_remaining_time_in_millis())
-    except Exception:  # noqa: BLE001 - whatever went wrong, the queue must not stall on it
+    except Exception:  # noqa: BLE001 - no error may block the wake-up queue
         logger.exception("the tick failed", extra={"wakeups": len(event.get("Records", []))})
         record([metrics.TICK_FAILED.of(1)])
         return

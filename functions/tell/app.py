@@ -1,4 +1,4 @@
-"""Tells of changes of jobs: on the event bus and, by policy, by message."""
+"""Publishes changes of jobs: to the event bus and, by policy, as messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ cold_start.freeze()
 
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Tell of a batch of the table's stream.
+    """Publish a batch of the table's stream.
 
     Lambda goes on after the last record before the one that is answered here, and sends that and all after it again
     (source: its developer guide, "Configuring partial batch response with DynamoDB and Lambda").

@@ -22,7 +22,7 @@ cold_start.freeze()
 
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
-    """Look at one alarm, or at all. An error is raised: Lambda tries the alarm again, the next minute looks at all."""
+    """Handle one alarm, or all. Errors are raised: Lambda retries the alarm, and the next minute handles all."""
     if "Records" in event:
         alarms = [json.loads(each.sns.message)["AlarmName"] for each in SNSEvent(event).records]
         record([metrics.MEASURES.of(sum([services.utilization_monitor.on_alarm(alarm) for alarm in alarms]))])

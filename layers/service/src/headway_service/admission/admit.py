@@ -73,7 +73,7 @@ def admit(request: Any, configuration: Configuration, caller: Caller) -> Admitte
     Args:
         request: the request as decoded from JSON.
         configuration: the pools and the rules in force.
-        caller: who asks.
+        caller: the caller.
 
     Raises:
         InvalidRequest: it is not a request that SageMaker would take, or the queue cannot run it.

@@ -57,7 +57,7 @@ def access_errors(
         role: ARN of the role that the request names.
         named: the teams that it names.
         team: who is to be charged.
-        caller: who asks.
+        caller: the caller.
         configuration: the rules in force.
     """
     access = configuration.access_rules()

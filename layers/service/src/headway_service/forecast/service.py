@@ -75,7 +75,7 @@ class ForecastService:
 
         Args:
             request: the request as decoded from JSON.
-            caller: who asks.
+            caller: the caller.
 
         Raises:
             InvalidRequest, RequestTooLarge, NotAllowed, RuleViolation, ImpossibleDemand, QueueFull: as a submission.
@@ -169,7 +169,7 @@ class ForecastService:
 
         Args:
             changes: the changes.
-            caller: who asks.
+            caller: the caller.
 
         Raises:
             RequestError: as each change by itself; fields begin with ``changes.N``.

@@ -35,7 +35,7 @@ class JobCommands:
 
     Args:
         table: the table.
-        wake: asks for a tick.
+        wake: requests a tick.
         clock: now, ms.
         configuration: the configuration in effect.
         retention_s: how long an ended job is kept, s.
@@ -58,11 +58,11 @@ class JobCommands:
         self._explainer = PositionExplainer(table, clock, lambda: configuration().policy())
 
     def stop(self, name: str, caller: Caller) -> tuple[JobView, bool]:
-        """Stop a job: a waiting job leaves the queue, a running one is asked to stop.
+        """Stop a job: a waiting job leaves the queue, a running one is stopped.
 
         Args:
             name: of the job.
-            caller: who asks.
+            caller: the caller.
 
         Returns:
             The job, and whether it is still stopping.
@@ -95,7 +95,7 @@ class JobCommands:
         Args:
             name: of the job.
             priority: the priority.
-            caller: who asks.
+            caller: the caller.
 
         Raises:
             JobNotFound: there is none of that name.
@@ -128,7 +128,7 @@ class JobCommands:
 
         Args:
             name: of the job.
-            caller: who asks.
+            caller: the caller.
 
         Raises:
             JobNotFound: there is none of that name.
@@ -158,7 +158,7 @@ class JobCommands:
 
         Args:
             name: of the job.
-            caller: who asks.
+            caller: the caller.
 
         Raises:
             JobNotFound: there is none of that name.
@@ -190,7 +190,7 @@ class JobCommands:
 
         Args:
             name: of the job.
-            caller: who asks.
+            caller: the caller.
             action: what the caller needs permission for.
             change: gives the change, or None if the job is already as wanted.
             why: the reason of the wake-up.
@@ -216,7 +216,7 @@ class JobCommands:
         return job, changed
 
     def _stop(self, job: JobRecord, caller: Caller) -> list[Write]:
-        """The writes that stop a job; none if its attempt has been asked to stop for good already."""
+        """The writes that stop a job; none if its attempt is already stopping for good."""
         now_ms = self._clock()
         if job.job_state in WAITING:
             reason = Reason(code=ReasonCode.STOPPED, message=f"stopped by {caller.name} while it waited")

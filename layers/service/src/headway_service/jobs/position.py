@@ -122,7 +122,7 @@ class _QueueView:
     Args:
         table: the table.
         teams: the teams that have queues.
-        snapshot: a snapshot whose jobs need not be read again, if there is one.
+        snapshot: a snapshot whose jobs need not be read again, or None.
         read: queues that were read already, by partition.
     """
 

@@ -50,7 +50,7 @@ class Submitter:
 
     Args:
         table: the table.
-        wake: asks for a tick.
+        wake: requests a tick.
         clock: now, ms.
         in_force: the configuration in effect.
     """
@@ -69,7 +69,7 @@ class Submitter:
 
         Args:
             request: the request as decoded from JSON.
-            caller: who asks, and will own the job.
+            caller: the caller, who will own the job.
             key: the idempotency key of the call, if it has one.
 
         Returns:
@@ -80,7 +80,7 @@ class Submitter:
             InvalidRequest, RequestTooLarge, NotAllowed, RuleViolation, ImpossibleDemand: see
                 :func:`headway_service.admission.admit.admit`.
             QueueFull: see :meth:`headway_service.admission.queue_limits.QueueLimits.require`.
-            NameInUse: another request of that name is in the queue, or somebody else's.
+            NameInUse: another request, or another caller's, has that name.
         """
         terms = self.terms(caller)
         entered = self.enter(request, caller, key, terms)
@@ -96,7 +96,7 @@ class Submitter:
 
         Args:
             request: the request as decoded from JSON.
-            caller: who asks, and will own the job.
+            caller: the caller, who will own the job.
             key: the idempotency key of the call, if it has one.
             terms: from :meth:`terms`.
         """

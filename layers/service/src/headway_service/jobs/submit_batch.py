@@ -45,11 +45,11 @@ def submit_all(
 
     Args:
         requests: CreateTrainingJob requests as decoded from JSON.
-        caller: who asks.
+        caller: the caller.
         key: the idempotency key of the call, if it has one.
-        call: what was called, for the log.
-        submitter: makes a submitter that asks for ticks in the given way.
-        wake: asks for a tick.
+        call: the called operation, for the log.
+        submitter: makes a submitter that requests ticks through the given function.
+        wake: requests a tick.
         remaining_ms: how long the invocation may still live.
 
     Returns:

@@ -25,10 +25,10 @@ class UnmanagedJobStops:
 
         Args:
             name: of the training job.
-            by: the name of who requests it.
+            by: the name of the caller.
 
         Returns:
-            The training job, with who requested its stop first.
+            The training job, with the first caller who requested its stop.
 
         Raises:
             RogueJobNotFound: the queue knows no such live training job.

@@ -24,7 +24,7 @@ class PoolOperations:
 
     Args:
         table: the table.
-        wake: asks for a tick.
+        wake: requests a tick.
         clock: now, ms.
         configuration: the configuration in effect.
     """
@@ -42,7 +42,7 @@ class PoolOperations:
 
         Args:
             pool: the pool.
-            by: the name of who requests it.
+            by: the name of the caller.
             reason: why.
             stops: whether its running jobs are stopped and requeued. For a pool that is paused already, only the first
                 such request is recorded, with its reason; the pause continues.
@@ -74,7 +74,7 @@ class PoolOperations:
 
         Args:
             pool: the pool. A paused pool that was removed from the configuration can be resumed too.
-            by: the name of who requests it.
+            by: the name of the caller.
 
         Raises:
             PoolNotFound: there is no such pool.

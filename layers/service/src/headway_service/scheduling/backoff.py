@@ -16,10 +16,10 @@ FIRST_BACK_OFF_S = 10
 """The longest that the first back-off may be. Each that follows soon after one may be twice as long."""
 
 MAX_BACK_OFF_S = 600
-"""No back-off is longer; a failure that comes longer than this after the end of one begins anew."""
+"""The longest back-off. A failure that occurs this long after the end of a back-off starts again with the first one."""
 
 MAX_CAUSE_CHARS = 200
-"""What is kept of an error's text."""
+"""The stored length of an error's text."""
 
 
 def next_back_off(pool: PoolRecord, now_ms: int, jitter: float) -> tuple[int, int]:
@@ -50,7 +50,7 @@ class PoolBackoff:
         self._until_ms: dict[str, int] = {}
 
     def update(self, pools: Iterable[PoolRecord]) -> None:
-        """Take in what the ledger says."""
+        """Apply the state of the ledger."""
         for pool in pools:
             self._until_ms[pool.pool] = max(pool.backs_off_until_ms, self._until_ms.get(pool.pool, 0))
 

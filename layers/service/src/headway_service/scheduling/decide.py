@@ -13,10 +13,10 @@ from headway_service.store.snapshot import read_snapshot
 
 
 def decide(table: Table, ledger: Ledger, now_ms: int, *, policy: Policy) -> tuple[Snapshot, Plan]:
-    """Decide on the heads of the lines, and on those behind them too where they may pass.
+    """Decide on the first jobs of the queues, and on jobs behind them where these may pass.
 
-    Mostly the heads take all that is free, and then nobody behind them can start: a long line is not read in vain.
-    It takes three decisions at most.
+    Usually the first jobs use all free instances, so no job behind them can start, and the rest of a long queue is
+    not read. It takes three decisions at most.
 
     Args:
         table: the table.
@@ -25,7 +25,7 @@ def decide(table: Table, ledger: Ledger, now_ms: int, *, policy: Policy) -> tupl
         policy: the rules to decide under.
 
     Returns:
-        What was decided on, and the decision, without words for those who wait.
+        The snapshot and the decision, without explanations for waiting jobs.
     """
     snapshot, plan = _decision(table, ledger, now_ms, policy, frozenset())
     if not policy.backfill:
@@ -47,7 +47,7 @@ def _decision(
 
 
 def _passable(snapshot: Snapshot, plan: Plan) -> frozenset[str]:
-    """Pools in which somebody goes on waiting while instances are left free: who stands farther back may fit."""
+    """Pools in which a job waits although instances are free: a job further back may fit."""
     started = {action.job: action.demand for action in plan.actions if isinstance(action, Start)}
     settled = started.keys() | {action.job for action in plan.actions if isinstance(action, Release)}
     taken = plus(

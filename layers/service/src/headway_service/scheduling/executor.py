@@ -68,7 +68,7 @@ class Executor:
         has_rules: whether the configuration has rules on jobs, which each new attempt is checked against.
 
     Attributes:
-        report: what was done.
+        report: the actions so far.
         figures: metrics to publish when the tick is over: one log line for each start would cost more.
     """
 
@@ -94,7 +94,7 @@ class Executor:
         self.figures: list[MetricValue] = []
         #: Starts of each team since the ledger was read.
         self._started: Counter[str] = Counter()
-        #: Attempts that SageMaker gave no clear answer about. The next tick asks again, this one does not.
+        #: Attempts without a clear response from SageMaker. The next tick retries, this one does not.
         self._unclear: set[str] = set()
 
     def has_time(self) -> bool:
@@ -171,7 +171,7 @@ class Executor:
         return False
 
     def _drain(self, attempt: AttemptRecord, pause: PauseRecord) -> None:
-        """Write that an attempt has to stop because its pool is drained. The next round asks SageMaker to stop it."""
+        """Record that an attempt has to stop because its pool is drained. The next round stops it in SageMaker."""
         if not self.has_time():
             return
         try:

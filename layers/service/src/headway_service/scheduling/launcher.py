@@ -48,16 +48,16 @@ LEASE_MARGIN_MS = 5_000
 """A lease outlives its invocation by this much, for clocks that differ."""
 
 ASK_AGAIN_S = 10
-"""Time after which SageMaker is asked again about a launch that it may yet show."""
+"""Time after which SageMaker is asked again about a launch that it may show later."""
 
 
 class Launcher:
-    """Settles what is launching or has to be stopped.
+    """Reconciles launching attempts, and stops attempts.
 
     Args:
         table: the table.
         training_jobs: SageMaker.
-        observer: takes what SageMaker says of an attempt.
+        observer: applies SageMaker's status of an attempt.
         holder: names this invocation, and no other.
         deadline_ms: when this invocation dies, ms; bounds the leases it takes.
         jitter: a random number from 0 to 1, for back-offs.
@@ -84,7 +84,7 @@ class Launcher:
         self._created: set[str] = set()
 
     def update(self, ledger: Ledger) -> None:
-        """Take in what the ledger says of pools that back off or are paused."""
+        """Apply the ledger's back-offs and pauses."""
         self.back_offs.update(ledger.pools)
         self._paused = frozenset(pool.pool for pool in ledger.pools if ledger.pause_of(pool.pool) is not None)
 
@@ -102,10 +102,10 @@ class Launcher:
 
         Returns:
             Whether it went as it was decided: SageMaker launches it, or stops it. Otherwise instances may have come
-            free, or a job may be back in line, and that is worth another decision.
+            free, or a job may have been requeued, which requires another decision.
 
         Raises:
-            Conflict: somebody else changed it meanwhile; nothing was decided.
+            Conflict: it was changed meanwhile; nothing was decided.
             Unclear: SageMaker gave no clear answer; the intent stays.
         """
         if attempt.attempt_state is AttemptState.LAUNCHING:
@@ -143,12 +143,12 @@ class Launcher:
                 self._not_launched(attempt, error, now_ms)
             return False
         except Throttled as error:
-            # Nothing is under way any more: whoever comes next may try, without waiting for the lease to pass.
+            # No call is in progress: the next invocation may retry without waiting for the lease to expire.
             self._table.write(transitions.return_lease(attempt, 0))
             self._back_off(attempt, error, now_ms)
             raise
         except OutcomeUnknown as error:
-            # Nobody knows whether it was launched, so the intent stays and the lease with it.
+            # Whether it was launched is unknown, so the intent and its lease stay.
             logger.warning("launch unclear; the intent stays", extra=log)
             self._back_off(attempt, error, now_ms)
             raise
@@ -178,12 +178,12 @@ class Launcher:
     def _adopt_found(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
         """SageMaker has the attempt, but no call of which the queue knows has launched it: its table was restored.
 
-        One that has completed completes its job. One that was stopped or has failed says nothing about the job: the
+        One that has completed completes its job. One that was stopped or has failed proves nothing about the job: the
         queue may have preempted it, or tried the job again, and has forgotten that. The next attempt uses the next
         name, which may be that of an attempt that still runs.
 
         Raises:
-            Unclear: it is stopping; the question is asked again later.
+            OutcomeUnknown: it is stopping; it is checked again later.
         """
         if found.status == "Stopping":
             self._table.write(transitions.return_lease(attempt, now_ms + ASK_AGAIN_S * 1000))
@@ -208,12 +208,12 @@ class Launcher:
         self.back_offs.begin(attempt.demand, cause, now_ms)
 
     def _confirm(self, attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> bool:
-        """Note that SageMaker has the attempt, and stop it if that was asked for meanwhile.
+        """Record that SageMaker has the attempt, and stop it if a stop was requested meanwhile.
 
         Args:
-            attempt: the attempt, whose lease is ours.
+            attempt: the attempt, whose lease this invocation holds.
             now_ms: now.
-            created: whether SageMaker has just accepted it. Otherwise it may have ended by now, so it is asked about.
+            created: whether SageMaker has just accepted it. Otherwise it may have ended, so it is described.
 
         Returns:
             Whether it went as it was decided.
@@ -228,9 +228,9 @@ class Launcher:
         return created or not self._refresh(confirmed, now_ms)
 
     def _confirm_changed(self, attempt: AttemptRecord, now_ms: int) -> AttemptRecord:
-        """Confirm an attempt that somebody has changed since it was read: its job was stopped, or its end observed.
+        """Confirm an attempt that was changed since it was read: its job was stopped, or its end observed.
 
-        What SageMaker has accepted is written down all the same, as nobody else knows it.
+        SageMaker's acceptance is stored nevertheless, as only this invocation knows it.
         """
 
         def confirm() -> AttemptRecord | None:
@@ -261,7 +261,7 @@ class Launcher:
     def _cancel_for_pause(self, attempt: AttemptRecord, now_ms: int) -> None:
         """A launch that an earlier invocation left behind, in a pool that was paused since.
 
-        If that invocation called CreateTrainingJob before it died, the attempt runs; else nobody calls it any more.
+        If that invocation called CreateTrainingJob before it died, the attempt runs; otherwise it is never called.
         """
         if self._find(attempt, now_ms) is not None:
             self._adopt(attempt, now_ms)
@@ -273,7 +273,7 @@ class Launcher:
         try:
             self._training_jobs.stop(attempt.attempt_name)
         except NothingToStop as error:
-            # Ended, stopping already on somebody else's request, or not shown yet: what Describe says decides.
+            # Ended, already stopping, or not shown yet: the description decides.
             if self._refresh(attempt, now_ms):
                 return False
             found = find_attempt(self._table, attempt.attempt_name)
@@ -292,13 +292,13 @@ class Launcher:
         """The attempt as SageMaker has it, where no call of this invocation has launched it; None if it has none.
 
         Args:
-            attempt: the attempt, whose lease is ours.
+            attempt: the attempt, whose lease this invocation holds.
             now_ms: now.
-            asks: whether to ask also where no call is known that could have launched it.
-            in_use: whether SageMaker says that there is a training job of its name.
+            asks: whether to describe it even if no known call could have launched it.
+            in_use: whether SageMaker reports that its name is in use.
 
         Raises:
-            Unclear: SageMaker may yet show it; the question is asked again later.
+            OutcomeUnknown: SageMaker may show it later; it is checked again.
         """
         if attempt.unanswered_ms is None and not asks:
             return None
@@ -314,7 +314,7 @@ class Launcher:
         raise OutcomeUnknown(f"`{attempt.attempt_name}` is {shown}; SageMaker may have launched it")
 
     def _refresh(self, attempt: AttemptRecord, now_ms: int) -> bool:
-        """Take in what SageMaker says of an attempt that is known to be ours. Returns whether it has ended."""
+        """Apply SageMaker's status of an attempt that is known to be the queue's. Returns whether it has ended."""
         outcome = self._observer.refresh(attempt.attempt_name, self._training_jobs, now_ms)
         return outcome is StatusOutcome.TICK_DUE
 
@@ -339,7 +339,7 @@ class Launcher:
             wait_s: how long the job waits before it is launched again.
 
         Raises:
-            Conflict: somebody else changed the job or the attempt meanwhile.
+            Conflict: the job or the attempt was changed meanwhile.
         """
         job = find_job(self._table, attempt.job_name)
         if job is None or job.job_state is not JobState.RUNNING:

@@ -98,7 +98,7 @@ class Scheduler:
 
 
 def _check_ledger(ledger: Ledger, snapshot: Snapshot) -> None:
-    """The ledger says what is free, and so does the sum of what is held. They differ only while others write."""
+    """The free counters and the sums of the holders must agree. They differ only during concurrent writes."""
     summed = free(snapshot)
     for pool in ledger.pools:
         if pool.free != summed[pool.pool]:

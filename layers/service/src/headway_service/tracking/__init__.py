@@ -1,4 +1,4 @@
-"""What does SageMaker say of the attempts, and which training jobs does the queue not know?
+"""What is the status of the attempts in SageMaker, and which training jobs are unmanaged?
 
 Imported by `scheduling`, `jobs` and `bootstrap`.
 """

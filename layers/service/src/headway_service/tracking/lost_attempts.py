@@ -1,7 +1,7 @@
 """Which training jobs are attempts of this queue that it has no live record of, and what may be done about them.
 
 There are some if SageMaker shows a training job long after its launch was given up, and after the table was restored to
-an earlier state. A tag alone proves nothing, as anybody may set it.
+an earlier state. A tag alone proves nothing, as any user may set it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Origin(StrEnum):
 
     #: It did not come through this queue.
     OUTSIDE = "outside"
-    #: The queue's own records say that its launch was given up. It may be stopped.
+    #: The queue's records show that its launch was given up. It may be stopped.
     GIVEN_UP = "given up"
     #: Its job waits for exactly this attempt.
     AWAITED = "awaited"
@@ -33,7 +33,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Lost:
-    """What is known of such a training job.
+    """The queue's knowledge of such a training job.
 
     Attributes:
         origin: where it comes from.

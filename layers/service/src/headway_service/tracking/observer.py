@@ -1,4 +1,4 @@
-"""Takes in what SageMaker says of attempts. Repeated, late and out-of-order news change nothing."""
+"""Applies SageMaker's status of attempts. Repeated, late and out-of-order statuses change nothing."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _BY_POLICY = {
     StopCause.REQUEUE: (JobTrigger.RETRY, ReasonCode.REQUEUED),
     StopCause.ON_DEMAND: (JobTrigger.RETRY, ReasonCode.ON_DEMAND),
 }
-"""What becomes of a job whose attempt the policy has stopped."""
+"""The next state of a job whose attempt the policy has stopped."""
 
 
 class StatusOutcome(Enum):
     """The effect of a status that SageMaker reports for a training job."""
 
-    #: It says nothing new.
+    #: The status is known already.
     IGNORED = auto()
     #: It is written down; no decision depends on it.
     RECORDED = auto()
@@ -63,12 +63,12 @@ class Observer:
         self._configuration = configuration
 
     def apply_status(self, sighting: TrainingJobStatus, now_ms: int, *, asked: bool = False) -> StatusOutcome:
-        """Apply what was seen of a training job.
+        """Apply the status of a training job.
 
         Args:
-            sighting: what was seen.
+            sighting: the status.
             now_ms: now.
-            asked: whether it answers a question asked now, so that it is noted even if it says nothing new.
+            asked: whether it is the response to a request of now, so that it is recorded even if it is unchanged.
 
         Returns:
             The effect on the queue.
@@ -85,7 +85,7 @@ class Observer:
             if attempt.attempt_state is AttemptState.LAUNCHING:
                 if sighting.ended and not self._touch_unsettled(attempt, now_ms):
                     raise Conflict([0])
-                # As long as the launch is not settled, this may be somebody else's training job of that name.
+                # Until the launch is reconciled, this may be another user's training job with that name.
                 return StatusOutcome.NOT_OURS
             if not sighting.ended and not asked and not _is_news(attempt, sighting):
                 return StatusOutcome.IGNORED
@@ -139,7 +139,7 @@ class Observer:
         """End an attempt: its instances become free, and its job moves on.
 
         Raises:
-            Conflict: somebody else changed it meanwhile.
+            Conflict: it was changed meanwhile.
         """
         job = self._job(attempt.job_name)
         if job is None or job.live_attempt != attempt.attempt_name:
@@ -169,9 +169,10 @@ class Observer:
         record([metrics.ended(trigger)])
 
     def _touch_unsettled(self, attempt: AttemptRecord, now_ms: int) -> bool:
-        """Tell whoever settles a launch that something of its name has ended. False if it was settled meanwhile.
+        """Record for the reconciliation of a launch that a training job with its name has ended.
 
-        Nobody tells that end again. Who settles the launch finds the attempt changed, and so asks SageMaker.
+        The end is not reported again; the changed attempt makes the reconciliation describe the training job. Returns
+        False if the launch was reconciled meanwhile.
         """
         try:
             self._table.write(transitions.touch(attempt, now_ms))
@@ -213,7 +214,7 @@ class Observer:
     def _outcome(
         self, attempt: AttemptRecord, sighting: TrainingJobStatus, now_ms: int
     ) -> tuple[JobTrigger, Reason, transitions.RetryPlan | None]:
-        """What a final status means for the job, and how it goes on with another attempt, if it does."""
+        """The effect of a final status on the job, and its next attempt, if any."""
         trigger, reason, retry = _end(attempt, sighting)
         if sighting.status == "Completed" or attempt.stop_cause is not None:
             return trigger, reason, retry
@@ -256,9 +257,9 @@ class Observer:
 
 
 def _is_news(attempt: AttemptRecord, sighting: TrainingJobStatus) -> bool:
-    """Whether a status that does not end an attempt says anything new that somebody decides by, or is shown.
+    """Whether a status that does not end an attempt is relevant for a decision or a display.
 
-    Each write is paid for, and the steps of a start tell nobody more than that it starts.
+    Each write costs money, and the steps of a start have no further effect.
     """
     if sighting.modified_ms <= attempt.modified_ms:
         return False
@@ -280,7 +281,7 @@ def _end(
         return JobTrigger.COMPLETE, Reason(code=ReasonCode.COMPLETED, message="completed"), None
     if attempt.stop_cause in _BY_POLICY:
         # Also after a failure: a job that does not take SIGTERM well has failed because the queue stopped it. And if it
-        # ran into a limit of its own meanwhile, that is not why it ended.
+        # reached its own limit meanwhile, that is not why it ended.
         trigger, code = _BY_POLICY[attempt.stop_cause]
         on_demand = attempt.stop_cause is StopCause.ON_DEMAND
         retry = transitions.RetryPlan(on_demand=on_demand, priority=attempt.requeue_priority)

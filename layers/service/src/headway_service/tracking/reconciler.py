@@ -1,6 +1,6 @@
-"""Asks SageMaker about attempts that nothing was heard of, in case an event was lost, and wakes the scheduler.
+"""Describes attempts without recent events, in case an event was lost, and wakes up the scheduler.
 
-The list of training jobs says of most of them, a hundred at a time, that nothing has happened. The others are
+The list of training jobs shows for most of them, a hundred at a time, that nothing has changed. The others are
 described, one by one.
 """
 
@@ -21,7 +21,7 @@ from headway_service.tracking.observer import Observer, StatusOutcome
 from headway_service.tracking.unchanged import skip_unchanged
 
 MAX_LOOKS = 100
-"""Attempts that one run asks about, the longest unheard first: DescribeTrainingJob is throttled per account."""
+"""Attempts that one run describes, oldest status first: DescribeTrainingJob is throttled per account."""
 
 MAX_NOTED = 500
 """Attempts of which one run notes that they are unchanged, one write each: a few seconds. The others' turn is next."""
@@ -50,9 +50,9 @@ def reconcile(
     wake: Wake,
     after_s: int,
 ) -> Reconciled:
-    """Look at every attempt that nothing was heard of for ``after_s`` seconds and that is not listed as unchanged.
+    """Describe every attempt without a status for ``after_s`` seconds that is not listed as unchanged.
 
-    One that SageMaker did not find is asked about again at once.
+    One that SageMaker did not find is described again at once.
     """
     now_ms = clock()
     unheard = now_ms - after_s * 1000
@@ -70,7 +70,7 @@ def reconcile(
     same = skip_unchanged(silent, training_jobs, pause=pause)
     for attempt in same[:MAX_NOTED]:
         try:
-            # As of before the list was asked for.
+            # The state before the list was requested.
             table.write(transitions.touch(attempt, now_ms))
         except (RetryLater, Conflict) as error:
             logger.warning("not noted now", extra={"attempt": attempt.attempt_name, "error": str(error)})
@@ -83,6 +83,6 @@ def reconcile(
         except (OutcomeUnknown, RetryLater, Conflict) as error:
             logger.warning("not reconciled now", extra={"attempt": attempt.attempt_name, "error": str(error)})
     logger.info("reconciled", extra={"silent": len(silent), "unchanged": len(same), "ended": ended})
-    # Also when nothing was found: a wake-up lost between a write and its message is made good here.
+    # Even if nothing was found: this recovers a wake-up that was lost between a write and its message.
     wake("reconcile")
     return Reconciled(ended=ended, ledger=ledger)

@@ -51,7 +51,7 @@ def scan(
         completed: is called when a round has come to its end, with the time at which it began, ms.
 
     Raises:
-        Unclear: SageMaker gave no answer; the next run goes on.
+        OutcomeUnknown: SageMaker did not respond; the next run continues.
     """
     place = find_scan(table)
     if place is not None:

@@ -1,7 +1,7 @@
-"""Which attempts have nothing new to tell: asked of all of them at once, by ListTrainingJobs.
+"""The attempts whose status has not changed, by ListTrainingJobs for all of them at once.
 
-The list is trusted only where it says that nothing happened. It may lag behind, and then news are late by as much; but
-nobody's instances become free by it.
+The list is trusted only where it shows no change. It may lag behind, which delays statuses; but
+it never frees instances.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def skip_unchanged(
     """Those of the attempts that SageMaker lists as live and just as they are known.
 
     Pages begin with the newest training jobs and end with the oldest of the attempts. Of those that are on none, as
-    SageMaker gave no answer or there are too many pages, nothing is said.
+    SageMaker did not respond or there are too many pages, none is returned.
 
     Args:
-        attempts: about whom is asked.
+        attempts: the attempts to check.
         training_jobs: SageMaker.
         pause: waits, s.
     """
@@ -53,10 +53,10 @@ def skip_unchanged(
 
 
 def says_nothing_new(listed: TrainingJobSummary, attempt: AttemptRecord) -> bool:
-    """Whether the list tells of an attempt what is known already.
+    """Whether the list shows the known status of an attempt.
 
     Both times are SageMaker's own, of a change of the same training job, so no clock of ours takes part. The statuses
-    are compared too: two changes may share a time, should it be told in whole seconds somewhere.
+    are compared too: two changes may have the same time if it is rounded to seconds.
     """
     return (
         listed.modified_ms <= attempt.modified_ms

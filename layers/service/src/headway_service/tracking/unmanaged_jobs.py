@@ -1,8 +1,8 @@
-"""Training jobs that did not come through the queue: seen, charged to their pools, and stopped if the policy says so.
+"""Unmanaged training jobs: detected, charged to their pools, and stopped if the policy requires it.
 
 An attempt of the queue is in the ledger from before it is created until after SageMaker has ended it. So a training job
 is rogue if its name was not in the ledger at a moment at which it was live: it was created before, and is live after.
-Its tags prove nothing, as anybody may set them; an attempt that the ledger has lost is recognised by the code in its
+Its tags prove nothing, as any user may set them; an attempt that the ledger has lost is recognized by the code in its
 mark (:mod:`headway_service.tracking.lost_attempts`). What SageMaker answers counts, never an event by itself; so events
 that repeat, come late or out of order change nothing.
 """
@@ -38,7 +38,7 @@ from headway_service.tracking.adoption import adoption
 from headway_service.tracking.lost_attempts import Lost, Origin, origin_of
 
 STOP_AGAIN_S = 600
-"""A rogue job that goes on after it was asked to stop, or that could not be asked, is asked again after this."""
+"""After this time, the stop of an unmanaged job that still runs is repeated."""
 
 _MARKED = f"it carries the tag {JOB_TAG}, and no policy stops what carries that"
 _FORBIDDEN_OUTSIDE = "the queue is not allowed to: deploy it with AllowStoppingRogueJobs=true"
@@ -53,10 +53,10 @@ _FORBIDDEN_OWN = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Verdict:
-    """What the policy says of a rogue job."""
+    """The policy's verdict on an unmanaged job."""
 
     charged: Demand
-    #: What it breaks of the rules, each in a sentence.
+    #: Its violations of rules, each in a sentence.
     broken: tuple[str, ...]
     #: Why it is to be stopped; empty if it is not.
     stop: str
@@ -71,14 +71,14 @@ class _Verdict:
     marked: bool
 
     def reason(self, problem: str) -> ReasonRecord:
-        """The reason that is shown; ``problem`` says why it could not be stopped, if it could not."""
+        """The displayed reason; ``problem`` is why it could not be stopped, if that failed."""
         return ReasonRecord.of(
             reasons.outside(self.charged, self.broken, stop=self.stop, problem=problem, lost_job=self.lost_job)
         )
 
 
 class UnmanagedJobs:
-    """Keeps the records of rogue jobs in step with what SageMaker says.
+    """Keeps the records of unmanaged jobs consistent with SageMaker.
 
     Args:
         table: the table.
@@ -94,7 +94,7 @@ class UnmanagedJobs:
         self._stops = stops
 
     def on_status(self, sighting: TrainingJobStatus, now_ms: int) -> bool:
-        """Take in an event on a training job.
+        """Apply an event about a training job.
 
         Returns:
             Whether instances became free, so that a tick is due.
@@ -108,7 +108,7 @@ class UnmanagedJobs:
         try:
             return self.refresh(name, now_ms)
         except OutcomeUnknown as error:
-            # The patrol asks again.
+            # The patrol retries.
             logger.warning("not looked at now", extra={"rogue": name, "error": str(error)})
             return False
 
@@ -171,7 +171,7 @@ class UnmanagedJobs:
                 logger.info("a lost attempt was adopted", extra=names)
                 return True
         except Conflict:
-            # A pool holds more than its size, or somebody has changed the job.
+            # A pool holds more than its size, or the job was changed meanwhile.
             pass
         logger.info("a lost attempt is not adopted now; it stays charged", extra=names)
         return False
@@ -230,7 +230,7 @@ class UnmanagedJobs:
 
 
 def is_stop_due(rogue: UnmanagedJobRecord, now_ms: int) -> bool:
-    """Whether a rogue job has to be asked to stop now.
+    """Whether an unmanaged job has to be stopped now.
 
     Not before its tags can be relied on: until SageMaker shows them, it seems to break rules on tags.
     """
@@ -242,7 +242,7 @@ def is_stop_due(rogue: UnmanagedJobRecord, now_ms: int) -> bool:
 
 
 def _may_go_on(rogue: UnmanagedJobRecord) -> bool:
-    """Whether nobody wants a training job stopped: neither an operator, nor the queue before its table was restored."""
+    """Whether neither an operator, nor the queue before its table was restored, requested a training job's stop."""
     return rogue.training_job_status == "InProgress" and not rogue.stop_asked_by
 
 
@@ -319,7 +319,7 @@ def _stop_by_policy(configuration: Configuration, broken: Sequence[Violation]) -
 
 
 def _told(found: Description, verdict: _Verdict, problem: str, force: EffectiveConfig, now_ms: int) -> dict[str, Any]:
-    """What is known of a rogue job now."""
+    """The current record of an unmanaged job."""
     return {
         "training_job_status": found.status,
         "demand": demand_of(found.document),

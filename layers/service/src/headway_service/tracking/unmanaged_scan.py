@@ -1,4 +1,4 @@
-"""Once a minute: looks after rogue jobs that events have not told of, and stops those that the policy wants stopped.
+"""Once a minute: finds unmanaged jobs without events, and stops those that the policy requires.
 
 It finds attempts that the queue has lost, too; after the table was restored, nothing is launched before that is done.
 """
@@ -21,7 +21,7 @@ from headway_service.tracking.training_job_scan import scan
 from headway_service.tracking.unmanaged_jobs import UnmanagedJobs, is_stop_due
 
 MAX_LOOKS = 50
-"""Training jobs that one run asks about, which takes two or three calls each."""
+"""Training jobs that one run describes, with two or three calls each."""
 
 RESERVED_MS = 15_000
 """A run begins nothing new when its invocation has less than this left."""
@@ -38,18 +38,18 @@ def patrol(
     after_s: int,
     deadline_ms: int,
 ) -> int:
-    """Look at the rogue jobs that are due, then at live training jobs that nobody knows.
+    """Check the unmanaged jobs that are due, then unknown live training jobs.
 
-    Due are those that nothing was heard of for ``after_s`` seconds, that were judged by another configuration, or that
+    Due are those without a status for ``after_s`` seconds, those judged by another configuration, and those that
     have to be stopped.
 
     Args:
         table: the table.
         training_jobs: SageMaker.
-        rogues: takes what it says.
+        rogues: applies the statuses.
         clock: now, ms.
         pause: waits, s.
-        wake: asks for a tick.
+        wake: requests a tick.
         after_s: see above.
         deadline_ms: when this invocation dies, ms.
 
@@ -69,13 +69,13 @@ def patrol(
     run = _Run(table, rogues, ledger, clock, deadline_ms)
 
     def order(rogue: UnmanagedJobRecord) -> tuple[bool, int, str]:
-        # What an operator asked for comes first: it is done within a minute, however many are due.
+        # Requests of operators come first, so that they are processed within a minute.
         asked = bool(rogue.stop_asked_by) and is_stop_due(rogue, now_ms)
         return not asked, rogue.seen_ms, rogue.training_job_name
 
     due = sorted(filter(is_due, ledger.rogues), key=order)
     known = {each.attempt_name for each in ledger.attempts} | {each.training_job_name for each in ledger.rogues}
-    # However many are due, there is room for some that nobody knows.
+    # Some unknown training jobs are checked even if many are due.
     all(run.refresh(rogue.training_job_name) for rogue in due[: MAX_LOOKS // 2])
     try:
         for page in scan(
@@ -92,7 +92,7 @@ def patrol(
 
 
 class _Run:
-    """One run of the patrol: what it may still do, and what has come of it."""
+    """One run of the patrol: its remaining budget, and its results."""
 
     def __init__(
         self, table: Table, rogues: UnmanagedJobs, ledger: Ledger, clock: Callable[[], int], deadline_ms: int
@@ -110,7 +110,7 @@ class _Run:
         return self._clock() < self._deadline_ms - RESERVED_MS
 
     def refresh(self, name: str) -> bool:
-        """Look at one training job. Returns whether to go on with others."""
+        """Check one training job. Returns whether to continue with others."""
         self.looks += 1
         try:
             self.changed |= self._rogues.refresh(name, self._clock())
@@ -125,7 +125,7 @@ class _Run:
         """All training jobs were gone through since then. After a restore the queue may launch again.
 
         Raises:
-            Conflict: somebody else was faster.
+            Conflict: another invocation was faster.
         """
         if self._restored is None or not is_proven(self._restored.restored_ms or 0, began_ms):
             return
