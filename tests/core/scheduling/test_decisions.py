@@ -98,6 +98,106 @@ def test_the_lowest_reservation_is_taken_over_first() -> None:
     assert (releases(plan), starts(plan)) == (["low"], ["urgent"])
 
 
+def test_a_job_that_stands_behind_a_blocked_one_takes_over_the_reservation_of_a_lower_one() -> None:
+    owner = (reserved("owner"), job("owner", 3, count=2))
+    plan = schedule(
+        snapshot(held("x", 9, count=3, ends_in_s=600), job("head", 9, count=2), job("next", 5), *owner, size=4)
+    )
+    assert (releases(plan), starts(plan)) == (["owner"], ["next"])
+
+
+def test_a_job_counts_on_what_is_being_freed_for_a_lower_one_where_preemption_does_not_help_it() -> None:
+    running = (held("stops", freed_for="lower"), held("protected", count=2, ends_in_s=600, preemptible=False))
+    plan = schedule(snapshot(*running, job("higher", 5, count=3), job("lower", 3), size=5))
+    assert (starts(plan), preemptions(plan)) == ([], [])
+    assert reason_of(plan, "higher").startswith(f"starts on 3 {P5} as soon as `stops` has stopped")
+    assert told(plan)[1] == ("lower", ReasonCode.WAITS_FOR_CAPACITY, 600_000)
+
+
+def test_a_job_counts_on_what_is_being_freed_for_a_lower_one_beside_its_victims() -> None:
+    running = (held("stops", freed_for="lower"), held("x", count=1), held("protected", 9, count=2))
+    plan = schedule(snapshot(*running, job("higher", 5, count=2), job("lower", 3), size=4))
+    assert preemptions(plan) == [("x", "higher")]
+    assert reason_of(plan, "higher").startswith(f"starts on 2 {P5} as soon as `x`, `stops` have stopped")
+
+
+def test_a_job_leaves_what_is_being_freed_for_a_lower_one_where_its_victims_do() -> None:
+    running = (held("stops", freed_for="lower"), held("x", count=1))
+    plan = schedule(snapshot(*running, job("higher", 5), job("lower", 3), size=2))
+    assert preemptions(plan) == [("x", "higher")]
+    assert reason_of(plan, "lower").startswith(f"starts on 1 {P5} as soon as `stops` has stopped")
+
+
+def test_a_job_leaves_what_is_being_freed_for_a_lower_one_where_it_would_not_do() -> None:
+    running = (held("stops", freed_for="lower"), held("protected", 9, count=2, ends_in_s=600))
+    plan = schedule(snapshot(*running, job("higher", 5, count=2), job("lower", 3), size=3))
+    assert told(plan)[0] == ("higher", ReasonCode.WAITS_FOR_CAPACITY, 600_000)
+    assert reason_of(plan, "lower").startswith(f"starts on 1 {P5} as soon as `stops` has stopped")
+
+
+def test_a_job_takes_over_no_more_of_what_is_being_freed_than_it_lacks() -> None:
+    running = (held("stops", freed_for="low"), held("ends", freed_for="high"), held("protected", 9, ends_in_s=600))
+    line = (job("first", 5), job("high", 4), job("low", 3))
+    plan = schedule(snapshot(*running, *line, size=3))
+    assert [reason_of(plan, name).partition(";")[0] for name in ("first", "high")] == [
+        f"starts on 1 {P5} as soon as `stops` has stopped",
+        f"starts on 1 {P5} as soon as `ends` has stopped",
+    ]
+    assert told(plan)[2] == ("low", ReasonCode.WAITS_FOR_CAPACITY, 600_000)
+
+
+def test_what_is_being_freed_for_a_job_counts_for_its_team_until_a_job_of_higher_rank_counts_on_it() -> None:
+    policy = Policy(teams={"red": Team(), "blue": Team()})
+    running = (held("stops", freed_for="lower"), held("protected", 9, team="red"))
+    line = (job("higher", 5, team="red"), job("lower", 3, team="red"), job("other", 3, entered=1, team="blue"))
+    plan = schedule(snapshot(*running, *line, policy=policy))
+    assert [name for name, *_ in told(plan)] == ["higher", "other", "lower"]
+
+
+def test_a_job_may_start_beside_a_reserved_start_whose_victims_are_still_protected() -> None:
+    policy = Policy(min_run_time_ms=600_000)
+    parts = (held("x", count=2, since=NOW_MS), job("head", 5, count=2), job("next", 3))
+    plan = schedule(snapshot(*parts, size=3, policy=policy))
+    assert (starts(plan), told(plan)) == (["next"], [("head", ReasonCode.WAITS_FOR_CAPACITY, 600_000)])
+
+
+def test_a_reserved_start_needs_no_victim_where_a_job_that_starts_now_has_ended_by_then() -> None:
+    line = (job("short", 9, limit_s=600), later(job("head", 5, count=2), 700_000), job("next", 3))
+    plan = schedule(snapshot(held("x"), *line, size=3))
+    assert (starts(plan), told(plan)[1]) == (["short"], ("next", ReasonCode.WOULD_DELAY, None))
+
+
+def test_the_victims_of_a_reserved_start_are_attempts_that_have_not_ended_by_then() -> None:
+    running = (held("ends", 9, count=2, ends_in_s=600), held("x", count=2), held("soon", since=1, ends_in_s=300))
+    plan = schedule(snapshot(*running, job("head", 5, count=5), job("next", 3), size=6))
+    assert (starts(plan), told(plan)) == (["next"], [("head", ReasonCode.WAITS_FOR_CAPACITY, 600_000)])
+
+
+def test_two_reserved_starts_do_not_count_on_one_victim() -> None:
+    second = WaitingJob(name="second", demand={P5: 3, G5: 1}, priority=4, entry_time_ms=0)
+    running = (held("v", count=2), held("ends", 9, ends_in_s=600))
+    line = (later(job("first", 5, count=2, limit_s=300), 600_000), second)
+    plan = schedule(snapshot(*running, *line, pools={P5: 3, G5: 1}))
+    assert [start_ms for *_, start_ms in told(plan)] == [600_000, 900_000]
+
+
+@pytest.mark.parametrize(
+    ("left_s", "start_s"), [(239, 239), (240, 240), (241, 120)], ids=["no victim then", "nor at the bound", "a victim"]
+)
+def test_a_reserved_start_counts_on_no_victim_that_then_ends_as_soon_as_a_stop_would_end_it(
+    left_s: int, start_s: int
+) -> None:
+    running = (held("ends", ends_in_s=120), held("limited", ends_in_s=left_s), held("endless", 5))
+    plan = schedule(snapshot(*running, job("head", 5, count=3), size=4))
+    assert told(plan) == [("head", ReasonCode.WAITS_FOR_CAPACITY, start_s * 1000)]
+
+
+def test_nobody_starts_on_what_a_reserved_start_would_then_have_to_preempt_for() -> None:
+    running = (held("ends", 9, count=2, ends_in_s=600), held("x"))
+    plan = schedule(snapshot(*running, job("head", 5, count=3), job("next", 3), size=4))
+    assert told(plan) == [("head", ReasonCode.WAITS_FOR_CAPACITY, 600_000), ("next", ReasonCode.WOULD_DELAY, None)]
+
+
 def test_a_job_that_fits_no_pool_is_ahead_of_nobody() -> None:
     plan = schedule(snapshot(held("x", 9), job("giant", 5, count=7), job("next", 3), size=1))
     assert [(hold.job, hold.ahead) for hold in plan.waits] == [("giant", 0), ("next", 0)]

@@ -199,7 +199,10 @@ def _told_for_sure(snapshot: Snapshot, plan: Plan) -> dict[str, int]:
             continue
         if hold.start_by_ms is None:
             unsure |= set() if _is_sure(hold) else set(job.demand)
-        elif not unsure & set(job.demand):
+        elif unsure & set(job.demand):
+            # It may start later for a job of higher rank, and so may those behind it in its other pools.
+            unsure |= set(job.demand)
+        else:
             told[job.name] = hold.start_by_ms
     return told
 

@@ -26,12 +26,14 @@ def guaranteed(job: WaitingJob, snapshot: Snapshot) -> bool:
 def nothing_is_left_to_decide(snapshot: Snapshot) -> None:
     """When a decision has been carried out, the next one at the same moment has nothing to do.
 
-    But while somebody backs off, others may count on who was just started as its victims.
+    Two exceptions: while a job backs off, others may count on an attempt that was just started as its victim; and where
+    something is reserved, a start ends a reservation that reserved starts could not rely on, so there is one more.
     """
     if any(job.not_before_ms > snapshot.now_ms for job in snapshot.waiting):
         return
     world = World.of(snapshot)
-    world.apply(schedule(snapshot))
+    for _ in range(2 if snapshot.reservations else 1):
+        world.apply(schedule(world.snapshot()))
     assert not schedule(world.snapshot()).actions
 
 

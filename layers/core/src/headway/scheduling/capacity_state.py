@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from headway.model import Allocation, Demand, Snapshot, WaitingJob
 from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.fair_share import Guarantees, TeamUse, is_limit, sizes, with_team_limits
@@ -22,7 +20,7 @@ class CapacityState:
         reserved: the reservations, by waiting job, without team limits.
         earmarked: the stopping attempts that free instances for a waiting job, by job. What was freed for a job that
             has left the queue is not listed and is available to all.
-        owners: waiting jobs with a reservation that the pass has not considered yet, by name.
+        owners: waiting jobs with a reservation or an earmark that the pass has not considered yet, by name.
         use: instances per pool that each team holds; empty if the policy has no teams.
         guarantees: which waiting jobs their team's guarantee covers.
         free: what a start may take. Negative where a pool was shrunk below its use.
@@ -47,12 +45,12 @@ class CapacityState:
         promised = [
             job for job in (snapshot.waiting if owed else ()) if job.name in owed and paused_pool(job, snapshot) is None
         ]
-        self.earmarked: Mapping[str, list[Allocation]] = {
+        self.earmarked: dict[str, list[Allocation]] = {
             job.name: [a for a in allocations.stopping if a.freed_for == job.name]
             for job in promised
             if job.name in freed_for
         }
-        self.owners = {job.name: job for job in promised if job.name in self.reserved}
+        self.owners = {job.name: job for job in promised}
         self.use = TeamUse((a.team, a.demand) for a in (allocations.live.values() if policy.teams else ()))
         self.guarantees = Guarantees(
             snapshot, self.use, allocations.live.values(), ((job, self._promised_to(job)) for job in promised)
@@ -70,9 +68,9 @@ class CapacityState:
         return with_team_limits(job.demand, job.team, self._policy)
 
     def reserved_for(self, name: str) -> Demand:
-        """What the reservation of a job takes of pools and of its team's limits."""
-        owner = self.owners.get(name)
-        return with_team_limits(self.reserved[name], owner.team, self._policy) if owner else self.reserved[name]
+        """What the reservation of a job takes of pools and of its team's limits; nothing without a reservation."""
+        owner, reserved = self.owners.get(name), self.reserved.get(name, {})
+        return with_team_limits(reserved, owner.team, self._policy) if owner else reserved
 
     def beyond_reservation(self, job: WaitingJob) -> dict[str, int]:
         """The demand of a job beyond its reservation. Negative where the reservation exceeds the demand."""
@@ -91,7 +89,7 @@ class CapacityState:
         return total((self.reserved.get(job.name, {}), *(a.freed or {} for a in self.earmarked.get(job.name, ()))))
 
     def mark_considered(self, job: WaitingJob) -> None:
-        """The pass has considered a job: no later job can take over its reservation."""
+        """The pass has considered a job: no later job can take over what is reserved or being freed for it."""
         self.owners.pop(job.name, None)
 
     def release(self, name: str) -> Demand:
@@ -108,6 +106,12 @@ class CapacityState:
         self.free = plus(self.free, charged)
         self.spare = plus(self.spare, charged)
         return demand
+
+    def release_earmark(self, owner: WaitingJob) -> None:
+        """A job of higher rank counts on what is being freed for this job, which becomes unclaimed."""
+        self.unclaimed = plus(self.unclaimed, self.freed_for(owner))
+        del self.earmarked[owner.name]
+        self.guarantees.promise(owner, self._promised_to(owner))
 
     def start(self, job: WaitingJob, takes: Demand) -> None:
         """A job starts.

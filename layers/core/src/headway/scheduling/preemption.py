@@ -178,14 +178,20 @@ class Preemption:
         """Whether the job may reclaim borrowed instances: the criterion by which it ranks before their jobs."""
         return bool(self._policy.teams) and self._guarantees.covers(job)
 
-    def victims(self, job: WaitingJob, lacking: Demand) -> tuple[Allocation, ...]:
-        """The attempts to stop so that the job fits; empty if no set suffices."""
+    def victims(self, job: WaitingJob, lacking: Demand, spared: Collection[str] = ()) -> tuple[Allocation, ...]:
+        """The attempts to stop so that the job fits; empty if no set suffices.
+
+        Args:
+            job: the waiting job.
+            lacking: instances per pool (and per limit of its team) that the victims have to free.
+            spared: attempts that are no victims.
+        """
         if not self._policy.preemption or not self._index.live:
             return ()
         reclaims = self.reclaims(job)
         if not reclaims and not self._outranks_any(job):
             return ()
-        spared: set[str] = set()
+        spared = set(spared)
         while True:
             victims = get_targets(
                 job,

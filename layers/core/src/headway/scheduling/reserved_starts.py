@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from headway.model import Allocation, Demand, WaitingJob
+from headway.model import STOP_MS, Allocation, Demand, WaitingJob
 from headway.policy import Policy
 from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.backfill import CapacityChange, ReservedStart, reserve_start
 from headway.scheduling.looks import Looks
-from headway.vectors import overlap, total
+from headway.vectors import minus, overlap, plus, total
 
 Combination = tuple[str, ...]
 """Pools, or team limits, that a job needs together, in order of their names."""
@@ -116,30 +116,78 @@ class ReservedStarts:
         self._looks.taken += len(holding)
         for allocation in holding:
             if allocation.attempt in self._index.live:
-                end_ms = self._counted_from_ms(allocation, preemptible_from_ms)
-                if end_ms < _NEVER_MS:
-                    yield (end_ms, self._index.charged(allocation), 1)
+                for time_ms, sign in self._changes_of(allocation, preemptible_from_ms):
+                    yield (time_ms, self._index.charged(allocation), sign)
 
-    def _counted_from_ms(self, allocation: Allocation, preemptible_from_ms: PreemptibleFrom | None) -> int:
-        """The time from which a blocked job relies on the instances of an attempt, ms."""
-        end_ms = _NEVER_MS
+    def _changes_of(
+        self, allocation: Allocation, preemptible_from_ms: PreemptibleFrom | None
+    ) -> Iterator[tuple[int, int]]:
+        """The times, ms, from which a blocked job can rely on the instances of an attempt (+1), or no longer (-1)."""
+        limit_end_ms = _NEVER_MS
         if allocation.limit_ms is not None:
-            end_ms = max(self._now_ms, allocation.since_ms + allocation.limit_ms)
-        end_ms = min(end_ms, self._expected_stops.get(allocation.attempt, end_ms))
-        if preemptible_from_ms is not None:
-            from_ms = preemptible_from_ms(allocation)
-            if from_ms is not None:
-                end_ms = min(end_ms, max(self._now_ms, from_ms))
-        return end_ms
+            limit_end_ms = max(self._now_ms, allocation.since_ms + allocation.limit_ms)
+        end_ms = min(limit_end_ms, self._expected_stops.get(allocation.attempt, limit_end_ms))
+        from_ms = None if preemptible_from_ms is None else preemptible_from_ms(allocation)
+        if from_ms is not None and max(self._now_ms, from_ms) < end_ms:
+            yield max(self._now_ms, from_ms), 1
+            if end_ms <= limit_end_ms - STOP_MS:
+                return
+            # From then on a stop would free nothing sooner, so it is no victim.
+            yield limit_end_ms - STOP_MS, -1
+        if end_ms < _NEVER_MS:
+            yield end_ms, 1
 
-    def ended_by(self, pools: Iterable[str], time_ms: int) -> dict[str, int]:
-        """The instances of these pools that live attempts have freed by then, without preemption."""
-        return total(demand for end_ms, demand, _ in self._ends(pools, None) if end_ms <= time_ms)
+    def _is_freed_by(
+        self, allocation: Allocation, time_ms: int, preemptible_from_ms: PreemptibleFrom | None = None
+    ) -> bool:
+        return sum(sign for at_ms, sign in self._changes_of(allocation, preemptible_from_ms) if at_ms <= time_ms) > 0
 
-    def expect_stopped(self, victims: Iterable[Allocation], time_ms: int) -> None:
-        """Record that a reserved start needs these attempts stopped at this time; later starts rely on it."""
+    def freed_by(
+        self, pools: Iterable[str], time_ms: int, preemptible_from_ms: PreemptibleFrom | None = None
+    ) -> dict[str, int]:
+        """The instances of these pools that have been freed by then: by attempts that have ended or may be preempted.
+
+        Args:
+            pools: the pools.
+            time_ms: the moment, ms.
+            preemptible_from_ms: from when on an attempt may be preempted; None without preemption.
+        """
+        changes = (*self._placed, *self._ends(pools, preemptible_from_ms))
+        freed: dict[str, int] = {}
+        for at_ms, demand, sign in changes:
+            if at_ms <= time_ms:
+                freed = plus(freed, demand) if sign > 0 else minus(freed, demand)
+        return freed
+
+    def attempts_ended_by(self, pools: Iterable[str], time_ms: int) -> set[str]:
+        """The live attempts on these pools that have ended by then, without preemption."""
+        return {
+            allocation.attempt
+            for allocation in self._index.of(tuple(pools))
+            if allocation.attempt in self._index.live and self._is_freed_by(allocation, time_ms)
+        }
+
+    def expect_stopped(
+        self, start: ReservedStart, victims: Sequence[Allocation], preemptible_from_ms: PreemptibleFrom
+    ) -> None:
+        """Record the victims that a reserved start needs; later starts rely on their stop.
+
+        Other attempts that the job may preempt leave no slack: a job of lower rank that uses it would only make the
+        start need more victims.
+
+        Args:
+            start: a start at a known time.
+            victims: the attempts that the start needs stopped, of which none has ended by then; empty if it needs no
+                preemption.
+            preemptible_from_ms: from when on an attempt may be preempted for the job.
+        """
+        assert start.start_ms is not None  # noqa: S101 - called for known starts only
+        freed = self.freed_by(start.need, start.start_ms)
+        unneeded = minus(self.freed_by(start.need, start.start_ms, preemptible_from_ms), freed)
         for victim in victims:
-            self._expected_stops[victim.attempt] = time_ms
+            unneeded = minus(unneeded, self._index.charged(victim))
+            self._expected_stops[victim.attempt] = start.start_ms
+        start.slack = {pool: max(0, count - unneeded.get(pool, 0)) for pool, count in start.slack.items()}
 
     def unclaimed_by_reservations(
         self, victims: Iterable[Allocation], preemptible_from: Callable[[WaitingJob], PreemptibleFrom | None]
@@ -151,7 +199,7 @@ class ReservedStarts:
             frees
             for victim in victims
             if all(
-                head.start_ms is not None and self._counted_from_ms(victim, preemptible_from(head.job)) > head.start_ms
+                head.start_ms is not None and not self._is_freed_by(victim, head.start_ms, preemptible_from(head.job))
                 for head in self._starts
                 if overlap(frees := self._index.charged(victim), head.need)
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from headway import reasons
@@ -60,7 +61,7 @@ class _Pass:
         self._release_leftovers()
         state, snapshot = self.state, self.snapshot
         # Jobs with a reservation or an earmark are considered however far back they are.
-        owed = {*state.owners, *state.earmarked}
+        owed = set(state.owners)
         past_head, considered = 0, 0
         for job in in_rank_order(snapshot, state.use, state.guarantees, self.looks):
             paused = paused_pool(job, snapshot) if snapshot.pauses else None
@@ -157,7 +158,8 @@ class _Pass:
         This holds for most jobs of a long queue. Without the check the rest of the pass comes to the same result.
         """
         state, pools = self.state, _combination(job.demand)
-        if not self.reserved_starts.is_at_depth(pools) or job.name in state.earmarked or job.name in state.owners:
+        if not self.reserved_starts.is_at_depth(pools) or state.owners:
+            # What is reserved or being freed for this job, or for one of lower rank, may let it start.
             return None
         kind = _kind(job)
         if kind not in self.stuck:
@@ -178,9 +180,10 @@ class _Pass:
         return partial(self.explainer.would_delay, delayed) if delayed is not None else None
 
     def _take_over(self, job: WaitingJob, takes: Demand) -> None:
-        """Release reservations of lower rank, as far as this job lacks them and gets all it needs with them.
+        """Take what is reserved or being freed for jobs of lower rank, if this job gets all that it lacks with it.
 
-        Otherwise two jobs could wait for each other forever, each with a reservation that the other one lacks.
+        Otherwise two jobs could wait for each other forever, each with a reservation that the other one lacks; or a job
+        of lower rank would start past this job, and be preempted for it with what was being freed.
         """
         state = self.state
         lacking = shortfall(takes, state.spare)
@@ -193,12 +196,24 @@ class _Pass:
             lacking = positive(minus(lacking, plus(state.freed_for(job), state.unclaimed)))
             beyond = positive(minus(lacking, reserved))
             if beyond and not self.preemption.victims(job, beyond):
-                return
+                freed = total(state.freed_for(other) for other in lower)
+                still_lacking = positive(minus(beyond, freed))
+                if still_lacking and not self.preemption.victims(job, still_lacking):
+                    return
+                self._take_over_earmarks(lower, overlap(beyond, freed))
         for other in lower:
             theirs = state.reserved_for(other.name)
             if overlap(lacking, theirs):
                 lacking = positive(minus(lacking, theirs))
                 self._release(other.name, reasons.reservation_taken_over(state.reserved[other.name], job))
+
+    def _take_over_earmarks(self, lower: Sequence[WaitingJob], taken: Demand) -> None:
+        """Make what is being freed for jobs of lower rank unclaimed, so that a job of higher rank can count on it."""
+        for other in lower:
+            theirs = self.state.freed_for(other)
+            if overlap(taken, theirs):
+                taken = positive(minus(taken, theirs))
+                self.state.release_earmark(other)
 
     def _start(self, job: WaitingJob, takes: Demand, until_ms: int | None) -> None:
         self.state.start(job, takes)
@@ -289,11 +304,13 @@ class _Pass:
         preempts = self.preemption.is_possible_for(job)
         preemptible_from_ms = self.preemption.preemptible_from(job) if preempts else None
         start = self.reserved_starts.reserve(job, need, combination, available, preemptible_from_ms, otherwise or need)
-        if preempts and start.start_ms is not None:
-            ended = self.reserved_starts.ended_by(start.need, start.start_ms)
-            lacking = shortfall(start.need, plus(available, ended))
-            if lacking:
-                self.reserved_starts.expect_stopped(self.preemption.victims(job, lacking), start.start_ms)
+        if preemptible_from_ms is not None and start.start_ms is not None:
+            freed = self.reserved_starts.freed_by(start.need, start.start_ms)
+            lacking = shortfall(start.need, plus(available, freed))
+            ended = self.reserved_starts.attempts_ended_by(start.need, start.start_ms)
+            victims = self.preemption.victims(job, lacking, spared=ended) if lacking else ()
+            if victims or not lacking:
+                self.reserved_starts.expect_stopped(start, victims, preemptible_from_ms)
         return start
 
 
