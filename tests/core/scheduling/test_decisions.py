@@ -173,12 +173,43 @@ def test_the_victims_of_a_reserved_start_are_attempts_that_have_not_ended_by_the
     assert (starts(plan), told(plan)) == (["next"], [("head", ReasonCode.WAITS_FOR_CAPACITY, 600_000)])
 
 
+def test_a_job_preempts_an_attempt_that_a_reserved_start_does_not_need() -> None:
+    running = (held("ends", 9, count=2, ends_in_s=600), held("x"))
+    plan = schedule(snapshot(*running, job("head", 5, count=2), job("next", 3), size=3))
+    assert (preemptions(plan), told(plan)[0]) == ([("x", "next")], ("head", ReasonCode.WAITS_FOR_CAPACITY, 600_000))
+
+
+def test_a_job_preempts_no_attempt_that_a_reserved_start_may_need_with_others_that_are_protected() -> None:
+    policy = Policy(min_run_time_ms=600_000)
+    running = (held("new", since=NOW_MS), held("old", since=NOW_MS - 600_000), held("ends", 9, ends_in_s=600))
+    plan = schedule(snapshot(*running, job("head", 5, count=3), job("next", 5, entered=1), size=3, policy=policy))
+    assert preemptions(plan) == []
+    assert told(plan)[0] == ("head", ReasonCode.WAITS_FOR_CAPACITY, 600_000)
+
+
+@pytest.mark.parametrize(("left_s", "preempted"), [(720, True), (721, False)])
+def test_a_reserved_start_relies_on_no_victim_that_then_ends_as_soon_as_a_stop_would_end_it(
+    left_s: int, *, preempted: bool
+) -> None:
+    policy = Policy(min_run_time_ms=600_000)
+    old = held("old", since=NOW_MS - 600_000, ends_in_s=left_s)
+    running = (held("new", since=NOW_MS), old, held("ends", 9, ends_in_s=600))
+    plan = schedule(snapshot(*running, job("head", 5, count=2), job("next", 5, entered=1), size=3, policy=policy))
+    assert (preemptions(plan) == [("old", "next")]) is preempted
+
+
+def test_a_job_preempts_no_attempt_whose_instances_a_job_with_an_unknown_start_needs() -> None:
+    line = (job("head", 5, count=3), job("next", 5, entered=1))
+    plan = schedule(snapshot(held("x", 9, count=2), held("v"), *line, size=3))
+    assert (preemptions(plan), told(plan)[1]) == ([], ("next", ReasonCode.WOULD_DELAY, None))
+
+
 def test_two_reserved_starts_do_not_count_on_one_victim() -> None:
     second = WaitingJob(name="second", demand={P5: 3, G5: 1}, priority=4, entry_time_ms=0)
     running = (held("v", count=2), held("ends", 9, ends_in_s=600))
     line = (later(job("first", 5, count=2, limit_s=300), 600_000), second)
     plan = schedule(snapshot(*running, *line, pools={P5: 3, G5: 1}))
-    assert [start_ms for *_, start_ms in told(plan)] == [600_000, 900_000]
+    assert [start_ms for *_, start_ms in told(plan)] == [600_000, None]
 
 
 @pytest.mark.parametrize(
@@ -341,7 +372,8 @@ def test_a_reserved_start_counts_on_attempts_that_the_job_may_preempt() -> None:
     policy = Policy(ageing=Ageing(interval_ms=60_000, cap=3))
     both = WaitingJob(name="both", demand={P5: 1, G5: 1}, priority=1, entry_time_ms=0)
     plan = schedule(snapshot(aged, head, both, pools={P5: 1, G5: 1}, policy=policy))
-    assert told(plan)[1] == ("both", ReasonCode.WAITS_FOR_CAPACITY, 301_500)
+    # The job waits for its victim to stop, so its limit does not prove when it ends.
+    assert told(plan) == [("head", ReasonCode.BACKS_OFF, 1500), ("both", ReasonCode.WAITS_FOR_CAPACITY, None)]
 
 
 def test_pools_in_another_order_are_the_same_pools() -> None:

@@ -6,9 +6,6 @@ import pytest
 
 from headway.model import Allocation, Snapshot, WaitingJob
 from headway.policy import Policy, Team
-from headway.scheduling.allocation_index import AllocationIndex
-from headway.scheduling.looks import Looks
-from headway.scheduling.reserved_starts import ReservedStarts
 from tests.core.scheduling.test_promises import reserved_starts_are_kept
 
 CPU, GPU = "ml.c5.large", "ml.g5.xlarge"
@@ -74,13 +71,3 @@ WHEN_OTHERS_HAVE_STOPPED = Snapshot(
 @pytest.mark.parametrize("snapshot", [AT_THE_LIMIT, WHEN_OTHERS_HAVE_STOPPED])
 def test_a_start_is_kept_that_was_told(snapshot: Snapshot) -> None:
     reserved_starts_are_kept(snapshot)
-
-
-def test_attempts_that_a_start_needs_not_stopped_leave_no_slack() -> None:
-    looks, head = Looks(), waiting("head", 1, gpu=1)
-    snapshot = Snapshot(now_ms=NOW_MS, pools={GPU: 3}, allocations=(running("x", gpu=3),), waiting=(head,))
-    starts = ReservedStarts(AllocationIndex(snapshot, looks), snapshot.policy, NOW_MS, looks)
-    start = starts.reserve(head, {GPU: 1}, (GPU,), {GPU: 0}, lambda _: 0, {GPU: 1})
-    assert start.slack == {GPU: 2}
-    starts.expect_stopped(start, (), lambda _: 0)
-    assert start.slack == {GPU: 0}

@@ -26,13 +26,14 @@ def guaranteed(job: WaitingJob, snapshot: Snapshot) -> bool:
 def nothing_is_left_to_decide(snapshot: Snapshot) -> None:
     """When a decision has been carried out, the next one at the same moment has nothing to do.
 
-    Two exceptions: while a job backs off, others may count on an attempt that was just started as its victim; and where
-    something is reserved, a start ends a reservation that reserved starts could not rely on, so there is one more.
+    Exceptions: while a job backs off, others may count on an attempt that was just started as its victim. One more
+    decision may follow where a start ends a reservation, which reserved starts could not rely on, and where a start
+    uses up a guarantee that protected an attempt of the same team.
     """
     if any(job.not_before_ms > snapshot.now_ms for job in snapshot.waiting):
         return
-    world = World.of(snapshot)
-    for _ in range(2 if snapshot.reservations else 1):
+    world, teams = World.of(snapshot), snapshot.policy.teams.values()
+    for _ in range(2 if snapshot.reservations or any(team.guaranteed for team in teams) else 1):
         world.apply(schedule(world.snapshot()))
     assert not schedule(world.snapshot()).actions
 
@@ -40,7 +41,7 @@ def nothing_is_left_to_decide(snapshot: Snapshot) -> None:
 def only_who_is_ahead_takes_over(snapshot: Snapshot) -> None:
     """Promise 5: a reservation goes to a job of higher priority or within a guarantee, not to an equal in turn."""
     waiting = {job.name: job for job in snapshot.waiting}
-    reserved = {reservation.job for reservation in snapshot.reservations}
+    promised = {r.job for r in snapshot.reservations} | {a.freed_for for a in snapshot.allocations if a.stopping}
     for action in schedule(snapshot).actions:
         if not isinstance(action, Release) or not action.reason.jobs:
             continue
@@ -50,7 +51,7 @@ def only_who_is_ahead_takes_over(snapshot: Snapshot) -> None:
             assert ahead
         elif not guaranteed(taker, snapshot):
             higher = plain_rank(taker, snapshot)[0] < plain_rank(loser, snapshot)[0]
-            assert higher or (ahead and (taker.name in reserved or taker.team == loser.team))
+            assert higher or (ahead and (taker.name in promised or taker.team == loser.team))
 
 
 def nobody_borrows_what_is_reclaimed(snapshot: Snapshot) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headway.model import Demand, WaitingJob
 
@@ -21,6 +21,8 @@ class ReservedStart:
     need: Demand
     #: Instances left beside it when it starts, per pool that it needs. A job that runs into the start uses these.
     slack: dict[str, int]
+    #: The part of its need that preemption has to free when it starts.
+    lacking: Demand = field(default_factory=dict)
 
     def is_delayed_by(self, need: Demand, from_ms: int, until_ms: int | None) -> bool:
         """Whether using ``need`` from one time to another (None: forever) would delay this start.
@@ -64,8 +66,11 @@ def reserve_start(
     changes: Iterable[CapacityChange],
     others: Sequence[ReservedStart],
     not_before_ms: int,
+    preemptible: Sequence[CapacityChange] = (),
 ) -> ReservedStart:
     """The earliest start at which the job has all it needs and delays no other reserved start.
+
+    A preemptor waits for its victims to stop, so its limit does not prove when it ends.
 
     Args:
         job: the blocked job.
@@ -75,29 +80,35 @@ def reserve_start(
         others: starts reserved for jobs of higher rank that need some of the same. Their slack is shared with this
             job.
         not_before_ms: the earliest moment.
+        preemptible: instances of attempts that the job may preempt (+1), until they end or may no longer be preempted
+            (-1), in any order.
     """
-    events = sorted((*changes, *_claims(others)), key=lambda event: event[0])
+    proven = [(*change, True) for change in (*changes, *_claims(others))]
+    events = sorted((*proven, *((*change, False) for change in preemptible)), key=lambda event: event[0])
     have = {pool: available.get(pool, 0) for pool in need}
+    by_preemption = dict.fromkeys(need, 0)
     closed = [other for other in others if other.start_ms is None]
     at_ms, i = not_before_ms, 0
     # A start that is not known may be any moment, so whether this one delays it is the same whenever this one is.
     possible = not any(other.is_delayed_by(need, at_ms, None) for other in closed)
     while possible:
         while i < len(events) and events[i][0] <= at_ms:
-            _, vector, sign = events[i]
+            _, vector, sign, is_proven = events[i]
+            to = have if is_proven else by_preemption
             for pool, count in vector.items():
-                if pool in have:
-                    have[pool] += sign * count
+                if pool in to:
+                    to[pool] += sign * count
             i += 1
-        if all(have[pool] >= count for pool, count in need.items()):
-            end_ms = None if job.limit_ms is None else at_ms + job.limit_ms
+        if all(have[pool] + by_preemption[pool] >= count for pool, count in need.items()):
+            lacking = {pool: count - have[pool] for pool, count in need.items() if count > have[pool]}
+            end_ms = None if job.limit_ms is None or lacking else at_ms + job.limit_ms
             # Starts at this moment have already been subtracted.
             later = [other for other in others if other.start_ms is not None and other.start_ms > at_ms]
             if not any(other.is_delayed_by(need, at_ms, end_ms) for other in later):
                 for other in (*later, *closed):
                     other.share(need, at_ms, end_ms)
-                slack = {pool: have[pool] - count for pool, count in need.items()}
-                return ReservedStart(job=job, start_ms=at_ms, end_ms=end_ms, need=need, slack=slack)
+                slack = {pool: have[pool] + by_preemption[pool] - count for pool, count in need.items()}
+                return ReservedStart(job=job, start_ms=at_ms, end_ms=end_ms, need=need, slack=slack, lacking=lacking)
         if i == len(events):
             break
         at_ms = events[i][0]

@@ -9,7 +9,7 @@ from headway.policy import Policy
 from headway.scheduling.allocation_index import AllocationIndex
 from headway.scheduling.backfill import CapacityChange, ReservedStart, reserve_start
 from headway.scheduling.looks import Looks
-from headway.vectors import minus, overlap, plus, total
+from headway.vectors import overlap, total
 
 Combination = tuple[str, ...]
 """Pools, or team limits, that a job needs together, in order of their names."""
@@ -36,6 +36,8 @@ class ReservedStarts:
         self._placed: list[CapacityChange] = []
         #: Victims that a reserved start counts on, and when.
         self._expected_stops: dict[str, int] = {}
+        #: When attempts may be preempted for a job whose start needs victims that cannot be chosen yet, by job.
+        self._unchosen: dict[str, PreemptibleFrom] = {}
 
     def __bool__(self) -> bool:
         return bool(self._starts)
@@ -94,13 +96,14 @@ class ReservedStarts:
         """
         if self._backfill:
             not_before_ms = max(self._now_ms, job.not_before_ms)
-            changes = [*self._placed, *self._ends(need, preemptible_from_ms)]
+            changes = [*self._placed, *self._ends(need)]
+            preemptible = [] if preemptible_from_ms is None else [*self._preemptible(need, preemptible_from_ms)]
             others = [head for head in self._starts if not head.slack.keys().isdisjoint(need)]
             # At worst each start of another job is compared at each time at which instances are freed.
-            self._looks.taken += len(self._starts) + len(changes) * (1 + len(others)) // 4
-            start = reserve_start(job, need, available, changes, others, not_before_ms)
+            self._looks.taken += len(self._starts) + (len(changes) + len(preemptible)) * (1 + len(others)) // 4
+            start = reserve_start(job, need, available, changes, others, not_before_ms, preemptible)
             if start.start_ms is None and otherwise != need:
-                start = reserve_start(job, otherwise, available, changes, others, not_before_ms)
+                start = reserve_start(job, otherwise, available, changes, others, not_before_ms, preemptible)
         else:
             # No job passes: its pools are closed, except for reservations.
             slack = dict.fromkeys(combination, 0)
@@ -111,61 +114,51 @@ class ReservedStarts:
         self._by_combination.setdefault(combination, []).append(start)
         return start
 
-    def _ends(self, pools: Iterable[str], preemptible_from_ms: PreemptibleFrom | None) -> Iterator[CapacityChange]:
+    def _live(self, pools: Iterable[str]) -> Iterator[Allocation]:
         holding = self._index.of(tuple(pools))
         self._looks.taken += len(holding)
-        for allocation in holding:
-            if allocation.attempt in self._index.live:
-                for time_ms, sign in self._changes_of(allocation, preemptible_from_ms):
-                    yield (time_ms, self._index.charged(allocation), sign)
+        return (allocation for allocation in holding if allocation.attempt in self._index.live)
 
-    def _changes_of(
-        self, allocation: Allocation, preemptible_from_ms: PreemptibleFrom | None
-    ) -> Iterator[tuple[int, int]]:
-        """The times, ms, from which a blocked job can rely on the instances of an attempt (+1), or no longer (-1)."""
-        limit_end_ms = _NEVER_MS
-        if allocation.limit_ms is not None:
-            limit_end_ms = max(self._now_ms, allocation.since_ms + allocation.limit_ms)
-        end_ms = min(limit_end_ms, self._expected_stops.get(allocation.attempt, limit_end_ms))
-        from_ms = None if preemptible_from_ms is None else preemptible_from_ms(allocation)
-        if from_ms is not None and max(self._now_ms, from_ms) < end_ms:
-            yield max(self._now_ms, from_ms), 1
-            if end_ms <= limit_end_ms - STOP_MS:
-                return
-            # From then on a stop would free nothing sooner, so it is no victim.
-            yield limit_end_ms - STOP_MS, -1
-        if end_ms < _NEVER_MS:
-            yield end_ms, 1
+    def _ends(self, pools: Iterable[str]) -> Iterator[CapacityChange]:
+        for allocation in self._live(pools):
+            end_ms = self._end_ms(allocation)
+            if end_ms < _NEVER_MS:
+                yield (end_ms, self._index.charged(allocation), 1)
 
-    def _is_freed_by(
-        self, allocation: Allocation, time_ms: int, preemptible_from_ms: PreemptibleFrom | None = None
-    ) -> bool:
-        return sum(sign for at_ms, sign in self._changes_of(allocation, preemptible_from_ms) if at_ms <= time_ms) > 0
+    def _preemptible(self, pools: Iterable[str], preemptible_from_ms: PreemptibleFrom) -> Iterator[CapacityChange]:
+        for allocation in self._live(pools):
+            window_ms = self._window_ms(allocation, preemptible_from_ms)
+            if window_ms is not None:
+                yield (window_ms[0], self._index.charged(allocation), 1)
+                yield (window_ms[1], self._index.charged(allocation), -1)
 
-    def freed_by(
-        self, pools: Iterable[str], time_ms: int, preemptible_from_ms: PreemptibleFrom | None = None
-    ) -> dict[str, int]:
-        """The instances of these pools that have been freed by then: by attempts that have ended or may be preempted.
+    def _limit_end_ms(self, allocation: Allocation) -> int:
+        if allocation.limit_ms is None:
+            return _NEVER_MS
+        return max(self._now_ms, allocation.since_ms + allocation.limit_ms)
 
-        Args:
-            pools: the pools.
-            time_ms: the moment, ms.
-            preemptible_from_ms: from when on an attempt may be preempted; None without preemption.
-        """
-        changes = (*self._placed, *self._ends(pools, preemptible_from_ms))
-        freed: dict[str, int] = {}
-        for at_ms, demand, sign in changes:
-            if at_ms <= time_ms:
-                freed = plus(freed, demand) if sign > 0 else minus(freed, demand)
-        return freed
+    def _end_ms(self, allocation: Allocation) -> int:
+        """The time by which an attempt has ended without another preemption, ms."""
+        end_ms = self._limit_end_ms(allocation)
+        return min(end_ms, self._expected_stops.get(allocation.attempt, end_ms))
 
-    def attempts_ended_by(self, pools: Iterable[str], time_ms: int) -> set[str]:
-        """The live attempts on these pools that have ended by then, without preemption."""
+    def _window_ms(self, allocation: Allocation, preemptible_from_ms: PreemptibleFrom) -> tuple[int, int] | None:
+        """From when on, and until when, a job can rely on the preemption of an attempt, ms; None for never."""
+        from_ms = preemptible_from_ms(allocation)
+        if from_ms is None:
+            return None
+        # In the last two minutes before its limit a stop would free nothing sooner, so it is no victim.
+        return (max(self._now_ms, from_ms), min(self._limit_end_ms(allocation) - STOP_MS, self._end_ms(allocation)))
+
+    def protected_at(self, pools: Iterable[str], time_ms: int, preemptible_from_ms: PreemptibleFrom) -> set[str]:
+        """The live attempts on these pools that a job cannot preempt at this time."""
         return {
-            allocation.attempt
-            for allocation in self._index.of(tuple(pools))
-            if allocation.attempt in self._index.live and self._is_freed_by(allocation, time_ms)
+            each.attempt for each in self._live(pools) if not self._is_victim_at(each, time_ms, preemptible_from_ms)
         }
+
+    def _is_victim_at(self, allocation: Allocation, time_ms: int, preemptible_from_ms: PreemptibleFrom) -> bool:
+        window_ms = self._window_ms(allocation, preemptible_from_ms)
+        return window_ms is not None and window_ms[0] <= time_ms < window_ms[1]
 
     def expect_stopped(
         self, start: ReservedStart, victims: Sequence[Allocation], preemptible_from_ms: PreemptibleFrom
@@ -177,30 +170,39 @@ class ReservedStarts:
 
         Args:
             start: a start at a known time.
-            victims: the attempts that the start needs stopped, of which none has ended by then; empty if it needs no
-                preemption.
+            victims: the attempts that the start needs stopped, all preemptible then; empty if it needs none, or if they
+                cannot be chosen yet.
             preemptible_from_ms: from when on an attempt may be preempted for the job.
         """
         assert start.start_ms is not None  # noqa: S101 - called for known starts only
-        freed = self.freed_by(start.need, start.start_ms)
-        unneeded = minus(self.freed_by(start.need, start.start_ms, preemptible_from_ms), freed)
-        for victim in victims:
-            unneeded = minus(unneeded, self._index.charged(victim))
-            self._expected_stops[victim.attempt] = start.start_ms
-        start.slack = {pool: max(0, count - unneeded.get(pool, 0)) for pool, count in start.slack.items()}
+        if start.lacking and not victims:
+            self._unchosen[start.job.name] = preemptible_from_ms
+            return
+        chosen = {victim.attempt for victim in victims}
+        unneeded = total(
+            self._index.charged(each)
+            for each in self._live(start.need)
+            if each.attempt not in chosen and self._is_victim_at(each, start.start_ms, preemptible_from_ms)
+        )
+        self._expected_stops |= {victim.attempt: start.start_ms for victim in victims}
+        start.slack = {pool: count - unneeded.get(pool, 0) for pool, count in start.slack.items()}
 
-    def unclaimed_by_reservations(
-        self, victims: Iterable[Allocation], preemptible_from: Callable[[WaitingJob], PreemptibleFrom | None]
-    ) -> dict[str, int]:
+    def unclaimed_by_reservations(self, victims: Iterable[Allocation]) -> dict[str, int]:
         """The instances of victims that no reserved start relies on, so that using them delays no job."""
         victims = tuple(victims)
         self._looks.taken += len(victims) * len(self._starts)
         return total(
             frees
             for victim in victims
-            if all(
-                head.start_ms is not None and not self._is_freed_by(victim, head.start_ms, preemptible_from(head.job))
+            if not any(
+                self._relies_on(head, victim)
                 for head in self._starts
                 if overlap(frees := self._index.charged(victim), head.need)
             )
         )
+
+    def _relies_on(self, head: ReservedStart, allocation: Allocation) -> bool:
+        if head.start_ms is None or self._end_ms(allocation) <= head.start_ms:
+            return True
+        preemptible_from_ms = self._unchosen.get(head.job.name)
+        return preemptible_from_ms is not None and self._is_victim_at(allocation, head.start_ms, preemptible_from_ms)

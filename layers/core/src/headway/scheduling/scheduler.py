@@ -241,7 +241,7 @@ class _Pass:
                 return
         counted = total_need
         if victims and self.reserved_starts:
-            unclaimed = self.reserved_starts.unclaimed_by_reservations(victims, self.preemption.preemptible_from)
+            unclaimed = self.reserved_starts.unclaimed_by_reservations(victims)
             counted = positive(minus(counted, unclaimed))
         # When the job will start is not known, so its limit does not prove when it ends.
         delayed = self.reserved_starts.delayed_by(counted, None)
@@ -305,12 +305,9 @@ class _Pass:
         preemptible_from_ms = self.preemption.preemptible_from(job) if preempts else None
         start = self.reserved_starts.reserve(job, need, combination, available, preemptible_from_ms, otherwise or need)
         if preemptible_from_ms is not None and start.start_ms is not None:
-            freed = self.reserved_starts.freed_by(start.need, start.start_ms)
-            lacking = shortfall(start.need, plus(available, freed))
-            ended = self.reserved_starts.attempts_ended_by(start.need, start.start_ms)
-            victims = self.preemption.victims(job, lacking, spared=ended) if lacking else ()
-            if victims or not lacking:
-                self.reserved_starts.expect_stopped(start, victims, preemptible_from_ms)
+            spared = self.reserved_starts.protected_at(start.need, start.start_ms, preemptible_from_ms)
+            victims = self.preemption.victims(job, start.lacking, spared=spared) if start.lacking else ()
+            self.reserved_starts.expect_stopped(start, victims, preemptible_from_ms)
         return start
 
 
