@@ -146,12 +146,12 @@ def test_a_job_takes_over_no_more_of_what_is_being_freed_than_it_lacks() -> None
     assert told(plan)[2] == ("low", ReasonCode.WAITS_FOR_CAPACITY, 600_000)
 
 
-def test_what_is_being_freed_for_a_job_counts_for_its_team_until_a_job_of_higher_rank_counts_on_it() -> None:
+def test_a_job_keeps_its_rank_where_a_job_of_higher_rank_counts_on_what_is_being_freed_for_it() -> None:
     policy = Policy(teams={"red": Team(), "blue": Team()})
     running = (held("stops", freed_for="lower"), held("protected", 9, team="red"))
     line = (job("higher", 5, team="red"), job("lower", 3, team="red"), job("other", 3, entered=1, team="blue"))
     plan = schedule(snapshot(*running, *line, policy=policy))
-    assert [name for name, *_ in told(plan)] == ["higher", "other", "lower"]
+    assert [name for name, *_ in told(plan)] == ["higher", "lower", "other"]
 
 
 def test_a_job_may_start_beside_a_reserved_start_whose_victims_are_still_protected() -> None:

@@ -108,10 +108,12 @@ class CapacityState:
         return demand
 
     def release_earmark(self, owner: WaitingJob) -> None:
-        """A job of higher rank counts on what is being freed for this job, which becomes unclaimed."""
+        """A job of higher rank counts on what is being freed for this job, which becomes unclaimed.
+
+        The job keeps its rank, as the earmark is stored until the attempts have ended.
+        """
         self.unclaimed = plus(self.unclaimed, self.freed_for(owner))
         del self.earmarked[owner.name]
-        self.guarantees.promise(owner, self._promised_to(owner))
 
     def start(self, job: WaitingJob, takes: Demand) -> None:
         """A job starts.
