@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from headway_sandbox.call_recorder import Call, of_document
+from headway_sandbox.call_recorder import Call, call_from_document
 from headway_sandbox.errors import SandboxError, StopFailed
 from headway_sandbox.local import aws_account, manager
 from headway_sandbox.local.checkout import Checkout
@@ -161,7 +161,7 @@ class Sandbox:
 
     def calls(self) -> list[Call]:
         """What functions have asked of AWS since the server was started (`headway_sandbox.call_recorder`)."""
-        return [of_document(call) for call in self._pull("GET", "/calls")["calls"]]
+        return [call_from_document(call) for call in self._pull("GET", "/calls")["calls"]]
 
     def set_calls(self, calls: Iterable[Call]) -> None:
         """Keep these in place of what it has: after a test that changed policies on purpose, as it was before."""

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from headway_sandbox.call_recorder import Calls, of_document
+from headway_sandbox.call_recorder import Calls, call_from_document
 from headway_sandbox.emulator import patches
 from headway_sandbox.emulator.patches import Receive, Scope
 from headway_sandbox.errors import AwsError
@@ -92,7 +92,7 @@ def _route(fleet: FakeSageMaker, calls: Calls, method: str, path: list[str], bod
             return 200, fleet.faults.to_document()
         case "GET" | "PUT", ["calls"]:
             if method == "PUT":
-                calls.replace(map(of_document, body["calls"]))
+                calls.replace(map(call_from_document, body["calls"]))
             return 200, {"calls": [asdict(call) for call in calls.all()]}
         case "POST", ["queues", name, "release"]:
             return 200, {"released": patches.release_messages(name)}

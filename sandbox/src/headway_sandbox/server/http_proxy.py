@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from headway_sandbox.call_recorder import Record
+from headway_sandbox.call_recorder import RunRecorder
 from headway_sandbox.emulator import patches
 from headway_sandbox.emulator.patches import AsgiApp, Caller, Receive, Scope, Send
 from headway_sandbox.errors import AwsError
@@ -43,7 +43,13 @@ class AwsProxy:
     """The ASGI application. All that touches the fleet runs on the server's one event loop, so it needs no lock."""
 
     def __init__(
-        self, *, fleet: FakeSageMaker, state_dir: Path, record: Record, behind: AsgiApp, on_shutdown: Callable[[], None]
+        self,
+        *,
+        fleet: FakeSageMaker,
+        state_dir: Path,
+        record: RunRecorder,
+        behind: AsgiApp,
+        on_shutdown: Callable[[], None],
     ) -> None:
         self.fleet = fleet
         self._state_dir = state_dir
@@ -151,7 +157,7 @@ class AwsProxy:
 
     def _caller_dies(self, caller: Caller, operation: str) -> bool:
         """Kill the function that made the call, if that fault is on: its call took effect, it never learns."""
-        struck, self.fleet.faults = self.fleet.faults.used_up("kill_caller", operation)
+        struck, self.fleet.faults = self.fleet.faults.consume("kill_caller", operation)
         if not struck:
             return False
         killed = patches.kill_workers(caller.session, busy_only=True) if caller.session else []
@@ -184,7 +190,7 @@ class AwsProxy:
     async def _keep_record(self) -> None:
         while True:
             await asyncio.sleep(_RECORD_EVERY_S)
-            await asyncio.to_thread(self._record.keep)
+            await asyncio.to_thread(self._record.write_if_new)
 
     async def _write_logs(self, now: float) -> None:
         try:

@@ -71,6 +71,6 @@ class Monitoring:
         alarm = cloudwatch.alarm_of(key)
         if alarm is None:
             return
-        found = evaluation_schedule.change(alarm, partial(cloudwatch.measured, key), now_s)
+        found = evaluation_schedule.state_change(alarm, partial(cloudwatch.measured, key), now_s)
         if found is not None:
             cloudwatch.set_state(key, found.state, found.reason, now_s=now_s)

@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from headway_sandbox.call_recorder import Record
+from headway_sandbox.call_recorder import RunRecorder
 from headway_sandbox.emulator import (
     api_gateway,
     cloudformation,
@@ -38,7 +38,8 @@ from headway_sandbox.emulator import (
 from headway_sandbox.emulator.placeholders import ROOT
 from headway_sandbox.sagemaker import container_logs, utilization
 from headway_sandbox.sagemaker.clock import Clock
-from headway_sandbox.sagemaker.service import FakeSageMaker, SageMakerSettings
+from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_sandbox.sagemaker.state_machine import SageMakerSettings
 from headway_sandbox.sagemaker.training_job import Durations
 from headway_sandbox.server.http_proxy import AwsProxy
 
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
         clock=Clock(speed=options.speed),
         durations=Durations(**json.loads(options.durations)),
     )
-    record = Record(options.calls_folder, name="sandbox", sources=options.sources)
+    record = RunRecorder(options.calls_folder, name="sandbox", sources=options.sources)
     asyncio.run(_serve(port=options.port, state=state, settings=settings, seed=options.seed, record=record))
     # Whatever a late thread of the emulator may have started after the functions were ended.
     patches.end_workers()
@@ -120,7 +121,7 @@ def _set_environment(*, port: int, state: Path, region: str, account: str) -> No
         os.environ.pop(name, None)
 
 
-async def _serve(*, port: int, state: Path, settings: SageMakerSettings, seed: int, record: Record) -> None:
+async def _serve(*, port: int, state: Path, settings: SageMakerSettings, seed: int, record: RunRecorder) -> None:
     _raise_file_limit()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -133,13 +134,13 @@ async def _serve(*, port: int, state: Path, settings: SageMakerSettings, seed: i
     lambda_runtime.prepare()
     cloudformation.prepare()
     dynamodb.prepare()
-    iam.prepare(record.calls.note)
+    iam.prepare(record.calls.add)
     saved = state / "fleet.json"
     fleet = _load(saved, settings) or FakeSageMaker(settings=settings, rng=random.Random(seed))
 
     def on_shutdown() -> None:
         patches.end_workers()
-        record.finish()
+        record.write()
         # Worked out anew at the start, and long to save.
         cloudwatch.drop(utilization.NAMESPACE)
         logs.drop(container_logs.GROUP)
