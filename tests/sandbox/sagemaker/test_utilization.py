@@ -173,6 +173,6 @@ def test_no_host_is_busier_than_its_gpus(instance_type, gpu, most):
 
 
 def test_a_variable_that_the_sandbox_does_not_have_is_refused():
-    with pytest.raises(AwsError, match="unknown SANDBOX_GPU_UTILISATION. Known: SANDBOX_RUN_SECONDS"):
+    with pytest.raises(AwsError, match=r"unknown SANDBOX_GPU_UTILISATION\. Known: SANDBOX_RUN_SECONDS"):
         FakeSageMaker().create(request(Environment={"SANDBOX_GPU_UTILISATION": "0:0"}), now=0.0)
     FakeSageMaker().create(request(Environment={"EPOCHS": "3"}), now=0.0)

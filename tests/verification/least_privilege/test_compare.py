@@ -241,5 +241,5 @@ def test_the_command_names_what_is_wrong(tmp_path, capsys):
 def test_a_template_that_can_t_be_expanded_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("HEADWAY_SANDBOX_PYTHON", str(Checkout.here().sandbox_python()))
     (tmp_path / "template.yaml").write_text("Resources: {Odd: {Type: AWS::Serverless::Function, Properties: {}}}")
-    with pytest.raises(SandboxError, match=r"template\.yaml can't be expanded"):
+    with pytest.raises(SandboxError, match=r"Cannot expand template\.yaml"):
         expanded(Checkout(root=tmp_path))
