@@ -16,7 +16,7 @@ from headway_service.scheduling import decide as deciding
 from headway_service.scheduling.decide import decide
 from headway_service.store.ledger import read_ledger
 from headway_service.store.snapshot import read_snapshot
-from tests.service.store.test_ledger import G5, table_of, waits
+from tests.service.store.queues import G5, table_of, waits
 from tests.service.world import P5
 
 SIZES = {P5: 4, G5: 3}

@@ -12,7 +12,7 @@ from headway_service.store.ledger import read_ledger
 from headway_service.store.queue_scan import MAX_LINE_READS
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.snapshot import read_snapshot
-from tests.service.store.test_ledger import G5, Counting, table_of, waits
+from tests.service.store.queues import G5, Counting, table_of, waits
 from tests.service.world import P5
 
 RED_2 = Policy(backfill_window=0, teams={"red": Team(guaranteed={P5: 2})})

@@ -136,3 +136,130 @@ def adopted(attempt: str) -> Reason:
     """A training job that the queue had lost became the live attempt of its job again."""
     message = f"SageMaker runs it as `{attempt}`, whose record the queue had lost"
     return Reason(code=ReasonCode.ADOPTED, message=message)
+
+
+def launch_postponed(error: object, *, retry_in_s: int) -> Reason:
+    """SageMaker does not launch an attempt now (an account quota, a permission).
+
+    Args:
+        error: SageMaker's answer.
+        retry_in_s: the time until the next try, s.
+    """
+    message = f"SageMaker did not launch it now ({error}); next try in {retry_in_s} s"
+    return Reason(code=ReasonCode.LAUNCH_POSTPONED, message=message)
+
+
+def name_taken(attempt: str) -> Reason:
+    """The name of an attempt is in use, by a training job that is not the attempt."""
+    message = f"SageMaker already has a training job named `{attempt}`; the next try uses another name"
+    return Reason(code=ReasonCode.NAME_TAKEN, message=message)
+
+
+def stopped_before_launch(*, requeued: bool) -> Reason:
+    """An attempt was stopped before its launch; its job is requeued, or else has stopped."""
+    code = ReasonCode.RETURNED_TO_LINE if requeued else ReasonCode.STOPPED
+    return Reason(code=code, message="stopped before SageMaker launched it")
+
+
+def paused_before_launch() -> Reason:
+    """A pool of an attempt was paused before its launch."""
+    message = "its pool was paused before SageMaker launched it; waits again in its old place in the queue"
+    return Reason(code=ReasonCode.RETURNED_TO_LINE, message=message)
+
+
+def completed() -> Reason:
+    """The job has completed."""
+    return Reason(code=ReasonCode.COMPLETED, message="completed")
+
+
+def failed(cause: str | None) -> Reason:
+    """The job has failed; the cause is SageMaker's, if it gives one."""
+    return Reason(code=ReasonCode.FAILED, message=f"failed{_because(cause)}")
+
+
+def retried(reason: Reason, decision: str) -> Reason:
+    """A failed job is retried.
+
+    Args:
+        reason: why its attempt ended.
+        decision: the decision to retry it, in a sentence.
+    """
+    return Reason(code=ReasonCode.RETRIED, message=f"{reason.message}; {decision}")
+
+
+def not_retried(reason: Reason, decision: str) -> Reason:
+    """A failed job is not retried.
+
+    Args:
+        reason: why its attempt ended.
+        decision: the decision not to retry it, in a sentence.
+    """
+    return Reason(code=reason.code, message=f"{reason.message}; {decision}")
+
+
+def no_spot_instances() -> Reason:
+    """The maximum wait for spot instances is over; the job continues on on-demand instances."""
+    message = "it waited for spot instances without getting any; it continues on on-demand instances"
+    return Reason(code=ReasonCode.ON_DEMAND, message=message)
+
+
+def requeued_after_preemption(preemptor: str) -> Reason:
+    """A preempted attempt has ended and its job waits again."""
+    message = f"was preempted for `{preemptor}` and waits again in its old place in the queue"
+    return Reason(code=ReasonCode.RETURNED_TO_LINE, message=message, jobs=(preemptor,))
+
+
+def stopped_at_limit(limit: str) -> Reason:
+    """SageMaker has stopped a job at one of the limits of its request."""
+    message = f"SageMaker stopped it at its {limit}; submit it again with a higher limit if it needs more"
+    return Reason(code=ReasonCode.STOPPED, message=message)
+
+
+def stopped_on_request() -> Reason:
+    """A running job has stopped, as a caller requested."""
+    return Reason(code=ReasonCode.STOPPED, message="stopped on request")
+
+
+def stopped_outside(status: str, cause: str | None) -> Reason:
+    """A training job was stopped outside the queue.
+
+    Args:
+        status: SageMaker's status.
+        cause: SageMaker's FailureReason, if it gives one.
+    """
+    message = f"stopped outside the queue (status {status}){_because(cause)}"
+    return Reason(code=ReasonCode.STOPPED_OUTSIDE, message=message)
+
+
+def breaks_rules(violations: str) -> Reason:
+    """A running job breaks rules, and may continue."""
+    return Reason(code=ReasonCode.BREAKS_RULES, message=f"it runs, and breaks rules: {violations}")
+
+
+def stopping_for_rules(cause: str) -> Reason:
+    """A running job breaks rules, and is being stopped."""
+    return Reason(code=ReasonCode.BREAKS_RULES, message=f"stopping: {cause}")
+
+
+def stopping_for_interruptions(cause: str) -> Reason:
+    """A job lost its spot instances too often, and is being stopped to continue on on-demand instances."""
+    return Reason(code=ReasonCode.INTERRUPTED, message=f"stopping: {cause}")
+
+
+def stopping_for_drain(cause: str) -> Reason:
+    """A job is being stopped because a pool of it is drained."""
+    return Reason(code=ReasonCode.STOP_REQUESTED, message=f"stopping, as {cause}; it keeps its place in the queue")
+
+
+def underused(found: str) -> Reason:
+    """A job has low utilization, and may continue."""
+    return Reason(code=ReasonCode.UNDERUSED, message=f"it continues, and has low utilization ({found})")
+
+
+def stopping_for_underuse(found: str) -> Reason:
+    """A job has low utilization, and is being stopped."""
+    return Reason(code=ReasonCode.UNDERUSED, message=f"stopping, as it has low utilization ({found})")
+
+
+def _because(cause: str | None) -> str:
+    return f": {cause}" if cause else ""

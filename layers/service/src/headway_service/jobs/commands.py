@@ -7,7 +7,6 @@ from collections.abc import Callable
 from headway import reasons
 from headway.errors import InvalidTransition
 from headway.lifecycle import ACTIVE, TERMINAL, WAITING, JobState
-from headway.reasons import Reason, ReasonCode
 from headway_service.admission.queue_limits import QueueLimits
 from headway_service.config.authorization import Action, Caller
 from headway_service.config.document import Configuration
@@ -71,7 +70,7 @@ class JobCommands:
             JobNotFound: there is none of that name.
             NotAllowed: the caller may not stop it.
             JobEnded: it has completed or failed. To stop a stopped job is no error.
-            Busy: others keep changing it.
+            RetryLater: others keep changing it.
         """
 
         def change(job: JobRecord) -> JobUpdate | None:
@@ -102,7 +101,7 @@ class JobCommands:
             NotAllowed: the caller may not change it.
             JobEnded: it has ended.
             InvalidRequest: the priority is above the configured maximum, or above that of the job's team.
-            Busy: others keep changing it.
+            RetryLater: others keep changing it.
         """
         configuration = self._configuration()
         require_priority(priority, configuration.priority.maximum)
@@ -115,10 +114,7 @@ class JobCommands:
             attempt = find_live_attempt(self._table, job)
             if attempt is None and job.job_state in ACTIVE:
                 raise Conflict([0])
-            reason = Reason(
-                code=ReasonCode.PRIORITY_CHANGED,
-                message=f"priority changed from {job.priority} to {priority} by {caller.name}",
-            )
+            reason = reasons.priority_changed(job.priority, priority, caller.name)
             return transitions.change_priority(job, attempt, priority, reason, self._clock())
 
         return self._seen(self._change(name, caller, Action.REPRIORITISE, change, "priority changed")[0])
@@ -135,7 +131,7 @@ class JobCommands:
             NotAllowed: the caller may not change it.
             JobEnded: it has ended.
             NotWaiting: it holds instances.
-            Busy: others keep changing it.
+            RetryLater: others keep changing it.
         """
 
         def change(job: JobRecord) -> JobUpdate | None:
@@ -165,7 +161,7 @@ class JobCommands:
             NotAllowed: the caller may not change it.
             JobEnded: it has ended.
             QueueFull: see :meth:`headway_service.admission.queue_limits.QueueLimits.require`.
-            Busy: others keep changing it.
+            RetryLater: others keep changing it.
         """
 
         def change(job: JobRecord) -> JobUpdate | None:
@@ -219,7 +215,7 @@ class JobCommands:
         """The writes that stop a job; none if its attempt is already stopping for good."""
         now_ms = self._clock()
         if job.job_state in WAITING:
-            reason = Reason(code=ReasonCode.STOPPED, message=f"stopped by {caller.name} while it waited")
+            reason = reasons.stopped_while_waiting(caller.name)
             reservation = find_reservation(self._table, job.job_name)
             return transitions.stop_waiting(job, reservation, reason, now_ms, now_ms // 1000 + self._retention_s)
         attempt = find_live_attempt(self._table, job)
@@ -227,11 +223,7 @@ class JobCommands:
             raise Conflict([0])
         if attempt.stop_cause is StopCause.REQUEST:
             return []
-        reason = Reason(
-            code=ReasonCode.STOP_REQUESTED,
-            message=f"stop requested by {caller.name}; its instances are freed when it has stopped",
-        )
-        return transitions.stop_holding(job, attempt, reason, now_ms)
+        return transitions.stop_holding(job, attempt, reasons.stop_requested(caller.name), now_ms)
 
     def _seen(self, job: JobRecord) -> JobView:
         return self._explainer.explain([job])[0]

@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from headway import reasons
 from headway.lifecycle import AttemptState, JobState, JobTrigger
-from headway.reasons import Reason, ReasonCode
+from headway.reasons import Reason
 from headway.vectors import describe
 from headway_service.errors import (
     Conflict,
@@ -106,7 +107,7 @@ class Launcher:
 
         Raises:
             Conflict: it was changed meanwhile; nothing was decided.
-            Unclear: SageMaker gave no clear answer; the intent stays.
+            OutcomeUnknown: SageMaker gave no clear answer; the intent stays.
         """
         if attempt.attempt_state is AttemptState.LAUNCHING:
             if attempt.lease_holder != self.holder:
@@ -165,15 +166,11 @@ class Launcher:
                 self._pass_name(attempt, now_ms)
             case LaunchPostponed():
                 logger.warning("launch postponed", extra={**log, "error": error.code})
-                text = f"SageMaker did not launch it now ({error}); next try in {POSTPONED_FOR_S} s"
-                self._postpone(attempt, ReasonCode.LAUNCH_POSTPONED, text, now_ms, wait_s=POSTPONED_FOR_S)
+                reason = reasons.launch_postponed(error, retry_in_s=POSTPONED_FOR_S)
+                self._postpone(attempt, reason, now_ms, wait_s=POSTPONED_FOR_S)
             case _:
                 logger.warning("launch refused", extra={**log, "error": error.code})
-                reason = Reason(
-                    code=ReasonCode.LAUNCH_REFUSED,
-                    message=f"SageMaker refused the request: {error}; correct it and submit it under a new name",
-                )
-                self._observer.end(attempt, JobTrigger.FAIL, reason, None, now_ms)
+                self._observer.end(attempt, JobTrigger.FAIL, reasons.launch_refused(error), None, now_ms)
 
     def _adopt_found(self, attempt: AttemptRecord, found: TrainingJobStatus, now_ms: int) -> None:
         """SageMaker has the attempt, but no call of which the queue knows has launched it: its table was restored.
@@ -195,8 +192,7 @@ class Launcher:
 
     def _pass_name(self, attempt: AttemptRecord, now_ms: int) -> None:
         """The name of an attempt is in use for good."""
-        text = f"SageMaker already has a training job named `{attempt.attempt_name}`; the next try uses another name"
-        self._postpone(attempt, ReasonCode.NAME_TAKEN, text, now_ms, name_is_free=False)
+        self._postpone(attempt, reasons.name_taken(attempt.attempt_name), now_ms, name_is_free=False)
 
     def _adopt(self, attempt: AttemptRecord, now_ms: int) -> None:
         """SageMaker has the attempt from an earlier call."""
@@ -254,8 +250,7 @@ class Launcher:
             return
         requested = attempt.stop_cause is StopCause.REQUEST
         trigger = JobTrigger.END_STOPPED if requested else JobTrigger.PREEMPTED_ENDED
-        code = ReasonCode.STOPPED if requested else ReasonCode.RETURNED_TO_LINE
-        reason = Reason(code=code, message="stopped before SageMaker launched it")
+        reason = reasons.stopped_before_launch(requeued=not requested)
         self._observer.end(attempt, trigger, reason, None, now_ms)
 
     def _cancel_for_pause(self, attempt: AttemptRecord, now_ms: int) -> None:
@@ -266,8 +261,7 @@ class Launcher:
         if self._find(attempt, now_ms) is not None:
             self._adopt(attempt, now_ms)
             return
-        text = "its pool was paused before SageMaker launched it; waits again in its old place in the queue"
-        self._postpone(attempt, ReasonCode.RETURNED_TO_LINE, text, now_ms)
+        self._postpone(attempt, reasons.paused_before_launch(), now_ms)
 
     def _stop(self, attempt: AttemptRecord, now_ms: int) -> bool:
         try:
@@ -321,8 +315,7 @@ class Launcher:
     def _postpone(
         self,
         attempt: AttemptRecord,
-        code: ReasonCode,
-        text: str,
+        reason: Reason,
         now_ms: int,
         *,
         name_is_free: bool = True,
@@ -332,8 +325,7 @@ class Launcher:
 
         Args:
             attempt: its attempt, which was not launched.
-            code: why.
-            text: why, in a sentence.
+            reason: why.
             now_ms: now.
             name_is_free: whether SageMaker has no training job of that name.
             wait_s: how long the job waits before it is launched again.
@@ -344,7 +336,6 @@ class Launcher:
         job = find_job(self._table, attempt.job_name)
         if job is None or job.job_state is not JobState.RUNNING:
             raise Conflict([0])
-        reason = Reason(code=code, message=text)
         not_before_ms = now_ms + wait_s * 1000 if wait_s else 0
         # Of a launch that is only taken for failed, SageMaker may still show a training job of that name.
         name_is_free = name_is_free and attempt.unanswered_ms is None

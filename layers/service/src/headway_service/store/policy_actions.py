@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from headway import reasons
 from headway.jobpolicy.rules import OnStart, Violation
 from headway.jobpolicy.utilization import Action, UtilizationRule
-from headway.reasons import Reason, ReasonCode
+from headway.reasons import Reason
 from headway_service.store.records.attempt import AttemptRecord, StopCause
 from headway_service.store.records.job import JobRecord
 from headway_service.store.records.ledger import PauseRecord
@@ -42,9 +43,8 @@ def on_start(violations: Sequence[Violation]) -> PolicyAction | None:
     found = "; ".join(f"{each.field} {each.message}" for each in violations)
     if any(each.on_start is OnStart.STOP for each in violations):
         text = f"it breaks rules that it must not run against: {found}"
-        reason = Reason(code=ReasonCode.BREAKS_RULES, message=f"stopping: {text}")
-        return PolicyAction(reason=reason, cause=StopCause.POLICY, ends=f"stopped, as {text}")
-    return PolicyAction(reason=Reason(code=ReasonCode.BREAKS_RULES, message=f"it runs, and breaks rules: {found}"))
+        return PolicyAction(reason=reasons.stopping_for_rules(text), cause=StopCause.POLICY, ends=f"stopped, as {text}")
+    return PolicyAction(reason=reasons.breaks_rules(found))
 
 
 def on_interruption(job: JobRecord, interruptions: int, most: int | None) -> PolicyAction | None:
@@ -59,16 +59,14 @@ def on_interruption(job: JobRecord, interruptions: int, most: int | None) -> Pol
     if most is None or job.on_demand or count <= most:
         return None
     text = f"spot instances were taken from it {count} times ({most} are allowed); it continues on on-demand instances"
-    reason = Reason(code=ReasonCode.INTERRUPTED, message=f"stopping: {text}")
-    return PolicyAction(reason=reason, cause=StopCause.ON_DEMAND, ends=text)
+    return PolicyAction(reason=reasons.stopping_for_interruptions(text), cause=StopCause.ON_DEMAND, ends=text)
 
 
 def on_drain(pause: PauseRecord) -> PolicyAction:
     """The action for an attempt in a pool that is drained."""
     text = f"{pause.by} drains {pause.pool}: {pause.reason}"
-    reason = Reason(code=ReasonCode.STOP_REQUESTED, message=f"stopping, as {text}; it keeps its place in the queue")
     ends = f"waits again in its old place in the queue, as {text}"
-    return PolicyAction(reason=reason, cause=StopCause.REQUEUE, ends=ends)
+    return PolicyAction(reason=reasons.stopping_for_drain(text), cause=StopCause.REQUEUE, ends=ends)
 
 
 def on_underuse(job: JobRecord, attempt: AttemptRecord, watch: UtilizationRule) -> PolicyAction | None:
@@ -86,9 +84,8 @@ def on_underuse(job: JobRecord, attempt: AttemptRecord, watch: UtilizationRule) 
     if watch.action is Action.NOTIFY:
         if watch.name in attempt.told:
             return None
-        reason = Reason(code=ReasonCode.UNDERUSED, message=f"it continues, and has low utilization ({found})")
-        return PolicyAction(reason=reason, watch=watch.name)
-    reason = Reason(code=ReasonCode.UNDERUSED, message=f"stopping, as it has low utilization ({found})")
+        return PolicyAction(reason=reasons.underused(found), watch=watch.name)
+    reason = reasons.stopping_for_underuse(found)
     if watch.action is Action.REQUEUE and job.requeues < MAX_REQUEUES:
         priority = min(job.priority, watch.priority)
         ends = f"its utilization was low; it waits again with priority {priority} ({found})"

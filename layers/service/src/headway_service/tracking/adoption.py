@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from headway import reasons
 from headway.lifecycle import AttemptState
 from headway.policy import Policy
-from headway.reasons import Reason, ReasonCode
 from headway_service.ports.table import Write
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger
@@ -41,8 +41,7 @@ def adoption(
         lease_until_ms=0,
         seen_ms=now_ms,
     )
-    text = f"SageMaker runs it as `{attempt.attempt_name}`, whose record the queue had lost"
-    reason = Reason(code=ReasonCode.ADOPTED, message=text)
+    reason = reasons.adopted(attempt.attempt_name)
     reservation = ledger.reservation_of(job.job_name)
     return transitions.adopt(job, attempt, rogue, reservation, reason, now_ms, limited=limited)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum, auto
 
+from headway import reasons
 from headway.jobpolicy.failure_kinds import LIMITS, FailureKind, failure_kind
 from headway.jobpolicy.retry import Failure, decide_retry
 from headway.jobpolicy.rules import violations
@@ -74,7 +75,7 @@ class Observer:
             The effect on the queue.
 
         Raises:
-            Busy: the table is; the same sighting may be taken again.
+            RetryLater: the table is; the same sighting may be taken again.
         """
 
         def apply() -> StatusOutcome:
@@ -117,12 +118,8 @@ class Observer:
             return StatusOutcome.RECORDED
         if not is_proven(record.missing_since_ms, now_ms):
             return StatusOutcome.IGNORED
-        reason = Reason(
-            code=ReasonCode.VANISHED,
-            message=f"the training job `{attempt}` was deleted outside the queue, so how it ended is not known",
-        )
         gone = TrainingJobStatus(attempt=attempt, status="Deleting", secondary_status="", modified_ms=now_ms)
-        self.end(record, JobTrigger.FAIL, reason, gone, now_ms, vanished=True)
+        self.end(record, JobTrigger.FAIL, reasons.vanished(attempt), gone, now_ms, vanished=True)
         return StatusOutcome.TICK_DUE
 
     def end(
@@ -220,17 +217,14 @@ class Observer:
             return trigger, reason, retry
         kind = failure_kind(sighting.secondary_status, sighting.failure_reason)
         if sighting.secondary_status == "MaxWaitTimeExceeded" and self._configuration().spot.after_wait:
-            message = "it waited for spot instances without getting any; it continues on on-demand instances"
-            retry = transitions.RetryPlan(on_demand=True)
-            return JobTrigger.RETRY, Reason(code=ReasonCode.ON_DEMAND, message=message), retry
+            return JobTrigger.RETRY, reasons.no_spot_instances(), transitions.RetryPlan(on_demand=True)
         if sighting.status != "Failed" and kind is not FailureKind.TIME:
             return trigger, reason, None
         verdict = decide_retry(self._failure(kind, attempt, sighting, now_ms), self._configuration().retry_rules())
-        message = f"{reason.message}; {verdict.sentence}"
         if verdict.wait_ms is None:
-            return trigger, Reason(code=reason.code, message=message), None
+            return trigger, reasons.not_retried(reason, verdict.sentence), None
         retry = transitions.RetryPlan(kind=kind, not_before_ms=now_ms + verdict.wait_ms)
-        return JobTrigger.RETRY, Reason(code=ReasonCode.RETRIED, message=message), retry
+        return JobTrigger.RETRY, reasons.retried(reason, verdict.sentence), retry
 
     def _failure(self, kind: FailureKind, attempt: AttemptRecord, sighting: TrainingJobStatus, now_ms: int) -> Failure:
         job = self._require_job(attempt)
@@ -278,7 +272,7 @@ def _end(
 ) -> tuple[JobTrigger, Reason, transitions.RetryPlan | None]:
     """What a final status means, unless the job is tried again after a failure."""
     if sighting.status == "Completed":
-        return JobTrigger.COMPLETE, Reason(code=ReasonCode.COMPLETED, message="completed"), None
+        return JobTrigger.COMPLETE, reasons.completed(), None
     if attempt.stop_cause in _BY_POLICY:
         # Also after a failure: a job that does not take SIGTERM well has failed because the queue stopped it. And if it
         # reached its own limit meanwhile, that is not why it ended.
@@ -288,19 +282,11 @@ def _end(
         return trigger, Reason(code=code, message=attempt.stop_reason), retry if trigger is JobTrigger.RETRY else None
     limit = LIMITS.get(sighting.secondary_status)
     if limit is not None:
-        message = f"SageMaker stopped it at its {limit}; submit it again with a higher limit if it needs more"
-        return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED, message=message), None
+        return JobTrigger.END_STOPPED, reasons.stopped_at_limit(limit), None
     if attempt.stop_cause is StopCause.PREEMPTION:
-        message = f"was preempted for `{attempt.freed_for}` and waits again in its old place in the queue"
-        reason = Reason(code=ReasonCode.RETURNED_TO_LINE, message=message, jobs=(attempt.freed_for or "",))
-        return JobTrigger.PREEMPTED_ENDED, reason, None
+        return JobTrigger.PREEMPTED_ENDED, reasons.requeued_after_preemption(attempt.freed_for or ""), None
     if sighting.status == "Failed":
-        return JobTrigger.FAIL, Reason(code=ReasonCode.FAILED, message=f"failed{_told(sighting)}"), None
+        return JobTrigger.FAIL, reasons.failed(sighting.failure_reason), None
     if attempt.stop_cause is StopCause.REQUEST:
-        return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED, message="stopped on request"), None
-    message = f"stopped outside the queue (status {sighting.status}){_told(sighting)}"
-    return JobTrigger.END_STOPPED, Reason(code=ReasonCode.STOPPED_OUTSIDE, message=message), None
-
-
-def _told(sighting: TrainingJobStatus) -> str:
-    return f": {sighting.failure_reason}" if sighting.failure_reason else ""
+        return JobTrigger.END_STOPPED, reasons.stopped_on_request(), None
+    return JobTrigger.END_STOPPED, reasons.stopped_outside(sighting.status, sighting.failure_reason), None

@@ -1,0 +1,89 @@
+"""Records: their keys and their defaults."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headway.lifecycle import WAITING, JobState
+from headway.reasons import ReasonCode
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.ledger import TeamRecord
+from headway_service.store.records.queue_entry import QueueEntry
+from tests.service.store.queues import G5
+from tests.service.world import P5
+
+
+@pytest.mark.parametrize("state", [JobState.PENDING, JobState.PREEMPTED, JobState.RUNNING, JobState.COMPLETED])
+@pytest.mark.parametrize(("team", "held"), [("", False), ("red", False), ("red", True)])
+def test_the_keys_of_a_jobs_lines_are_those_of_its_entries(state: JobState, team: str, *, held: bool) -> None:
+    job = JobRecord(
+        job_name="a",
+        job_state=state,
+        priority=7,
+        entry_time=5,
+        handicap_ms=3,
+        demand={P5: 1, G5: 2},
+        team=team,
+        held=held,
+        request_digest="",
+        reason=ReasonRecord(code=ReasonCode.ENTERED, message="entered"),
+    )
+    assert job.line_keys() == [entry.key() for entry in job.line_entries()]
+    assert bool(job.line_keys()) == (job.job_state in WAITING and not held)
+
+
+def test_attributes_that_are_not_stored_have_their_defaults() -> None:
+    entry: dict[str, Any] = {
+        "pk": f"line#{P5}",
+        "sk": "9999#0000000000000#old",
+        "pool": P5,
+        "jobName": "old",
+        "demand": {P5: 1},
+        "priority": 0,
+        "entryTime": 0,
+        "schemaVersion": 1,
+    }
+    assert QueueEntry.parse(entry).key().pk == f"line#{P5}"
+    attempt = {
+        "attemptName": "x",
+        "jobName": "x",
+        "number": 1,
+        "attemptState": "live",
+        "mark": "m",
+        "demand": {P5: 1},
+        "priority": 0,
+        "sinceMs": 0,
+        "leaseHolder": "",
+        "leaseUntilMs": 0,
+        "seenMs": 0,
+        "schemaVersion": 1,
+    }
+    allocation = AttemptRecord.parse(attempt).allocation()
+    assert (allocation.team, allocation.limit_ms, allocation.entry_time_ms) == ("", None, None)
+    assert (allocation.preemptible, allocation.preemptions) == (True, 0)
+    assert TeamRecord.parse({"team": "a", "schemaVersion": 1}).left_ms is None
+
+
+def test_a_job_is_to_the_scheduler_what_each_of_its_entries_says() -> None:
+    job = JobRecord(
+        job_name="job",
+        job_state=JobState.PENDING,
+        priority=7,
+        entry_time=11,
+        handicap_ms=13,
+        demand={P5: 2, G5: 1},
+        team="a",
+        limit_ms=17,
+        not_before_ms=19,
+        held_by="somebody",
+        owner="arn:ada",
+        request_digest="",
+        reason=ReasonRecord(code=ReasonCode.ENTERED, message="entered"),
+    )
+    kept = [QueueEntry.parse(entry.put().item) for entry in job.line_entries()]
+    assert [entry.waiting() for entry in kept] == [job.waiting()] * 2
+    assert QueueEntry.key_of(job.waiting()) == kept[0].key()

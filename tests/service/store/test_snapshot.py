@@ -1,0 +1,238 @@
+"""The snapshot of a decision: the first jobs of each team's queue, however long the other queues are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from headway.lifecycle import JobState
+from headway.policy import Policy, Team
+from headway.reasons import ReasonCode
+from headway_service.ports.table import Put
+from headway_service.store.ledger import read_ledger
+from headway_service.store.records.attempt import AttemptRecord
+from headway_service.store.records.base import ReasonRecord
+from headway_service.store.records.job import JobRecord
+from headway_service.store.records.ledger import PauseRecord, ReservationRecord
+from headway_service.store.records.queue_entry import QueueEntry
+from headway_service.store.snapshot import read_snapshot
+from headway_service.testing.memory_table import MemoryTable
+from tests.service.store.queues import AGEING, G5, NO_WINDOW, heads, runs, table_of, waits
+from tests.service.world import P5
+
+
+def test_a_teams_backlog_of_5000_jobs_hides_no_other_team() -> None:
+    table = table_of("greedy", "modest")
+    for i in range(5000):
+        waits(table, f"g{i:04d}", 9, team="greedy", entered=i)
+    waits(table, "m", 0, team="modest", entered=9999)
+    waits(table, "nobody", 0, entered=9999)
+    assert heads(table) == ["g0000", "g0001", "g0002", "m", "nobody"]
+    assert table.entries == 5
+
+
+@pytest.mark.parametrize("backlog", [10, 3000])
+def test_what_is_read_depends_on_pools_teams_and_the_window_not_on_the_backlog(backlog: int) -> None:
+    table = table_of("a", "b", sizes={P5: 2, G5: 4})
+    for i in range(backlog):
+        waits(table, f"a{i:04d}", team="a", entered=i)
+    found = heads(table, policy=Policy(backfill_window=60))
+    # The pool's two instances, one more, and a sixth of the window.
+    assert len(found) == min(backlog, 2 + 1 + 10)
+    assert table.queries <= 2 * 6, "at most two for each line"
+
+
+def test_jobs_that_a_team_may_never_have_hide_nobody_behind_them() -> None:
+    table = table_of("a", sizes={P5: 4})
+    for i in range(50):
+        waits(table, f"big{i:02d}", 9, team="a", entered=i, p5=3)
+    waits(table, "small", 0, team="a", entered=99)
+    assert "small" in heads(table, policy=Policy(backfill_window=0, teams={"a": Team(limit={P5: 2})}))
+
+
+def test_of_the_line_of_a_paused_pool_as_many_jobs_are_read_as_the_caller_asks_for() -> None:
+    table = table_of()
+    for name in ("a", "b", "c"):
+        waits(table, name)
+    pause = PauseRecord.model_validate({"pool": P5, "by": "arn:ada", "sinceMs": 0, "reason": "repair"})
+    ledger = replace(read_ledger(table), pauses=(pause,))
+    for asked, found in ((0, 0), (2, 2)):
+        assert len(read_snapshot(table, ledger, 0, policy=NO_WINDOW, heads=asked).waiting) == found
+    assert read_snapshot(table, ledger, 0, policy=NO_WINDOW).waiting == ()
+
+
+def test_without_backfill_the_window_is_not_read() -> None:
+    table = table_of()
+    for i in range(20):
+        waits(table, f"j{i:02d}", entered=i)
+    assert heads(table, policy=Policy(backfill=False, backfill_window=10)) == ["j00", "j01", "j02"]
+
+
+def test_a_queue_without_pools_has_an_empty_snapshot() -> None:
+    assert heads(MemoryTable(), policy=Policy()) == []
+
+
+def test_jobs_that_demand_a_paused_pool_too_hide_nobody_behind_them() -> None:
+    table = table_of(sizes={P5: 2, G5: 2})
+    for i in range(20):
+        waits(table, f"both{i:02d}", 9, entered=i, p5=1, g5=1)
+    waits(table, "small", g5=1)
+    pause = PauseRecord.model_validate({"pool": P5, "by": "arn:ada", "sinceMs": 0, "reason": "repair"})
+    ledger = replace(read_ledger(table), pauses=(pause,))
+    assert "small" in [each.name for each in read_snapshot(table, ledger, 0, policy=NO_WINDOW).waiting]
+
+
+def test_a_job_of_several_pools_stands_in_a_line_of_each_and_is_read_once() -> None:
+    table = table_of("a", sizes={P5: 2, G5: 2})
+    waits(table, "both", team="a", p5=1, g5=2)
+    assert heads(table) == ["both"]
+    for pool in (P5, G5):
+        assert len(table.query(QueueEntry.partition(pool, "a"), limit=9)) == 1
+
+
+def number_read(
+    *running: AttemptRecord, policy: Policy = NO_WINDOW, heads: int = 0, demands: int = 1, team: str = ""
+) -> int:
+    """How many of the jobs of priority 5 that wait in a line of a pool of 4 are read."""
+    table = table_of(*filter(None, [team]), sizes={P5: 4, G5: 4})
+    for number in range(20):
+        waits(table, f"j{number:02d}", 5, entered=number, team=team, p5=demands)
+    ledger = replace(read_ledger(table), attempts=running)
+    return len(read_snapshot(table, ledger, 0, policy=policy, heads=heads).waiting)
+
+
+@pytest.mark.parametrize(
+    ("running", "policy", "number"),
+    [
+        ((), NO_WINDOW, 5),
+        ((runs("x", p5=1), runs("y", p5=2)), NO_WINDOW, 2),
+        ((runs("x", 5, p5=3),), NO_WINDOW, 2),
+        ((runs("x", 4, p5=3),), NO_WINDOW, 5),
+        ((runs("x", p5=3, stopping=True),), NO_WINDOW, 5),
+        ((runs("x", g5=3),), NO_WINDOW, 5),
+        ((runs("x", 0, p5=3),), replace(NO_WINDOW, preemption=False), 2),
+    ],
+    ids=[
+        "an empty pool",
+        "attempts of higher priority",
+        "one of equal priority",
+        "one that gives way",
+        "one that stops",
+        "one in another pool",
+        "one that gives way to nobody",
+    ],
+)
+def test_of_a_line_as_many_are_read_as_could_get_instances_and_one_more(
+    running: tuple[AttemptRecord, ...], policy: Policy, number: int
+) -> None:
+    assert number_read(*running, policy=policy) == number
+
+
+@pytest.mark.parametrize(("guaranteed", "number"), [({}, 1), ({P5: 1}, 2), ({P5: 2}, 3)])
+def test_what_a_team_is_guaranteed_is_within_its_reach(guaranteed: dict[str, int], number: int) -> None:
+    policy = replace(NO_WINDOW, teams={"red": Team(guaranteed=guaranteed)})
+    assert number_read(runs("x", p5=4), policy=policy, team="red") == number
+
+
+WINDOW = Policy(backfill_window=6, reserved_heads=3)
+"""Three jobs for each of the two lines of each pool."""
+
+
+@pytest.mark.parametrize(
+    ("running", "number"),
+    [
+        ((runs("x", p5=3),), 5),
+        ((runs("x", p5=4),), 3),
+        ((runs("x", p5=3), runs("y", g5=1), runs("z", g5=1)), 5),
+    ],
+    ids=["a pool that is not full", "a full pool", "attempts of another pool do not fill it"],
+)
+def test_behind_the_heads_the_window_is_read_or_in_a_full_pool_those_who_get_a_reserved_start(
+    running: tuple[AttemptRecord, ...], number: int
+) -> None:
+    assert number_read(*running, policy=WINDOW) == number
+
+
+def test_as_many_heads_are_read_as_the_caller_asks_for() -> None:
+    assert [number_read(runs("x", p5=4), heads=asked) for asked in (0, 1, 2, 7)] == [1, 1, 2, 7]
+
+
+def test_jobs_that_demand_a_whole_pool_count_as_fitting() -> None:
+    assert number_read(demands=4) == 2
+
+
+def test_jobs_that_demand_a_pool_that_is_gone_hide_nobody_behind_them() -> None:
+    table = table_of(sizes={P5: 2})
+    for number in range(20):
+        waits(table, f"gone{number:02d}", 9, entered=number, p5=1, g5=1)
+    waits(table, "small")
+    assert "small" in heads(table)
+
+
+@pytest.mark.parametrize(
+    ("running", "window", "asked", "ageing", "page"),
+    [
+        ((), 0, 0, False, 25),
+        ((runs("x", p5=80),), 0, 0, False, 8),
+        ((runs("x", 0, p5=60),), 0, 0, False, 10),
+        ((), 4, 0, False, 26),
+        ((), 12, 0, False, 28),
+        ((), 0, 50, False, 50),
+        ((), 0, 50, True, 10),
+        ((), 0, 0, True, 10),
+    ],
+)
+def test_mostly_one_query_of_a_line_is_enough(
+    running: tuple[AttemptRecord, ...], window: int, asked: int, ageing: bool, page: int
+) -> None:
+    table = table_of(sizes={P5: 102})
+    for number in range(120):
+        waits(table, f"j{number:03d}", 5, entered=number, p5=102)
+    policy = replace(AGEING if ageing else NO_WINDOW, backfill_window=window)
+    ledger = replace(read_ledger(table), attempts=running)
+    read_snapshot(table, ledger, 0, policy=policy, heads=asked)
+    assert table.limits[0] == page
+
+
+@pytest.mark.parametrize(
+    ("job_until_ms", "pool_until_ms", "until_ms", "cause"),
+    [(0, 6, 6, "pool"), (6, 6, 6, "job"), (7, 6, 7, "job"), (0, 5, 0, "job")],
+    ids=["the pool for longer", "both as long", "the job for longer", "the pool no more"],
+)
+def test_a_job_is_held_back_by_its_pool_only_for_longer_than_by_itself(
+    job_until_ms: int, pool_until_ms: int, until_ms: int, cause: str
+) -> None:
+    table = table_of()
+    waits(table, "a")
+    (known,) = table.query(QueueEntry.partition(P5, ""), limit=1)
+    table.write([Put(item={**known, "notBeforeMs": job_until_ms, "heldBy": "job"})])
+    ledger = read_ledger(table)
+    pool = ledger.pools[0].model_copy(update={"backs_off_until_ms": pool_until_ms, "back_off_cause": "pool"})
+    (waiting,) = read_snapshot(table, replace(ledger, pools=(pool,)), 5).waiting
+    assert (waiting.not_before_ms, waiting.held_by) == (until_ms, cause)
+
+
+def test_jobs_that_are_owed_instances_are_seen_however_far_back_they_stand() -> None:
+    table = table_of()
+    for number in range(20):
+        waits(table, f"j{number:02d}", 9, entered=number)
+    for name in ("reserved", "freed", "ended"):
+        state = JobState.COMPLETED if name == "ended" else JobState.PENDING
+        reason = ReasonRecord(code=ReasonCode.ENTERED, message="entered")
+        known = JobRecord(
+            job_name=name,
+            job_state=state,
+            priority=0,
+            entry_time=0,
+            ended_ms=0,
+            demand={P5: 1},
+            request_digest="",
+            reason=reason,
+        )
+        table.write([known.put()])
+    freed = runs("x", p5=1, stopping=True).model_copy(update={"freed_for": "freed", "freed": {P5: 1}})
+    reservations = tuple(ReservationRecord(job_name=name, demand={P5: 1}) for name in ("reserved", "ended", "unknown"))
+    ledger = replace(read_ledger(table), attempts=(freed,), reservations=reservations)
+    found = {each.name for each in read_snapshot(table, ledger, 0, policy=NO_WINDOW).waiting}
+    assert {name for name in found if not name.startswith("j")} == {"reserved", "freed"}

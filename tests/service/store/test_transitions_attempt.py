@@ -1,0 +1,72 @@
+"""Transitions of an attempt: their writes, and the conditions of these."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from headway_service.store import transitions
+from headway_service.store.policy_actions import PolicyAction
+from headway_service.store.records.attempt import NOBODY, AttemptRecord
+from tests.service.store.builders import LAUNCHING, NOW_MS, REASON, SEEN, WAS, attempt, job, records, waiting
+
+
+def test_a_lease_says_who_has_it_until_when() -> None:
+    taken, _ = transitions.take_lease(attempt(LAUNCHING), "me", 9)
+    assert (taken.lease_holder, taken.lease_until_ms, taken.unanswered_ms) == ("me", 9, 1)
+    (put,) = records(transitions.return_lease(taken, 12))
+    returned = AttemptRecord.parse(put.item)
+    assert (returned.lease_holder, returned.lease_until_ms, returned.unanswered_ms) == (NOBODY, 12, 1)
+
+
+@pytest.mark.parametrize(("since_ms", "kept_ms"), [(None, NOW_MS), (3, 3)], ids=["it ran", "it was to stop already"])
+def test_an_attempt_stops_since_it_was_first_decided(since_ms: int | None, kept_ms: int) -> None:
+    stopping, _ = transitions.preempt(job(), attempt(stopping_since_ms=since_ms), waiting("b"), {}, REASON, NOW_MS)
+    assert stopping.stopping_since_ms == kept_ms
+
+
+def test_what_is_heard_again_is_noted_and_ends_that_it_is_missing() -> None:
+    (put,) = records(transitions.touch(attempt(missing_since_ms=3), NOW_MS))
+    noted = AttemptRecord.parse(put.item)
+    assert (noted.seen_ms, noted.missing_since_ms) == (NOW_MS, None)
+
+
+@pytest.mark.parametrize(("watch", "told"), [("idle", ("before", "idle")), ("", ("before",))])
+def test_only_a_watch_is_noted_as_told(watch: str, told: tuple[str, ...]) -> None:
+    action = PolicyAction(reason=REASON, watch=watch)
+    _, put = records(transitions.apply_policy_action(job(), attempt(told=("before",)), action, NOW_MS))
+    assert AttemptRecord.parse(put.item).told == told
+
+
+def test_only_what_was_accepted_a_moment_ago_is_taken_to_start() -> None:
+    known, _ = transitions.confirm(attempt(LAUNCHING, unanswered_ms=1), NOW_MS)
+    assert (known.training_job_status, known.seen_ms, known.unanswered_ms) == (None, NOW_MS, None)
+    created, _ = transitions.confirm(attempt(LAUNCHING), NOW_MS, created=True)
+    assert (created.training_job_status, created.secondary_status) == ("InProgress", "Starting")
+
+
+def test_a_sighting_is_noted_whole() -> None:
+    seen = replace(SEEN, interruptions=4, training_since_ms=2)
+    before = attempt(interruptions=3, missing_since_ms=3)
+    (put,) = records(transitions.record_status(before, seen, NOW_MS, ruled=True, action=None, job=None))
+    assert AttemptRecord.parse(put.item) == before.model_copy(
+        update={
+            "training_job_status": "InProgress",
+            "secondary_status": "Training",
+            "training_since_ms": 2,
+            "interruptions": 4,
+            "modified_ms": 1,
+            "seen_ms": NOW_MS,
+            "missing_since_ms": None,
+            "ruled": True,
+            "version": WAS + 1,
+        }
+    )
+
+
+def test_an_older_sighting_takes_no_interruption_back() -> None:
+    (put,) = records(
+        transitions.record_status(attempt(interruptions=5), SEEN, NOW_MS, ruled=False, action=None, job=None)
+    )
+    assert AttemptRecord.parse(put.item).interruptions == 5

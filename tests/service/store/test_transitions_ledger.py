@@ -1,0 +1,62 @@
+"""Transitions of pools, pauses and teams: their writes, and the conditions of these."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway_service.ports.table import Absent, AllEqual, Delete, Equals, Put, Update, Write
+from headway_service.store import transitions
+from headway_service.store.records.ledger import PauseRecord, PoolRecord, TeamRecord
+from tests.service.world import P5
+
+
+def test_a_pool_changes_only_as_it_was_read() -> None:
+    pool = PoolRecord(pool=P5, size=4, free=1)
+    key = PoolRecord.key(P5)
+    assert transitions.resize_pool(pool, 6) == [
+        Update(key=key, sets={"size": 6}, adds={"free": 2}, requires=Equals("size", 4))
+    ]
+    (backs_off,) = transitions.back_off(pool)
+    assert isinstance(backs_off, Update)
+    assert backs_off.requires == Equals("pool", P5)
+
+
+@pytest.mark.parametrize("stays", [False, True], ids=["nobody had paused everything", "somebody had"])
+def test_a_restore_ends_once_and_a_pause_from_before_goes_on(stays: bool) -> None:
+    pause = PauseRecord(pool="*", by="x", reason="x", since_ms=3, restored_ms=2, stays=stays)
+    (write,) = transitions.end_restore(pause)
+    assert not isinstance(write, Update)
+    assert write.requires == AllEqual((("restoredMs", 2), ("sinceMs", 3)))
+    if stays:
+        assert isinstance(write, Put)
+        assert (PauseRecord.parse(write.item).restored_ms, PauseRecord.parse(write.item).stays) == (None, False)
+    else:
+        assert isinstance(write, Delete)
+
+
+@pytest.mark.parametrize(
+    ("writes", "expected"),
+    [
+        (transitions.add_team("red", None), TeamRecord(team="red").put(requires=Absent())),
+        (
+            transitions.add_team("red", TeamRecord(team="red", left_ms=9, starts=2)),
+            TeamRecord(team="red", starts=2).put(requires=Equals("starts", 2)),
+        ),
+        (
+            transitions.take_out_team(TeamRecord(team="red", starts=2), 9),
+            TeamRecord(team="red", left_ms=9, starts=2).put(requires=Equals("starts", 2)),
+        ),
+        (
+            transitions.remove_team(TeamRecord(team="red", left_ms=9)),
+            Delete(key=TeamRecord.key("red"), requires=Equals("leftMs", 9)),
+        ),
+    ],
+    ids=["it is new", "it comes back", "it leaves", "it is forgotten"],
+)
+def test_a_team_comes_and_goes_only_as_it_was_read(writes: list[Write], expected: Write) -> None:
+    assert writes == [expected]
+
+
+def test_a_pool_appears_once() -> None:
+    new = PoolRecord(pool=P5, size=4, free=4).put().item
+    assert transitions.add_pool(P5, 4) == [Put(item=new, requires=Absent())]
