@@ -64,13 +64,13 @@ CALL_LIMITS = Config(
     connect_timeout=2,
     read_timeout=8,
     retries={"mode": "standard", "total_max_attempts": 3},
-    # botocore writes its own, of a dozen parts, twice a call. It is all that tells its features from each other.
+    # botocore's own has a dozen parts and is computed twice a call; it only describes used features.
     user_agent=f"Headway/{__version__} Boto3/{boto3.__version__} Botocore/{botocore.__version__}",
 )
-"""Limits of every call to AWS, s: three tries stay well inside a function's time. CloudTrail shows who called."""
+"""Limits of every call to AWS, s: three tries stay well inside a timeout. CloudTrail shows the user agent."""
 
 OWN_REQUESTS = CALL_LIMITS.merge(Config(parameter_validation=False))
-"""The same for services whose requests are all of our own making, in shapes that tests hold against botocore's models.
+"""The same for services whose requests contain no user input; tests compare their shapes with botocore's models.
 
 Requests for SageMaker have what callers wrote, and CloudWatch and the rest are seldom called: those are still checked.
 """
@@ -91,9 +91,9 @@ class Services:
     """The service layer on AWS.
 
     Args:
-        settings: what the deployment says.
+        settings: the deployment's settings.
         clock: now, ms since the epoch.
-        random: makes names and marks that nobody else has.
+        random: makes unique names and marks.
     """
 
     def __init__(self, settings: Settings, *, clock: Callable[[], int] = now_ms, random: Random | None = None) -> None:
@@ -144,7 +144,7 @@ class Services:
         return check_answers(boto3.client("lambda", config=CALL_LIMITS))
 
     def wake(self, why: str) -> None:
-        """Ask for a tick. If that fails, the next reconcile run asks again, so nothing is lost but a minute."""
+        """Request a tick. If that fails, the next reconcile run repeats the request, which costs a minute."""
         try:
             self._send_wake_up(why)
         except (BotoCoreError, *FAILED_CALLS):
@@ -155,7 +155,7 @@ class Services:
             QueueUrl=self.settings.wake_queue_url,
             MessageBody=why,
             MessageGroupId=WAKE_GROUP,
-            # SQS drops a message whose id it saw in the last five minutes, so each has its own.
+            # SQS drops messages with an id of the last five minutes, so each has its own.
             MessageDeduplicationId=str(uuid.uuid4()),
         )
 
@@ -169,7 +169,7 @@ class Services:
 
     @property
     def event_publisher(self) -> EventPublisher:
-        """Tells of changes."""
+        """Publishes changes."""
         return EventPublisher(
             bus=EventBridgeSink(self._event_bridge, self.settings.event_bus),
             topic=SnsSink(self._sns, self.settings.notification_topic_arn),
@@ -178,7 +178,7 @@ class Services:
 
     @property
     def observer(self) -> Observer:
-        """Takes in what SageMaker says."""
+        """Applies SageMaker's status of attempts."""
         return Observer(self.table, self.settings.retention_s, self._configuration)
 
     @property
@@ -188,11 +188,11 @@ class Services:
 
     @property
     def unmanaged_jobs(self) -> UnmanagedJobs:
-        """Takes in what SageMaker says of training jobs that did not come through the queue."""
+        """Applies SageMaker's status of unmanaged training jobs."""
         return UnmanagedJobs(self.table, self.training_jobs, self.marks)
 
     def patrol(self, remaining_ms: int) -> int:
-        """Look after training jobs that did not come through the queue.
+        """Find and handle unmanaged training jobs.
 
         Args:
             remaining_ms: how long this invocation may live.
@@ -232,7 +232,7 @@ class Services:
         return self.submitter_that_wakes(self.wake)
 
     def submitter_that_wakes(self, wake: Wake) -> Submitter:
-        """Submits jobs, and asks for ticks in this way."""
+        """Submits jobs, and requests ticks through this function."""
         return Submitter(table=self.table, wake=wake, clock=self.clock, in_force=self._in_force)
 
     @property
@@ -277,12 +277,12 @@ class Services:
 
     @property
     def forecast_service(self) -> ForecastService:
-        """Looks ahead."""
+        """Computes forecasts."""
         return ForecastService(table=self.table, clock=self.clock, configuration=self._configuration)
 
     @property
     def dead_letters(self) -> DeadLetters:
-        """Shows and redrives what was put aside."""
+        """Shows and redrives dead letters."""
         return DeadLetters(
             {
                 LetterQueue.WAKE: SqsDeadLetterQueue(self._sqs, self.settings.wake_dead_letters_url),
@@ -323,7 +323,7 @@ class Services:
         return self._in_force().configuration
 
     def _notifications(self) -> Notifications:
-        """The policy on messages; the default before any document was applied, so that telling changes nothing."""
+        """The policy on messages; the default before any document was applied, as reading it must write nothing."""
         known = find_applied(self.table)
         return known.configuration.notifications if known else Notifications()
 

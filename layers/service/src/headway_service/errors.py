@@ -11,11 +11,11 @@ from headway.errors import HeadwayError
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FieldError:
-    """What is wrong with one field of a request."""
+    """An error in one field of a request."""
 
     #: Path of the field, e.g. ``ResourceConfig.InstanceCount``.
     field: str
-    #: A sentence that says what to change.
+    #: A sentence with the necessary change.
     message: str
 
 
@@ -25,7 +25,7 @@ class RequestError(HeadwayError):
     Attributes:
         status: the HTTP status.
         code: the ``error.code`` of the answer.
-        fields: what is wrong, field by field; may be empty.
+        fields: the errors, field by field; may be empty.
     """
 
     status = HTTPStatus.BAD_REQUEST
@@ -54,7 +54,7 @@ class RequestTooLarge(RequestError):
 
 
 class UnsupportedMediaType(RequestError):
-    """The body is said to be something other than JSON."""
+    """The content type of the body is not JSON."""
 
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
     code = "UnsupportedMediaType"
@@ -75,7 +75,7 @@ class RuleViolation(RequestError):
 
 
 class NotAllowed(RequestError):
-    """The caller may not do this to the job, the team or with the role; says who may."""
+    """The caller may not do this to the job, the team or with the role; the message names who may."""
 
     status = HTTPStatus.FORBIDDEN
     code = "NotAllowed"
@@ -124,7 +124,7 @@ class ConfigurationChanged(RequestError):
 
 
 class VersionRequired(RequestError):
-    """The call does not say which version of the configuration its document was made from."""
+    """The call has no version of the configuration that its document is based on."""
 
     status = HTTPStatus.PRECONDITION_REQUIRED
     code = "VersionRequired"
@@ -159,7 +159,7 @@ class RetryLater(RequestError):
 
 
 class Conflict(HeadwayError):
-    """A condition of a write did not hold: somebody else was faster. Nothing was written; read again.
+    """A condition of a write did not hold: another writer was faster. Nothing was written; read again.
 
     Attributes:
         failed: indexes of the writes whose condition failed.
@@ -171,10 +171,10 @@ class Conflict(HeadwayError):
 
 
 class NotDelivered(HeadwayError):
-    """A dead letter did not reach whom it was meant for, so it has to stay.
+    """A dead letter could not be delivered, so it has to stay.
 
     Attributes:
-        code: AWS's error code. The text may tell of the inside, so only the code is answered to callers.
+        code: AWS's error code. The text may reveal internals, so only the code is returned to callers.
     """
 
     def __init__(self, code: str) -> None:
@@ -215,7 +215,7 @@ class TrainingJobEnded(NothingToStop):
 
 
 class TrainingJobNotFound(NothingToStop):
-    """SageMaker knows no training job of that name, or not yet: nothing says that its answers are consistent."""
+    """SageMaker has no training job with that name, or not yet: consistency of its responses is not documented."""
 
 
 class UnreadableAnswer(HeadwayError):
@@ -223,7 +223,7 @@ class UnreadableAnswer(HeadwayError):
 
 
 class OutcomeUnknown(HeadwayError):
-    """A call to SageMaker may or may not have had its effect (time-out, server fault, unreadable answer)."""
+    """A call to SageMaker may or may not have taken effect (timeout, server fault, unreadable response)."""
 
 
 class Throttled(OutcomeUnknown):
@@ -235,7 +235,7 @@ class LacksPermission(OutcomeUnknown):
 
 
 class ListingExpired(HeadwayError):
-    """SageMaker does not go on with a listing from where it was; it has to be begun anew."""
+    """SageMaker does not continue a listing from its token; the listing has to start again."""
 
 
 class NewerSchema(HeadwayError):

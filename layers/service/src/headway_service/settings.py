@@ -1,4 +1,4 @@
-"""What the deployment tells the functions, read from the environment once."""
+"""The deployment's settings of the functions, read from the environment once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DAY_S = 86_400
 
 
 class MissingSetting(HeadwayError):
-    """The deployment does not say something that a function needs."""
+    """A setting that a function needs is missing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -70,7 +70,7 @@ class JobCommands:
             JobNotFound: there is none of that name.
             NotAllowed: the caller may not stop it.
             JobEnded: it has completed or failed. To stop a stopped job is no error.
-            Busy: others keep changing it.
+            RetryLater: others keep changing it.
         """
 
         def change(job: JobRecord) -> JobUpdate | None:
@@ -101,7 +101,7 @@ class JobCommands:
             NotAllowed: the caller may not change it.
             JobEnded: it has ended.
             InvalidRequest: the priority is above the configured maximum, or above that of the job's team.
-            Busy: others keep changing it.
+            RetryLater: others keep changing it.
         """
         configuration = self._configuration()
         require_priority(priority, configuration.priority.maximum)
@@ -131,7 +131,7 @@ class JobCommands:
             NotAllowed: the caller may not change it.
             JobEnded: it has ended.
             NotWaiting: it holds instances.
-            Busy: others keep changing it.
+            RetryLater: others keep changing it.
         """
 
         def change(job: JobRecord) -> JobUpdate | None:
@@ -161,7 +161,7 @@ class JobCommands:
             NotAllowed: the caller may not change it.
             JobEnded: it has ended.
             QueueFull: see :meth:`headway_service.admission.queue_limits.QueueLimits.require`.
-            Busy: others keep changing it.
+            RetryLater: others keep changing it.
         """
 
         def change(job: JobRecord) -> JobUpdate | None:

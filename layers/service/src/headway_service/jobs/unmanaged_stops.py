@@ -32,7 +32,7 @@ class UnmanagedJobStops:
 
         Raises:
             RogueJobNotFound: the queue knows no such live training job.
-            Busy: others keep changing it.
+            RetryLater: others keep changing it.
         """
 
         def ask() -> UnmanagedJobRecord:

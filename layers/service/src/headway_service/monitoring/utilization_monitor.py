@@ -90,7 +90,7 @@ class UtilizationMonitor:
         """Bring the alarms in line, and apply the policy where they fire.
 
         Raises:
-            Busy: the table or CloudWatch is unavailable; the next run does the same.
+            RetryLater: the table or CloudWatch is unavailable; the next run does the same.
         """
         training = [attempt for attempt in read_ledger(self._table).attempts if _trains(attempt)]
         # Before the first decision there is no configuration yet, nor anything that trains.
@@ -123,7 +123,7 @@ class UtilizationMonitor:
         """Apply the policy to the attempt of an alarm that is reported to fire. Returns whether there was an action.
 
         Raises:
-            Busy: the table or CloudWatch is unavailable; the call may be repeated.
+            RetryLater: the table or CloudWatch is unavailable; the call may be repeated.
         """
         name = self._alarms.attempt_of(alarm_name)
         attempt = find_attempt(self._table, name) if name else None

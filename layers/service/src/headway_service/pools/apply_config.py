@@ -1,4 +1,4 @@
-"""Applies the configuration document: brings the pools and teams of the ledger in line with it."""
+"""Applies the configuration document: updates the pools and teams of the ledger."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class EffectiveConfig:
 
     configuration: Configuration
     version: int
-    #: When the store wrote it, ms; 0 if the store did not say.
+    #: When the store wrote it, ms; 0 if unknown.
     modified_ms: int = 0
     #: The teams that have queues, beginning with the empty name for jobs without a team; None if only the ledger has
-    #: them, as pools and teams are still being brought in line with the document.
+    #: them, as pools and teams are still being updated.
     lines: tuple[str, ...] | None = None
     #: Why the stored document is not in effect, if it is not.
     problem: str | None = None
@@ -70,7 +70,7 @@ def find_applied(table: Table) -> EffectiveConfig | None:
     # Not parsed like a stored document: its length was checked before, and it is not refused for that now.
     item = upgrade(item)
     document = configuration.validate(json.loads(item["document"]))
-    # Pools and teams are not in line with the document yet if the item lacks the teams that have left.
+    # Pools and teams have not been updated yet if the item lacks the removed teams.
     lines = ("", *document.teams, *item["left"]) if "left" in item else None
     return EffectiveConfig(
         configuration=document,
@@ -155,7 +155,7 @@ def _apply(
 
 
 def _bring_in_line(table: Table, noted: EffectiveConfig, clock: Callable[[], int]) -> EffectiveConfig:
-    """Bring the pools and teams in line with the recorded document."""
+    """Update the pools and teams to match the recorded document."""
     still = Check(key=_KEY, requires=_is_noted(noted))
     try:
         left = _apply_teams(table, noted.configuration, clock(), still)
@@ -200,7 +200,7 @@ def _resize(table: Table, wanted: Configuration, still: Check) -> None:
     """Idempotent: after a crash, the next call continues from the state of the ledger.
 
     Raises:
-        Conflict: somebody else resizes the same pool now, or another document is recorded.
+        Conflict: another call resizes the same pool now, or another document is recorded.
     """
     ledger = {pool.pool: pool for pool in read_ledger(table).pools}
     for name, pool in sorted(wanted.pools.items()):
@@ -225,7 +225,7 @@ def _apply_teams(table: Table, wanted: Configuration, now_ms: int, still: Check)
         The teams that are no longer in the configuration and may still have queues.
 
     Raises:
-        Conflict: somebody else adds a team again that is removed now, a job of a team that is added or removed is
+        Conflict: another call adds a team again that is removed now, a job of a team that is added or removed is
             started now, or another document is recorded.
     """
     ledger = read_ledger(table)

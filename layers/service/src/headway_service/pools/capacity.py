@@ -22,7 +22,7 @@ class PoolUse:
         pool: the pool.
         size: its size.
         allocated: held by attempts.
-        stopping: the part of ``allocated`` whose attempts have been asked to stop.
+        stopping: the part of ``allocated`` whose attempts are stopping.
         reserved: reserved for waiting jobs.
         rogue: taken by training jobs that did not come through the queue.
         free: the rest.

@@ -105,7 +105,7 @@ def intended(
         now_ms: now.
 
     Raises:
-        Busy: the store does not return the replaced version now.
+        RetryLater: the store does not return the replaced version now.
     """
     found = stored
     while suspects := [edit for edit in edits if edit.may_have_replaced(found)]:

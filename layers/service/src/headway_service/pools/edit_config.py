@@ -68,7 +68,7 @@ class ConfigEditor:
         Raises:
             InvalidConfiguration: the document is not valid; nothing was changed.
             ConfigurationChanged: another version is stored than the document was made from.
-            Busy: somebody else changes the document now, or it is not known whether it was kept.
+            RetryLater: another call changes the document now, or it is unknown whether it was stored.
         """
         text = configuration.text_to_keep(document)
         with self._alone():
@@ -90,7 +90,7 @@ class ConfigEditor:
         Raises:
             PoolNotFound: the document has no such pool.
             InvalidConfiguration: the stored document is not valid, or would not be with this size.
-            Busy: somebody else changes the document now, or it is not known whether it was kept.
+            RetryLater: another call changes the document now, or it is unknown whether it was stored.
         """
         with self._alone():
             for _ in range(MAX_TRIES):
@@ -117,8 +117,8 @@ class ConfigEditor:
         """Store a document on top of the version that it was made from, and apply it.
 
         Raises:
-            _Overtaken: somebody edited the parameter itself in between; that is stored again.
-            Busy: it is not known whether it was kept; or it was, and what it replaced cannot be stored again now.
+            _Overtaken: the parameter was edited directly in between; that document is stored again.
+            RetryLater: it is unknown whether it was stored, or the replaced document cannot be stored again now.
         """
         edit = ConfigWrite.of(text, base=base, holder=self._holder, ends_ms=self._lease_until_ms)
         edit.note(self._table)

@@ -49,7 +49,7 @@ class PoolOperations:
 
         Raises:
             PoolNotFound: there is no such pool.
-            Busy: others keep changing it.
+            RetryLater: others keep changing it.
         """
         self._require(pool)
 
@@ -79,7 +79,7 @@ class PoolOperations:
         Raises:
             PoolNotFound: there is no such pool.
             RestoreUnfinished: all pools are paused as the table was restored.
-            Busy: others keep changing it.
+            RetryLater: others keep changing it.
         """
 
         def resume() -> None:
@@ -105,7 +105,7 @@ class PoolOperations:
 
     def _staying(self, known: PauseRecord, by: str, reason: str) -> PauseRecord:
         """The pause since a restore, changed so that it continues after the restore is complete."""
-        # The new time tells it apart from the old pause, which the patrol may be about to end.
+        # The new time distinguishes it from the old pause, which the patrol may be about to end.
         since_ms = max(self._clock(), known.since_ms + 1)
         return known.model_copy(update={"by": by, "reason": reason, "since_ms": since_ms, "stays": True})
 

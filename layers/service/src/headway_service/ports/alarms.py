@@ -14,7 +14,7 @@ class SeenAlarm:
     """An alarm of the queue's as it is there."""
 
     name: str
-    #: What it looks at; None if that is nothing that the queue would look at.
+    #: The metric that it evaluates; None if the queue does not use it.
     alarm: Alarm | None
     firing: bool
 

@@ -11,9 +11,9 @@ class ConfigurationText:
     """The configuration document as it is stored, perhaps invalid."""
 
     text: str
-    #: Counts the writes of the document, by anybody.
+    #: The number of writes of the document, by any caller.
     version: int
-    #: When it was written, by the store's clock, ms; 0 if the store does not say.
+    #: When it was written, by the store's clock, ms; 0 if unknown.
     modified_ms: int = 0
 
 
@@ -24,7 +24,7 @@ class ConfigurationStore(Protocol):
     """
 
     def read(self) -> ConfigurationText:
-        """The stored document. It may be an older one than the newest: AWS does not say that reads are consistent."""
+        """The stored document. It may be older than the newest: AWS does not document consistent reads."""
 
     def read_version(self, version: int) -> ConfigurationText | None:
         """The document of one version; None if the store does not have it, or does not show it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 Wake = Callable[[str], None]
-"""Asks for a tick soon, and says why, for the log. Asking twice is harmless."""
+"""Requests a tick, with a reason for the log. Repeating it is harmless."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -15,7 +15,7 @@ class DeadLetter:
     """A message of a dead-letter queue, as it was received."""
 
     message_id: str
-    #: By which it is removed or given back.
+    #: The handle for removing or returning it.
     receipt: str
     body: str
     #: The message's attributes that are text, such as EventBridge's ``ERROR_CODE``.
@@ -29,7 +29,7 @@ class DeadLetterQueue(Protocol):
     """One dead-letter queue."""
 
     def take(self, most: int) -> Sequence[DeadLetter]:
-        """Letters to work on, which nobody else is handed meanwhile; none if there are no more.
+        """Letters to process, invisible to other receivers meanwhile; none if there are no more.
 
         Args:
             most: no more than this; there may be fewer, and the next call gives further ones.
@@ -39,14 +39,14 @@ class DeadLetterQueue(Protocol):
         """Remove a letter that was taken."""
 
     def give_back(self, letters: Sequence[DeadLetter]) -> None:
-        """Let others take these again at once. What is not given back comes back by itself after a while."""
+        """Make these visible again at once. Others become visible again after their timeout."""
 
     def count(self) -> int:
         """How many letters there are, taken ones too: roughly, and as of a moment ago."""
 
 
 class RedriveTargets(Protocol):
-    """Those whom dead letters are for. Each call may raise :class:`headway_service.errors.NotHandedOver`."""
+    """The targets of dead letters. Each call may raise :class:`headway_service.errors.NotHandedOver`."""
 
     def observe(self, event: Mapping[str, Any]) -> None:
         """Hand an event to the observer, as if it had just come. What becomes of it is not waited for."""
@@ -69,11 +69,11 @@ _T_contra = TypeVar("_T_contra", contravariant=True)
 
 
 class EventSink(Protocol[_T_contra]):
-    """Somewhere that changes are told."""
+    """A target of job events."""
 
     def send(self, items: Sequence[_T_contra]) -> SendResult:
         """Send up to ten, which is as many as EventBridge and SNS take at once (service quotas).
 
         Raises:
-            Busy: none may have been taken, and all may be sent again.
+            RetryLater: none may have been taken, and all may be sent again.
         """

@@ -1,4 +1,4 @@
-"""The table: keys, conditions, writes, and what it answers."""
+"""The table: keys, conditions, writes, and its responses."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Update:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Delete:
-    """Remove an item; no error if it does not exist, unless a condition says so."""
+    """Remove an item; no error if it does not exist, unless a condition requires it."""
 
     key: Key
     requires: Condition | None = None
@@ -134,13 +134,13 @@ class ListingPage:
 
 
 def position_of(item: Item) -> Mapping[str, str]:
-    """Where a listing goes on that has come to this item of it."""
+    """The position from which a listing continues after this item."""
     return {"listingKey": item["listingKey"], "pk": item["pk"]}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tally:
-    """How many items there are, and of how many of these what was asked for holds."""
+    """The number of items, and the number of those that match."""
 
     items: int
     matching: int
@@ -149,7 +149,7 @@ class Tally:
 class Table(Protocol):
     """One table with strongly consistent reads by key and all-or-nothing conditional writes.
 
-    What is only told to people, or bounds something roughly, is read eventually consistent, which costs half.
+    Data for display or for approximate limits is read eventually consistent, which costs half.
 
     Every method may raise :class:`headway_service.errors.Busy` when the table cannot answer now, or its answer was
     lost. A write that ends so may have been carried out.
@@ -165,7 +165,7 @@ class Table(Protocol):
             pk: the partition.
             prefix: only sort keys that begin so.
             after: only sort keys greater than this (exclusive).
-            limit: at most so many items; the call reads as many pages as that takes.
+            limit: the largest number of items; the call reads as many pages as necessary.
         """
 
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
@@ -174,7 +174,7 @@ class Table(Protocol):
         Args:
             pk: the partition.
             sk: only lesser sort keys count.
-            limit: at most so many are counted.
+            limit: the largest count.
         """
 
     def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
@@ -183,7 +183,7 @@ class Table(Protocol):
         Args:
             pk: the partition.
             sk: only lesser ones.
-            limit: at most so many.
+            limit: the largest number.
         """
 
     def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
@@ -192,7 +192,7 @@ class Table(Protocol):
         Args:
             pk: the partition.
             attribute: what holds the text; where an item has none, it is empty.
-            limit: at most so many.
+            limit: the largest number.
         """
 
     def tally(self, pk: str, where: Equals, *, before: str = "", limit: int) -> Tally:
@@ -202,7 +202,7 @@ class Table(Protocol):
             pk: the partition.
             where: what holds of those that are counted apart.
             before: only lesser sort keys count; all without it.
-            limit: looks no further once it has seen so many, by ascending sort key; a page may hold a few more.
+            limit: reads no further after this many, by ascending sort key; a page may have a few more.
         """
 
     def listing(
@@ -219,8 +219,8 @@ class Table(Protocol):
         Args:
             name: the listing: ``holding``, ``waiting`` or ``ended``.
             where: only jobs of which all of this holds; on attributes of :data:`LISTED`, and at least one condition.
-            after: where to go on, from an earlier page, or from :func:`position_of` a job of one.
-            limit: looks at so many items. A page may hold fewer and still have a successor.
+            after: the position to continue from: of an earlier page, or :func:`position_of` a job.
+            limit: reads this many items. A page may have fewer and still have a successor.
             descending: whether the greatest listing key comes first.
         """
 
@@ -228,6 +228,6 @@ class Table(Protocol):
         """Apply all writes or none.
 
         Raises:
-            Conflict: a condition did not hold; nothing was written. Or it was, by an earlier try whose answer was lost:
-                a single write that was repeated meets its own effect. What the table holds now says which.
+            Conflict: a condition did not hold; nothing was written. Or it was, by an earlier try with a lost response:
+                a repeated single write conflicts with its own effect. The current item shows which.
         """

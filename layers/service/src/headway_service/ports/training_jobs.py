@@ -1,4 +1,4 @@
-"""SageMaker, as the service needs it: training jobs and what is seen of them."""
+"""SageMaker, as the service needs it: training jobs and their status."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LIVE = frozenset({"InProgress", "Stopping"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingJobStatus:
-    """What SageMaker said of a training job at one moment, in an event or an answer."""
+    """SageMaker's status of a training job at one time, from an event or a response."""
 
     attempt: str
     #: TrainingJobStatus: InProgress, Completed, Failed, Stopping, Stopped or Deleting.
@@ -37,7 +37,7 @@ class TrainingJobStatus:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Description:
-    """All that DescribeTrainingJob says of a training job."""
+    """The complete response of DescribeTrainingJob."""
 
     name: str
     arn: str
@@ -56,12 +56,12 @@ class Description:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingJobSummary:
-    """What ListTrainingJobs says of a training job. It may be as old as SageMaker's index."""
+    """A training job in ListTrainingJobs. It may be as old as SageMaker's index."""
 
     name: str
     #: TrainingJobStatus.
     status: str
-    #: None where the list does not tell it: the service model does not require it.
+    #: None if the list does not have it: the service model does not require it.
     secondary_status: str | None
     #: LastModifiedTime, ms: when its status last changed (service model, TrainingJobSummary).
     modified_ms: int
@@ -86,7 +86,7 @@ class TrainingJobs(Protocol):
             LaunchPostponed: not now, for a quota, a permission or the queue's credentials.
             LaunchRefused: never.
             Throttled: turned away.
-            Unclear: it may or may not have been created.
+            OutcomeUnknown: it may or may not have been created.
         """
 
     def stop(self, name: str) -> None:
@@ -94,23 +94,23 @@ class TrainingJobs(Protocol):
 
         Raises:
             TrainingJobEnded: it has ended, or is stopping already.
-            TrainingJobNotFound: SageMaker says that there is none of that name.
+            TrainingJobNotFound: SageMaker reports that there is none with that name.
             LacksPermission: the queue may not stop this one.
-            Unclear: it may or may not have been asked.
+            OutcomeUnknown: the stop may or may not have been requested.
         """
 
     def describe(self, name: str) -> TrainingJobStatus | None:
         """DescribeTrainingJob; None if there is no such job.
 
         Raises:
-            Unclear: no answer.
+            OutcomeUnknown: no answer.
         """
 
     def mark_of(self, arn: str) -> str | None:
         """The value of the tag ``headway:attempt`` on the training job of that ARN; None without it.
 
         Raises:
-            Unclear: no answer.
+            OutcomeUnknown: no answer.
         """
 
 
@@ -118,17 +118,17 @@ class AllTrainingJobs(TrainingJobs, Protocol):
     """SageMaker's training jobs, with what has to be known of those that are not the queue's."""
 
     def described(self, name: str) -> Description | None:
-        """DescribeTrainingJob, with all that it says; None if there is no such job.
+        """The complete response of DescribeTrainingJob; None if there is no such job.
 
         Raises:
-            Unclear: no answer.
+            OutcomeUnknown: no answer.
         """
 
     def tags_of(self, arn: str) -> Mapping[str, str]:
         """ListTags of the training job of that ARN.
 
         Raises:
-            Unclear: no answer.
+            OutcomeUnknown: no answer.
         """
 
     def live(self, created_after_ms: int, token: str | None) -> LivePage:
@@ -136,5 +136,5 @@ class AllTrainingJobs(TrainingJobs, Protocol):
 
         Raises:
             ListingExpired: the token is not taken any more.
-            Unclear: no answer.
+            OutcomeUnknown: no answer.
         """

@@ -107,7 +107,7 @@ class Launcher:
 
         Raises:
             Conflict: it was changed meanwhile; nothing was decided.
-            Unclear: SageMaker gave no clear answer; the intent stays.
+            OutcomeUnknown: SageMaker gave no clear answer; the intent stays.
         """
         if attempt.attempt_state is AttemptState.LAUNCHING:
             if attempt.lease_holder != self.holder:

@@ -27,7 +27,7 @@ class Marks:
 
     Args:
         table: the table; it keeps the key.
-        queue: the name of the table, which tells this deployment from others of the account.
+        queue: the name of the table, which is unique among the deployments of the account.
         token: a new random text, for the key.
     """
 
@@ -46,7 +46,7 @@ class Marks:
             entry_time_ms: when its job was accepted. A later job of the same name has other marks.
 
         Raises:
-            Busy: the table is.
+            RetryLater: the table is.
         """
         if self._secret is None:
             self._secret = self._load()
@@ -58,7 +58,7 @@ class Marks:
         return mark.startswith(self._prefix)
 
     def _load(self) -> bytes:
-        """The key. Whoever needs the first one makes it."""
+        """The key. It is created at first use."""
         known = self._stored()
         if known is None:
             item = {"pk": KEY.pk, "sk": KEY.sk, "markKey": self._token()}

@@ -58,7 +58,7 @@ class QueueScan:
         self._cap = policy.ageing.cap if policy.ageing is not None else 0
         self._page = PAGE
         self._left = MAX_LINE_READS
-        #: What was read and not yet scanned, by given priority, and the first job of each priority by rank.
+        #: Entries that were read and not yet scanned, by priority, and the first job of each priority by rank.
         self._read: dict[int, deque[WaitingJob]] = {}
         self._first: list[tuple[int, int, str, int]] = []
         #: The last key that was read of each priority that may have more jobs.

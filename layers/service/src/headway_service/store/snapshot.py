@@ -42,7 +42,7 @@ def read_snapshot(
     A team that holds less of a pool than its guarantee gets the rest for jobs that the guarantee covers, and these pass
     larger jobs of their own team. So in such a queue the scan also searches for covered jobs further back.
 
-    What is read depends on pools, teams and the window, not on how many jobs wait.
+    The number of reads depends on pools, teams and the window, not on the number of waiting jobs.
 
     Args:
         table: the table.
@@ -101,7 +101,7 @@ def read_snapshot(
 
 
 def _held_back(waiting: Iterable[WaitingJob], pools: Iterable[PoolRecord], now_ms: int) -> Iterator[WaitingJob]:
-    """The jobs; those that demand a pool that backs off may not start before the back-off is over."""
+    """The jobs; those that demand a backed-off pool may not start before the back-off is over."""
     backing_off = {pool.pool: pool for pool in pools if pool.backs_off_until_ms > now_ms}
     if not backing_off:
         yield from waiting
@@ -187,7 +187,7 @@ def _candidates(
     page = max(heads, share + min(reach + 1, PAGE), (reachable.of(0, team) + 1 + share) // 4)
     queue.set_page_size(page)
     if not reach:
-        # No job can start, so no more is read than the caller asks for.
+        # No job can start, so only the requested number is read.
         return list(islice(queue.jobs(), heads))
     enough = False
     for job in queue.jobs():

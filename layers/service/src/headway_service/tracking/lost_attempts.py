@@ -56,7 +56,7 @@ def origin_of(table: Table, marks: Marks, name: str, tags: Mapping[str, str]) ->
         tags: its tags.
 
     Raises:
-        Busy: the table is.
+        RetryLater: the table is.
     """
     mark, job_name = tags.get(ATTEMPT_TAG, ""), tags.get(JOB_TAG, "")
     if not marks.names_this_queue(mark):

@@ -75,7 +75,7 @@ class Observer:
             The effect on the queue.
 
         Raises:
-            Busy: the table is; the same sighting may be taken again.
+            RetryLater: the table is; the same sighting may be taken again.
         """
 
         def apply() -> StatusOutcome:

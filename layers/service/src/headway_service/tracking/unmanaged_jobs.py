@@ -100,7 +100,7 @@ class UnmanagedJobs:
             Whether instances became free, so that a tick is due.
 
         Raises:
-            Busy: the table is; the same event may be taken again.
+            RetryLater: the table is; the same event may be taken again.
         """
         name = sighting.attempt
         if self._known(name) is None and (sighting.ended or self._attempt(name) is not None):
@@ -119,8 +119,8 @@ class UnmanagedJobs:
             As :meth:`on_status`.
 
         Raises:
-            Busy: the table is, or others keep changing it.
-            Unclear: SageMaker gave no answer.
+            RetryLater: the table is, or others keep changing it.
+            OutcomeUnknown: SageMaker gave no answer.
         """
         force = find_applied(self._table)
         if force is None:

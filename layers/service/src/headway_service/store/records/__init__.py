@@ -1,4 +1,4 @@
-"""What is kept in the table, item by item, and under which keys.
+"""The items of the table and their keys.
 
 =====================  ==========================  ============================================================
 partition ``pk``       sort key ``sk``             item
@@ -9,21 +9,21 @@ partition ``pk``       sort key ``sk``             item
 ``line#<pool>#<team>`` rank                        :class:`QueueEntry`: one per pool that a waiting job demands;
                                                    ``line#<pool>`` for jobs without a team
 ``ledger``             ``attempt#<attempt>``       :class:`AttemptRecord`: an attempt that holds instances
-``ledger``             ``pause#<pool>``            :class:`PauseRecord`: a pool that somebody has paused; ``pause#*``
+``ledger``             ``pause#<pool>``            :class:`PauseRecord`: a paused pool; ``pause#*``
                                                    for all pools
-``ledger``             ``pool#<pool>``             :class:`PoolRecord`: its size and what is free
+``ledger``             ``pool#<pool>``             :class:`PoolRecord`: its size and its free instances
 ``ledger``             ``reservation#<job>``       :class:`ReservationRecord`: freed for a waiting job
 ``ledger``             ``rogue#<training job>``    :class:`UnmanagedJobRecord`: one that did not come through the queue
 ``ledger``             ``team#<team>``             :class:`TeamRecord`: a team that has lines
 ``config``             ``config``                  the last valid configuration
 ``config``             ``edit#<invocation>``       a write of the configuration that is not known to have ended well
-``config``             ``lease``                   who changes the configuration now
+``config``             ``lease``                   the current writer of the configuration
 ``deployment``         ``deployment``              the key of the marks (:mod:`headway_service.store.marks`)
 ``launch#<attempt>``   ``given up``                :class:`GivenUpRecord`: a launch that is over for the queue
 ``sweep``              ``sweep``                   :class:`ScanRecord`: how far all training jobs were gone through
 =====================  ==========================  ============================================================
 
 The ledger is one partition, so that one strongly consistent query reads all that holds capacity.
-Each team has a line of its own in each pool, so that the backlog of one team cannot hide the jobs of another.
+Each team has its own queue in each pool, so that the backlog of one team cannot hide the jobs of another.
 The index ``listing`` holds the job items: ``listing`` is holding, waiting or ended, ``listingKey`` the order.
 """

@@ -15,7 +15,7 @@ from headway_service.store.records.base import LEDGER, Record
 from headway_service.store.records.job import JobRecord
 
 NOBODY = ""
-"""Holder of a lease that was given back."""
+"""The holder of a released lease."""
 
 
 class StopCause(StrEnum):
@@ -25,9 +25,9 @@ class StopCause(StrEnum):
     REQUEST = "request"
     #: The policy ends the job.
     POLICY = "policy"
-    #: The policy puts the job back into the line, with another priority ...
+    #: The policy requeues the job with another priority ...
     REQUEUE = "requeue"
-    #: ... or to go on without spot instances.
+    #: ... or without spot instances.
     ON_DEMAND = "on-demand"
 
 
@@ -53,19 +53,19 @@ class AttemptRecord(Record):
     since_ms: int
     #: While launching: the invocation that may settle the launch ...
     lease_holder: str
-    #: ... and when that right passes to whoever takes it, ms. No invocation outlives its leases.
+    #: ... and when the lease expires, ms. No invocation outlives its leases.
     lease_until_ms: int
     #: While launching: until when a CreateTrainingJob may have taken effect whose answer nobody has, ms; None if every
     #: call so far was clearly refused.
     unanswered_ms: int | None = None
-    #: Since when SageMaker says that there is no such training job, ms; None if it has not said so since it showed it.
+    #: Since when SageMaker reports that there is no such training job, ms; None if it has not since it last showed it.
     missing_since_ms: int | None = None
     stop_cause: StopCause | None = None
     #: When it was first decided that it stops, ms.
     stopping_since_ms: int | None = None
     #: Why the policy stops it.
     stop_reason: str = ""
-    #: The priority that its job goes on with, if it is requeued.
+    #: The priority of its job after a requeue.
     requeue_priority: int | None = None
     #: When StopTrainingJob was answered, ms.
     stop_sent_ms: int | None = None
@@ -75,17 +75,17 @@ class AttemptRecord(Record):
     secondary_status: str | None = None
     #: While it trains: since when, ms.
     training_since_ms: int | None = None
-    #: Whether it runs on demand, though its request asks for spot instances.
+    #: Whether it runs on demand although its request has spot instances.
     on_demand: bool = False
     #: How often spot instances were taken from it.
     interruptions: int = 0
     #: Whether the rules were looked at since it runs, or there were none when it was started.
     ruled: bool = False
-    #: Watches that have told that it uses too little.
+    #: Watches that have reported its low utilization.
     told: tuple[str, ...] = ()
     #: LastModifiedTime of the newest status seen, ms.
     modified_ms: int = 0
-    #: When SageMaker was last heard of it, ms.
+    #: When its status was last received from SageMaker, ms.
     seen_ms: int
     version: int = 1
 

@@ -31,7 +31,7 @@ class Record(BaseModel):
         return cls.model_validate(upgrade(item))
 
     def fields(self) -> dict[str, Any]:
-        """The attributes of the item, without keys, and without those that say what is so unless it is said.
+        """The attributes of the item without keys, omitting attributes equal to their defaults.
 
         An item is paid for by its size: a usual job that has ended just so keeps within the kilobyte of a write unit.
         """

@@ -76,7 +76,7 @@ class JobRecord(Record):
     demand: dict[str, int]
     #: Whether the request names a checkpoint location.
     checkpoints: bool = False
-    #: Who is charged; empty for nobody in particular.
+    #: The team that is charged; empty for none.
     team: str = ""
     #: It holds its instances no longer than this once it has started, ms; None if nothing limits it.
     limit_ms: int | None = None
@@ -86,12 +86,12 @@ class JobRecord(Record):
     preemption_count: int = 0
     #: ARN of the caller that submitted it.
     owner: str | None = None
-    #: Digest of the canonical request, to tell the same request from another one of that name. Empty in a listing: the
+    #: Digest of the canonical request, to recognize the same request with that name. Empty in a listing: the
     #: index does not project it.
     request_digest: str = ""
-    #: What the call that submitted it was known by, if its caller said.
+    #: The idempotency key of its submission, if any.
     idempotency_key: str | None = None
-    #: Whether it stands in no line until somebody releases it, though it waits.
+    #: Whether it is held: it waits, but is in no queue until it is released.
     held: bool = False
     usage: Usage = Field(default_factory=Usage)
     #: Launches so far; names the next attempt.
@@ -104,11 +104,11 @@ class JobRecord(Record):
     retried: dict[str, int] = Field(default_factory=dict)
     #: How often spot instances were taken from its ended attempts.
     interruptions: int = 0
-    #: Whether its attempts run on demand from now on, though its request asks for spot instances.
+    #: Whether its attempts run on demand from now on although its request has spot instances.
     on_demand: bool = False
     #: Its limit then, ms; None if it does not ask for spot instances.
     on_demand_limit_ms: int | None = None
-    #: How often the policy has put it back into the line.
+    #: How often the policy has requeued it.
     requeues: int = 0
     reason: ReasonRecord
     history: tuple[Step, ...] = ()
@@ -156,18 +156,18 @@ class JobRecord(Record):
 
     @property
     def in_line(self) -> bool:
-        """Whether it stands in its lines: it waits, and nobody holds it."""
+        """Whether it is in its queues: it waits, and is not held."""
         return self.job_state in WAITING and not self.held
 
     def line_keys(self) -> list[Key]:
-        """Where its entries in the lines are kept, if it stands there."""
+        """The keys of its queue entries, if it is in its queues."""
         rank = self.rank()
         return (
             [Key(QueueEntry.partition(pool, self.team), rank) for pool in sorted(self.demand)] if self.in_line else []
         )
 
     def line_entries(self) -> list[QueueEntry]:
-        """Its entries in the lines, if it stands there."""
+        """Its queue entries, if it is in its queues."""
         if not self.in_line:
             return []
         return [
@@ -188,7 +188,7 @@ class JobRecord(Record):
         ]
 
     def waiting(self) -> WaitingJob:
-        """It as the scheduler sees it, if it stands in line: what each of its entries there says."""
+        """The scheduler's view of it, if it is in its queues: the content of each of its entries."""
         return waiting_of(self)
 
 

@@ -14,7 +14,7 @@ from headway_service.store.records.base import LEDGER, Record
 class PoolRecord(Record):
     """The ledger of one pool: ``free`` is its size less allocations, reservations and what rogue jobs are charged.
 
-    It becomes negative when the pool shrinks below its use, and when rogue jobs take what was not free.
+    It becomes negative when the pool shrinks below its use, and when unmanaged jobs use instances that were not free.
     """
 
     pool: str
@@ -39,13 +39,13 @@ class PoolRecord(Record):
 
 
 class PauseRecord(Record):
-    """A pool, or everything, that somebody has paused: until it is gone nothing starts, and nobody is preempted."""
+    """A pause of a pool, or of all pools: until it is removed nothing starts, and nothing is preempted."""
 
     EVERYTHING: ClassVar[str] = "*"
 
     #: :attr:`EVERYTHING` for all pools, those too that are added later.
     pool: str
-    #: Who did it, as in ``user/ada``, and why.
+    #: The caller, as in ``user/ada``, and the reason.
     by: str
     reason: str
     since_ms: int
@@ -53,7 +53,7 @@ class PauseRecord(Record):
     stops: bool = False
     #: When the table was restored, ms: the pause lasts until the patrol has looked at all training jobs since then.
     restored_ms: int | None = None
-    #: Whether it goes on after that, as somebody had paused everything before.
+    #: Whether the pause continues after that, as all pools had been paused before.
     stays: bool = False
 
     @staticmethod
@@ -105,7 +105,7 @@ class TeamRecord(Record):
     """A team that has lines, or had them not long ago: they are read until they are empty."""
 
     team: str
-    #: When the team was taken out of the configuration, ms; None while it is in it.
+    #: When the team was removed from the configuration, ms; None while it is in it.
     left_ms: int | None = None
     #: Starts of its jobs while it has a limit. Each is conditional on the one before, so that two decisions at once
     #: cannot exceed the limit together.

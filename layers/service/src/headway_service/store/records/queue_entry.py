@@ -60,7 +60,7 @@ class QueueEntry(Record):
 
 
 def owner_hash(owner: str | None) -> str:
-    """What tells an owner's entries in a line from those of others; empty for nobody in particular.
+    """The mark of an owner's queue entries; empty for none.
 
     An ARN may have 2048 characters, and entries are read by the thousand.
     """

@@ -9,7 +9,7 @@ from headway_service.store.records.base import Record
 
 
 class ScanRecord(Record):
-    """Where the next page of all training jobs begins, while the listing goes on."""
+    """The start of the next page of all training jobs, during a listing."""
 
     created_after_ms: int
     token: str

@@ -11,18 +11,18 @@ from headway_service.store.records.base import LEDGER, ReasonRecord, Record
 
 
 class UnmanagedJobRecord(Record):
-    """A live training job that did not come through the queue. What is charged for it is not free in its pools."""
+    """A live unmanaged training job. Its charge is not free in its pools."""
 
     training_job_name: str
     arn: str
-    #: CreationTime, ms: tells it from another training job that gets its name later.
+    #: CreationTime, ms: distinguishes it from a later training job with its name.
     created_ms: int
     training_job_status: str
     #: Instances per type.
     demand: dict[str, int]
     #: The part of them that its pools are charged.
     charged: dict[str, int] = Field(default_factory=dict)
-    #: The team that its tags name, for people. Anybody may name any, so it is charged to none.
+    #: The team in its tags, for display. Any user may set any team, so it is charged to none.
     team: str = ""
     #: It holds its instances no longer than this, from its creation on, ms.
     limit_ms: int
@@ -34,7 +34,7 @@ class UnmanagedJobRecord(Record):
     marked: bool = False
     #: Whether it is to be stopped.
     stop: bool = False
-    #: The operator who asked for that, as in ``user/ada``; empty if none did.
+    #: The operator who requested it, as in ``user/ada``; empty if none did.
     stop_asked_by: str = ""
     #: When that was tried last, ms, and why it did not work, if it did not.
     stop_sent_ms: int | None = None
@@ -58,7 +58,7 @@ class UnmanagedJobRecord(Record):
         return Delete(key=self.key(self.training_job_name), requires=Equals("version", self.version))
 
     def allocation(self) -> Allocation:
-        """It as the scheduler sees it: nobody may stop it, and it ends by its own limit at the latest."""
+        """The scheduler's view of it: it is not preemptible, and ends by its own limit."""
         # No job and no attempt has such a name.
         name = f"rogue#{self.training_job_name}"
         return Allocation(

@@ -30,7 +30,7 @@ def take_lease(attempt: AttemptRecord, holder: str, lease_until_ms: int) -> tupl
 
     Args:
         attempt: the attempt, launching.
-        holder: who takes the lease.
+        holder: the invocation that takes the lease.
         lease_until_ms: when it ends.
     """
     unanswered_ms = attempt.unanswered_ms if attempt.lease_holder == NOBODY else attempt.lease_until_ms
@@ -49,13 +49,13 @@ def return_lease(attempt: AttemptRecord, not_before_ms: int) -> list[Write]:
 
 
 def confirm(attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> tuple[AttemptRecord, list[Write]]:
-    """SageMaker has accepted the attempt. If it was asked to stop meanwhile, it is stopping.
+    """SageMaker has accepted the attempt. If its stop was requested meanwhile, it is stopping.
 
     Args:
         attempt: the attempt.
         now_ms: now.
         created: whether that was a moment ago. A new training job is in progress and starting (API reference,
-            DescribeTrainingJob), so the event that says so need not be written.
+            DescribeTrainingJob), so the event for it need not be written.
     """
     state = next_attempt_state(attempt.attempt_state, AttemptTrigger.CONFIRM)
     if attempt.stop_cause is not None:

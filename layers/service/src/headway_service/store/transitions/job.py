@@ -109,7 +109,7 @@ def defer_launch(
     Args:
         job: the job.
         attempt: its attempt, launching.
-        reason: what SageMaker said.
+        reason: SageMaker's message.
         not_before_ms: when to try again.
         now_ms: now.
         name_is_free: whether the next launch may use the same name.
