@@ -79,21 +79,21 @@ class Launcher:
         self._observer = observer
         self.holder = holder
         self.lease_until_ms = deadline_ms + LEASE_MARGIN_MS
-        self.back_offs = PoolBackoff(table, jitter)
+        self.backoff = PoolBackoff(table, jitter)
         self._paused: frozenset[str] = frozenset()
         #: Attempts that SageMaker has accepted here, should that not have been written down.
         self._created: set[str] = set()
 
     def update(self, ledger: Ledger) -> None:
         """Apply the ledger's back-offs and pauses."""
-        self.back_offs.update(ledger.pools)
+        self.backoff.update(ledger.pools)
         self._paused = frozenset(pool.pool for pool in ledger.pools if ledger.pause_of(pool.pool) is not None)
 
     def pending(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Whether there is anything to do for an attempt that this invocation may do."""
         if attempt.attempt_state is AttemptState.LAUNCHING:
             launches = attempt.stop_cause is None and not self._is_paused(attempt)
-            if launches and self.back_offs.is_backing_off(attempt.demand, now_ms):
+            if launches and self.backoff.is_backing_off(attempt.demand, now_ms):
                 return False
             return attempt.lease_holder == self.holder or attempt.lease_until_ms < now_ms
         return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
@@ -201,7 +201,7 @@ class Launcher:
 
     def _back_off(self, attempt: AttemptRecord, error: OutcomeUnknown, now_ms: int) -> None:
         cause = f"SageMaker gave no answer to a launch on {describe(attempt.demand)} ({error})"
-        self.back_offs.begin(attempt.demand, cause, now_ms)
+        self.backoff.begin(attempt.demand, cause, now_ms)
 
     def _confirm(self, attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> bool:
         """Record that SageMaker has the attempt, and stop it if a stop was requested meanwhile.

@@ -102,20 +102,20 @@ def read_snapshot(
 
 def _held_back(waiting: Iterable[WaitingJob], pools: Iterable[PoolRecord], now_ms: int) -> Iterator[WaitingJob]:
     """The jobs; those that demand a backed-off pool may not start before the back-off is over."""
-    backing_off = {pool.pool: pool for pool in pools if pool.backs_off_until_ms > now_ms}
+    backing_off = {pool.pool: pool for pool in pools if pool.backoff_until_ms > now_ms}
     if not backing_off:
         yield from waiting
         return
     for job in waiting:
         last = max(
             (backing_off[pool] for pool in job.demand if pool in backing_off),
-            key=lambda pool: pool.backs_off_until_ms,
+            key=lambda pool: pool.backoff_until_ms,
             default=None,
         )
-        if last is None or last.backs_off_until_ms <= job.not_before_ms:
+        if last is None or last.backoff_until_ms <= job.not_before_ms:
             yield job
         else:
-            yield replace(job, not_before_ms=last.backs_off_until_ms, held_by=last.back_off_cause)
+            yield replace(job, not_before_ms=last.backoff_until_ms, held_by=last.backoff_cause)
 
 
 class _Reachable:

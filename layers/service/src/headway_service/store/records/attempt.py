@@ -82,7 +82,7 @@ class AttemptRecord(Record):
     #: Whether the rules were looked at since it runs, or there were none when it was started.
     ruled: bool = False
     #: Watches that have reported its low utilization.
-    told: tuple[str, ...] = ()
+    notified: tuple[str, ...] = ()
     #: LastModifiedTime of the newest status seen, ms.
     modified_ms: int = 0
     #: When its status was last received from SageMaker, ms.
