@@ -16,7 +16,7 @@ from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.tracking.reconciler import MAX_NOTED
-from headway_service.tracking.training_job_scan import MAX_PAGES, PAUSE_S
+from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_S
 from headway_service.tracking.unchanged import says_nothing_new
 from tests.service.world import World, request
 
@@ -174,7 +174,7 @@ def test_no_more_pages_are_listed_than_a_sweep_may_and_who_is_on_none_of_them_is
     world.pauses.clear()
     minutes(world, 6)
     assert (lists(world), world.called("DescribeTrainingJob")) == (MAX_PAGES, ["a"])
-    assert world.pauses == [PAUSE_S] * (MAX_PAGES - 1)
+    assert world.pauses == [PAGE_INTERVAL_S] * (MAX_PAGES - 1)
 
 
 def test_pages_end_where_all_were_found_and_begin_no_earlier_than_the_oldest() -> None:

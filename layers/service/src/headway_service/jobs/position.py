@@ -55,7 +55,7 @@ class PositionExplainer:
 
     def explain(self, jobs: Sequence[JobRecord]) -> list[JobView]:
         """Jobs with their positions and current reasons, in the order given."""
-        waiting = [job for job in jobs if job.in_line]
+        waiting = [job for job in jobs if job.is_queued]
         if not waiting:
             return [JobView(job=job, place=None, reason=job.reason) for job in jobs]
         ledger = read_ledger_for_display(self._table)
@@ -64,13 +64,13 @@ class PositionExplainer:
         )
         told = reasons_from_plan(schedule(snapshot))
         further_back = [job for job in waiting if job.job_name not in told]
-        places = _QueueView(self._table, ledger.lines, snapshot).places(further_back)
+        places = _QueueView(self._table, ledger.queue_teams, snapshot).places(further_back)
         told |= {name: _further_back(place) for name, place in places.items()}
         seen = []
         for job in jobs:
             place: int | None = None
             reason = job.reason
-            if job.in_line:
+            if job.is_queued:
                 # A job that the decision did not include (or that has just been started) gets its position only.
                 place, reason = told[job.job_name]
             seen.append(JobView(job=job, place=place, reason=reason))

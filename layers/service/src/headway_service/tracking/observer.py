@@ -142,7 +142,7 @@ class Observer:
         if job is None or job.live_attempt != attempt.attempt_name:
             raise Conflict([0])
         preemptor = self._job(attempt.freed_for) if attempt.freed_for else None
-        if preemptor is not None and not preemptor.in_line:
+        if preemptor is not None and not preemptor.is_queued:
             preemptor = None
         reservation = find_reservation(self._table, preemptor.job_name) if preemptor is not None else None
         writes = transitions.end(

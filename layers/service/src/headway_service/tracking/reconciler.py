@@ -46,7 +46,7 @@ def reconcile(
     training_jobs: AllTrainingJobs,
     observer: Observer,
     clock: Callable[[], int],
-    pause: Callable[[float], None],
+    sleep: Callable[[float], None],
     wake: Wake,
     after_s: int,
 ) -> Reconciled:
@@ -67,7 +67,7 @@ def reconcile(
         ),
         key=lambda attempt: (attempt.seen_ms, attempt.attempt_name),
     )
-    same = skip_unchanged(silent, training_jobs, pause=pause)
+    same = skip_unchanged(silent, training_jobs, sleep=sleep)
     for attempt in same[:MAX_NOTED]:
         try:
             # The state before the list was requested.

@@ -12,14 +12,14 @@ from headway_service.errors import ListingExpired, OutcomeUnknown
 from headway_service.observability.logging import logger
 from headway_service.ports.training_jobs import AllTrainingJobs, TrainingJobSummary
 from headway_service.store.records.attempt import AttemptRecord
-from headway_service.tracking.training_job_scan import MAX_PAGES, PAUSE_S
+from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_S
 
 CLOCKS_MS = 60_000
 """SageMaker's clock may be behind the one by which an attempt was written down, ms."""
 
 
 def skip_unchanged(
-    attempts: Collection[AttemptRecord], training_jobs: AllTrainingJobs, *, pause: Callable[[float], None]
+    attempts: Collection[AttemptRecord], training_jobs: AllTrainingJobs, *, sleep: Callable[[float], None]
 ) -> list[AttemptRecord]:
     """Those of the attempts that SageMaker lists as live and just as they are known.
 
@@ -29,7 +29,7 @@ def skip_unchanged(
     Args:
         attempts: the attempts to check.
         training_jobs: SageMaker.
-        pause: waits, s.
+        sleep: sleeps for a time, s.
     """
     unlisted = {each.attempt_name: each for each in attempts}
     found: list[AttemptRecord] = []
@@ -38,7 +38,7 @@ def skip_unchanged(
     try:
         for number in range(MAX_PAGES if attempts else 0):
             if number:
-                pause(PAUSE_S)
+                sleep(PAGE_INTERVAL_S)
             page = training_jobs.live(after_ms, token)
             for listed in page.jobs:
                 attempt = unlisted.pop(listed.name, None)

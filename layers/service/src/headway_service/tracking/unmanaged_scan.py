@@ -27,13 +27,13 @@ RESERVED_MS = 15_000
 """A run begins nothing new when its invocation has less than this left."""
 
 
-def patrol(
+def scan_unmanaged_jobs(
     *,
     table: Table,
     training_jobs: AllTrainingJobs,
     rogues: UnmanagedJobs,
     clock: Callable[[], int],
-    pause: Callable[[float], None],
+    sleep: Callable[[float], None],
     wake: Wake,
     after_s: int,
     deadline_ms: int,
@@ -48,7 +48,7 @@ def patrol(
         training_jobs: SageMaker.
         rogues: applies the statuses.
         clock: now, ms.
-        pause: waits, s.
+        sleep: sleeps for a time, s.
         wake: requests a tick.
         after_s: see above.
         deadline_ms: when this invocation dies, ms.
@@ -79,7 +79,7 @@ def patrol(
     all(run.refresh(rogue.training_job_name) for rogue in due[: MAX_LOOKS // 2])
     try:
         for page in scan(
-            table, training_jobs, clock=clock, pause=pause, has_time=run.has_time, completed=run.round_completed
+            table, training_jobs, clock=clock, sleep=sleep, has_time=run.has_time, completed=run.round_completed
         ):
             if not all(run.refresh(name) for name in page if name not in known):
                 break
