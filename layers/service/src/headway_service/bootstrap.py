@@ -229,9 +229,9 @@ class Container:
     @property
     def submitter(self) -> Submitter:
         """Submits jobs."""
-        return self.submitter_that_wakes(self.wake)
+        return self.make_submitter(self.wake)
 
-    def submitter_that_wakes(self, wake: Wake) -> Submitter:
+    def make_submitter(self, wake: Wake) -> Submitter:
         """Submits jobs, and requests ticks through this function."""
         return Submitter(table=self.table, wake=wake, clock=self.clock, in_force=self._in_force)
 

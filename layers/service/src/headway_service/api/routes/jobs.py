@@ -121,7 +121,7 @@ def submit_jobs(
         caller(request),
         key,
         call=call(request),
-        submitter=container(request).submitter_that_wakes,
+        submitter=container(request).make_submitter,
         wake=container(request).wake,
         remaining_ms=remaining_ms(request),
     )

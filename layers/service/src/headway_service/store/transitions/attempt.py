@@ -93,7 +93,7 @@ def preempt(
     ]
 
 
-def stop_holding(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int) -> list[Write]:
+def stop_active(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int) -> list[Write]:
     """Ask the attempt of a job to stop for good.
 
     If it is being preempted, the preemptor still gets its instances.
