@@ -198,7 +198,7 @@ class Container:
             remaining_ms: how long this invocation may live.
 
         Returns:
-            How many were looked at.
+            How many were checked.
         """
         return scan_unmanaged_jobs(
             table=self.table,

@@ -1,13 +1,13 @@
-"""Carries out intents: launches attempts that were decided on, and stops those that have to go.
+"""Executes intents: launches and stops attempts as they were decided.
 
-Decisions only write intents; this reads them and calls SageMaker. A crash anywhere in between leaves an intent
-that the next tick finds, so recovery is the normal way taken once more. Who may settle a launch is ruled by a
-lease: whoever wrote the intent holds it for as long as its invocation can live, and nobody else touches the
-launch before. So a launch that was given up can never be carried out late (promise 6).
+Decisions only write intents; the launcher reads them and calls SageMaker. A crash in between leaves an intent that the
+next tick finds, so recovery needs no path of its own. A lease controls which invocation may reconcile a launch: the one
+that wrote the intent holds the lease for as long as it can run, and no other acts on the launch before. So a canceled
+launch can never be executed late (promise 6).
 
-What SageMaker answers to a call counts only as far as it proves something. The first and only CreateTrainingJob of an
-attempt that is refused was not carried out. If an earlier answer is missing, a later refusal, or a training job that is
-not found, proves nothing until SageMaker has had time to show it (:mod:`headway_service.sagemaker_api.visibility`).
+An answer of SageMaker counts only for what it proves. If the only CreateTrainingJob of an attempt is refused, the
+attempt was not launched. If an earlier answer is missing, neither a later refusal nor a training job that is not found
+proves anything until SageMaker has had time to show it (:mod:`headway_service.sagemaker_api.visibility`).
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ class Launcher:
         except (NameTaken, LaunchPostponed, LaunchRefused) as error:
             # A refusal for good ends the job, so it is asked about too: a table that was restored does not know each
             # earlier launch, and a name in use may be answered with any refusal.
-            asks = isinstance(error, NameTaken | LaunchRefused)
-            found = self._find(attempt, now_ms, asks=asks, in_use=isinstance(error, NameTaken))
+            describes = isinstance(error, NameTaken | LaunchRefused)
+            found = self._find(attempt, now_ms, describes=describes, in_use=isinstance(error, NameTaken))
             if found is not None and attempt.unanswered_ms is None:
                 self._adopt_found(attempt, found, now_ms)
             elif found is not None:
@@ -281,20 +281,20 @@ class Launcher:
         return True
 
     def _find(
-        self, attempt: AttemptRecord, now_ms: int, *, asks: bool = False, in_use: bool = False
+        self, attempt: AttemptRecord, now_ms: int, *, describes: bool = False, in_use: bool = False
     ) -> TrainingJobStatus | None:
         """The attempt as SageMaker has it, where no call of this invocation has launched it; None if it has none.
 
         Args:
             attempt: the attempt, whose lease this invocation holds.
             now_ms: now.
-            asks: whether to describe it even if no known call could have launched it.
+            describes: whether to describe it even if no known call could have launched it.
             in_use: whether SageMaker reports that its name is in use.
 
         Raises:
             OutcomeUnknown: SageMaker may show it later; it is checked again.
         """
-        if attempt.unanswered_ms is None and not asks:
+        if attempt.unanswered_ms is None and not describes:
             return None
         sighting = self._training_jobs.describe(attempt.attempt_name)
         mark = None if sighting is None else self._training_jobs.mark_of(sighting.arn)

@@ -180,7 +180,7 @@ class Observer:
     def _record_live(self, attempt: AttemptRecord, sighting: TrainingJobStatus, now_ms: int) -> StatusOutcome:
         """Note a status that does not end the attempt. A tick is due if the policy stops the attempt now.
 
-        Both in one write: the same sighting is not looked at again.
+        Both in one write, as the same status is not applied again.
         """
         measure, job = None, None
         ruled, runs = attempt.ruled, attempt.stop_cause is None

@@ -49,7 +49,7 @@ class PauseRecord(Record):
     since_ms: int
     #: Whether running jobs are stopped and requeued.
     stops: bool = False
-    #: When the table was restored, ms: the pause lasts until the patrol has looked at all training jobs since then.
+    #: When the table was restored, ms: the pause lasts until the patrol has checked all training jobs since then.
     restored_ms: int | None = None
     #: Whether the pause continues after that, as all pools had been paused before.
     stays: bool = False
