@@ -270,7 +270,7 @@ PATCHES: dict[str, Patch] = {
     "what is heard before a launch is settled does not count": _observed_too_early(),
     "lost events are made good by asking": Patch(reconciler, "read_ledger", lambda _: _NOTHING),
     "who is not listed as it is known is described": Patch(
-        reconciler, "skip_unchanged", lambda attempts, *_, **__: attempts
+        reconciler, "find_unchanged", lambda attempts, *_, **__: attempts
     ),
     "a lost wake-up is made good each minute": Patch(deployment, "EVERY_MINUTE", ("patrol", "watch")),
     "an alarm is read again before anybody is stopped": _believed(),
