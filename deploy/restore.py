@@ -215,7 +215,9 @@ def find_unknown(training_jobs: Iterable[TrainingJob], items: Iterable[Mapping[s
 
 
 def _outlook(training_job: TrainingJob, job: JobRecord | None) -> str:
-    awaited = job is not None and job.in_line and attempt_name(job.job_name, job.attempt_count + 1) == training_job.name
+    awaited = (
+        job is not None and job.is_queued and attempt_name(job.job_name, job.attempt_count + 1) == training_job.name
+    )
     stop = f"`headway stop --rogue {training_job.name}` stops it"
     if training_job.live and job is None:
         return f"the job is forgotten; it is charged to its pools and listed as a rogue job until it ends; {stop}"

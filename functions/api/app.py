@@ -22,7 +22,7 @@ from headway_service.api.request_body import document_in
 from headway_service.api.request_context import SUBMITTED
 from headway_service.api.router import VERSION_HEADER
 from headway_service.api.serializers import refusal_body
-from headway_service.bootstrap import Services
+from headway_service.bootstrap import Container
 from headway_service.errors import FieldError, InvalidRequest, JobNotFound, RequestError, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.observability.request_log import job_in, log_refusal
@@ -41,7 +41,7 @@ app = APIGatewayRestResolver(enable_validation=True)
 app._request_validation_middleware = _Validation()  # type: ignore[no-untyped-call]  # noqa: SLF001
 for router in ROUTERS:
     app.include_router(router)
-services = Services.from_environment()
+container = Container.from_environment()
 cold_start.freeze()
 
 
@@ -107,7 +107,7 @@ def _fail(_: Exception) -> Response[str]:
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answer one request."""
     # A new one: routers hand on what they hold of the invocation that another instance of this module is in.
-    app.context = {"services": services, "remaining_ms": context.get_remaining_time_in_millis}
+    app.context = {"container": container, "remaining_ms": context.get_remaining_time_in_millis}
     answer = app.resolve(event, context)
     answer["multiValueHeaders"][VERSION_HEADER] = [__version__]
     return answer

@@ -9,12 +9,12 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from headway_service.bootstrap import Services
+from headway_service.bootstrap import Container
 from headway_service.observability.logging import logger
 from headway_service.sagemaker_api.status import parse_status
 from headway_service.tracking.observer import StatusOutcome
 
-services = Services.from_environment()
+container = Container.from_environment()
 cold_start.freeze()
 
 
@@ -22,9 +22,9 @@ cold_start.freeze()
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """Apply one event. An error is raised, so that Lambda tries again and then hands it to the dead-letter queue."""
     sighting = parse_status(event["detail"])
-    outcome = services.observer.apply_status(sighting, services.clock())
+    outcome = container.observer.apply_status(sighting, container.clock())
     due = outcome is StatusOutcome.TICK_DUE
     if outcome is StatusOutcome.NOT_OURS:
-        due = services.unmanaged_jobs.on_status(sighting, services.clock())
+        due = container.unmanaged_jobs.on_status(sighting, container.clock())
     if due:
-        services.wake(f"{sighting.attempt} {sighting.status}")
+        container.wake(f"{sighting.attempt} {sighting.status}")

@@ -9,14 +9,14 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from headway_service.bootstrap import Services
+from headway_service.bootstrap import Container
 from headway_service.observability.logging import logger
 
-services = Services.from_environment()
+container = Container.from_environment()
 cold_start.freeze()
 
 
 @logger.inject_lambda_context(clear_state=True)
 def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """Run once."""
-    services.patrol(context.get_remaining_time_in_millis())
+    container.scan_unmanaged_jobs(context.get_remaining_time_in_millis())

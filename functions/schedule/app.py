@@ -9,12 +9,12 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from headway_service.bootstrap import Services
+from headway_service.bootstrap import Container
 from headway_service.observability import metrics
 from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
 
-services = Services.from_environment()
+container = Container.from_environment()
 cold_start.freeze()
 
 
@@ -27,7 +27,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
     minute, does the same work anyway.
     """
     try:
-        report = services.tick(context.get_remaining_time_in_millis())
+        report = container.tick(context.get_remaining_time_in_millis())
     except Exception:  # noqa: BLE001 - no error may block the wake-up queue
         logger.exception("the tick failed", extra={"wakeups": len(event.get("Records", []))})
         record([metrics.TICK_FAILED.of(1)])

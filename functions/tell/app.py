@@ -9,12 +9,12 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from headway_service.bootstrap import Services
+from headway_service.bootstrap import Container
 from headway_service.observability import metrics
 from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
 
-services = Services.from_environment()
+container = Container.from_environment()
 cold_start.freeze()
 
 
@@ -25,7 +25,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     Lambda goes on after the last record before the one that is answered here, and sends that and all after it again
     (source: its developer guide, "Configuring partial batch response with DynamoDB and Lambda").
     """
-    result = services.event_publisher.publish(event["Records"])
+    result = container.event_publisher.publish(event["Records"])
     record([metrics.UNTOLD.of(result.dropped)])
     failures = [] if result.failed_from is None else [{"itemIdentifier": result.failed_from}]
     return {"batchItemFailures": failures}

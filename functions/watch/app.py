@@ -11,12 +11,12 @@ from typing import Any
 from aws_lambda_powertools.utilities.data_classes import SNSEvent
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from headway_service.bootstrap import Services
+from headway_service.bootstrap import Container
 from headway_service.observability import metrics
 from headway_service.observability.emf import record
 from headway_service.observability.logging import logger
 
-services = Services.from_environment()
+container = Container.from_environment()
 cold_start.freeze()
 
 
@@ -25,7 +25,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> None:
     """Handle one alarm, or all. Errors are raised: Lambda retries the alarm, and the next minute handles all."""
     if "Records" in event:
         alarms = [json.loads(each.sns.message)["AlarmName"] for each in SNSEvent(event).records]
-        record([metrics.MEASURES.of(sum([services.utilization_monitor.on_alarm(alarm) for alarm in alarms]))])
+        record([metrics.MEASURES.of(sum([container.utilization_monitor.on_alarm(alarm) for alarm in alarms]))])
     else:
-        report = services.utilization_monitor.run()
+        report = container.utilization_monitor.run()
         record([metrics.UNWATCHED.of(report.missing), metrics.MEASURES.of(report.measures)])

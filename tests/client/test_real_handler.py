@@ -47,11 +47,11 @@ def handler(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     }.items():
         monkeypatch.setenv(name, value)
     module = importlib.import_module("functions.api.app")
-    services = module.Services.from_environment()
-    services.table = MemoryTable()
-    services.store = MemoryConfiguration({"pools": {"ml.p5.48xlarge": {"size": 2}}})
-    monkeypatch.setattr(services, "wake", lambda _: None)
-    monkeypatch.setattr(module, "services", services)
+    container = module.Container.from_environment()
+    container.table = MemoryTable()
+    container.store = MemoryConfiguration({"pools": {"ml.p5.48xlarge": {"size": 2}}})
+    monkeypatch.setattr(container, "wake", lambda _: None)
+    monkeypatch.setattr(module, "container", container)
     return module
 
 
@@ -84,7 +84,7 @@ def test_what_bypassed_the_queue_is_told(real_api: HeadwayApi, handler: ModuleTy
     names = [f"past{number:03}" for number in range(101)]
     for name in names:
         charged = {"ml.p5.48xlarge": 1} if name == "past000" else {}
-        handler.services.table.write(
+        handler.container.table.write(
             transitions.charge_unmanaged(
                 UnmanagedJobRecord(
                     training_job_name=name, arn="arn", created_ms=1, training_job_status="InProgress", demand=charged,

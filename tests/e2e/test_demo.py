@@ -76,5 +76,5 @@ def test_the_demo_fails_when_the_queue_does_something_else(
     monkeypatch.setattr(stage, "Sandbox", other_sandbox)
     assert preemption.main([]) == 1
     captured = capsys.readouterr()
-    assert f"✗ SageMaker runs 3 {P5}, and there are 2" in captured.err
-    assert "the story is told" not in captured.out
+    assert f"✗ SageMaker runs 3 {P5}, but there are 2" in captured.err
+    assert "All jobs have ended" not in captured.out

@@ -53,7 +53,7 @@ class Functions:
         if name not in self._modules:
             module = load_handler(name, {})
             client = stub_client("sagemaker", self._call_sagemaker)
-            module.services.__dict__["training_jobs"] = SageMakerTrainingJobs(client)
+            module.container.__dict__["training_jobs"] = SageMakerTrainingJobs(client)
             self._modules[name] = module
         return self._modules[name]
 

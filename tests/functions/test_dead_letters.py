@@ -114,14 +114,14 @@ def morgue(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mo
     """Two empty dead-letter queues."""
     monkeypatch.setattr(dead_letter_queues, "_WAIT_S", 0)
     morgue = Morgue(functions)
-    services = functions.module("api").services
+    container = functions.module("api").container
     told = {
         "wake_dead_letters_url": morgue.wakes,
         "event_dead_letters_url": morgue.events,
         "observe_function": OBSERVER,
     }
-    monkeypatch.setattr(services, "settings", replace(services.settings, **told))
-    monkeypatch.setitem(vars(services), "_lambda", morgue.client)
+    monkeypatch.setattr(container, "settings", replace(container.settings, **told))
+    monkeypatch.setitem(vars(container), "_lambda", morgue.client)
     yield morgue
     for url in (morgue.wakes, morgue.events):
         functions.sqs.delete_queue(QueueUrl=url)
@@ -243,11 +243,11 @@ def test_a_letter_that_cannot_be_handed_over_stays_and_the_answer_tells_nothing_
 
 
 def test_dead_wake_ups_stay_as_long_as_nobody_can_be_woken(morgue: Morgue, monkeypatch: pytest.MonkeyPatch) -> None:
-    services = morgue.functions.module("api").services
+    container = morgue.functions.module("api").container
     morgue.bury_wake_up("submitted")
     with monkeypatch.context() as broken:
-        gone = f"{services.settings.wake_queue_url}-gone"
-        broken.setattr(services, "settings", replace(services.settings, wake_queue_url=gone))
+        gone = f"{container.settings.wake_queue_url}-gone"
+        broken.setattr(container, "settings", replace(container.settings, wake_queue_url=gone))
         assert counts(morgue.redrive()) == (0, 0, 1, 1)
     assert counts(morgue.redrive()) == (1, 0, 0, 0)
 
@@ -294,7 +294,7 @@ def test_a_redrive_is_bounded_in_time_and_gives_back_what_it_did_not_come_to(
         morgue.bury(event("observe"))
     now_ms = iter(range(0, 10 * dead_letters.REDRIVE_MS, dead_letters.REDRIVE_MS * 2 // 5))
     with monkeypatch.context() as slow:
-        slow.setattr(morgue.functions.module("api").services, "clock", lambda: next(now_ms))
+        slow.setattr(morgue.functions.module("api").container, "clock", lambda: next(now_ms))
         assert counts(morgue.redrive()) == (1, 0, 0, 2)
     assert counts(morgue.redrive()) == (2, 0, 0, 0)
 

@@ -140,6 +140,6 @@ def test_a_fault_names_the_version_too(functions: Functions, monkeypatch: pytest
     def broken(*_: Any) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(functions.module("api").services.table, "get", broken)
+    monkeypatch.setattr(functions.module("api").container.table, "get", broken)
     answer = functions.invoke("api", http_event("GET", "/jobs/a"))
     assert (answer["statusCode"], answer["multiValueHeaders"]["Headway-Version"]) == (500, [__version__])

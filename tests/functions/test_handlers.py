@@ -371,7 +371,7 @@ def test_busy_is_503_and_says_when_to_come_back(functions: Functions, monkeypatc
     def busy(*_: Any) -> None:
         raise RetryLater("the queue is busy; try again in a moment")
 
-    monkeypatch.setattr(api.services.table, "get", busy)
+    monkeypatch.setattr(api.container.table, "get", busy)
     payload = event("api-submit") | {"httpMethod": "GET", "path": "/jobs/a"}
     answer = api.handler(payload, CONTEXT)
     assert answer["statusCode"] == 503
@@ -386,15 +386,17 @@ def test_an_unexpected_error_is_500_and_tells_nothing_of_the_inside(
     def broken(*_: Any) -> None:
         raise RuntimeError("a secret inside")
 
-    monkeypatch.setattr(api.services.table, "get", broken)
+    monkeypatch.setattr(api.container.table, "get", broken)
     status, answer = functions.http("GET", "/jobs/a")
     assert (status, answer["error"]["code"]) == (500, "InternalError")
     assert "secret" not in json.dumps(answer)
 
 
 def test_a_lost_wake_up_does_not_lose_the_job(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> None:
-    services = functions.module("api").services
-    monkeypatch.setattr(services, "settings", replace(services.settings, wake_queue_url=functions.queue_url + "-gone"))
+    container = functions.module("api").container
+    monkeypatch.setattr(
+        container, "settings", replace(container.settings, wake_queue_url=functions.queue_url + "-gone")
+    )
     assert functions.http("POST", "/jobs", request("a"))[0] == 201
     functions.invoke("schedule", event("schedule"))
     assert functions.http("GET", "/jobs/a")[1]["jobState"] == "running"

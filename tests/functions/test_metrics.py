@@ -41,7 +41,7 @@ def test_the_functions_publish_all_metrics_of_the_catalogue_and_no_others(
     functions.invoke("observe", {**event("observe"), "detail": stopped})
     functions.invoke("reconcile", event("reconcile"))
     functions.invoke("watch", event("watch"))
-    teller = functions.module("tell").services
+    teller = functions.module("tell").container
     monkeypatch.setitem(vars(teller), "_event_bridge", Bus())
     monkeypatch.setattr(teller, "settings", replace(teller.settings, event_bus="headway"))
     functions.invoke("tell", {"Records": []})

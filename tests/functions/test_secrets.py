@@ -150,7 +150,7 @@ def a_launch_that_sagemaker_refuses_with_the_value(functions: Functions, *_: Any
 
 def a_request_that_the_deployed_client_does_not_know(functions: Functions, *_: Any) -> None:
     functions.http("POST", "/jobs", secret_job("newer"))
-    client = functions.module("schedule").services.training_jobs._client
+    client = functions.module("schedule").container.training_jobs._client
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(client, "create_training_job", raising(ParamValidationError(report=f"value: {SECRET}")))
         functions.invoke("schedule", event("schedule"))
@@ -167,8 +167,8 @@ def faults(functions: Functions, *_: Any) -> None:
     for error in errors:
         with pytest.MonkeyPatch.context() as patch:
             for name in ("api", "schedule"):
-                patch.setattr(functions.module(name).services.table, "query", raising(error))
-                patch.setattr(functions.module(name).services.table, "get", raising(error))
+                patch.setattr(functions.module(name).container.table, "query", raising(error))
+                patch.setattr(functions.module(name).container.table, "get", raising(error))
             assert functions.http("GET", "/jobs/a")[0] == 500
             assert functions.http("POST", "/jobs", secret_job("a"))[0] == 500
             functions.invoke("schedule", event("schedule"))
@@ -234,7 +234,7 @@ def test_no_function_writes_what_is_confidential(
 def test_a_fault_is_logged_with_its_kind_and_its_place(functions: Functions, output: Output) -> None:
     denied = client_error("AccessDeniedException", "not authorized to perform: dynamodb:GetItem")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(functions.module("api").services.table, "get", raising(denied))
+        patch.setattr(functions.module("api").container.table, "get", raising(denied))
         functions.http("GET", "/jobs/a")
     text = output.text()
     (line,) = [each for each in map(json.loads, _json_lines(text)) if each["message"] == "unexpected error"]

@@ -56,10 +56,10 @@ class Ears:
 @pytest.fixture
 def ears(functions: Functions, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ears]:
     ears = Ears(functions)
-    services = functions.module("tell").services
+    container = functions.module("tell").container
     told = {"event_bus": "headway", "notification_topic_arn": ears.topic}
-    monkeypatch.setattr(services, "settings", replace(services.settings, **told))
-    monkeypatch.setitem(vars(services), "_event_bridge", ears.bus)
+    monkeypatch.setattr(container, "settings", replace(container.settings, **told))
+    monkeypatch.setitem(vars(container), "_event_bridge", ears.bus)
     yield ears
     functions.sqs.delete_queue(QueueUrl=ears.url)
 

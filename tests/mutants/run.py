@@ -129,7 +129,7 @@ MODULES: Mapping[str, Target] = {
     ),
     "observer": _service(
         "tracking/observer.py",
-        more=("tracking/test_observer", "tracking/test_unchanged", "monitoring/test_utilization_monitor"),
+        more=("tracking/test_observer", "tracking/test_reconciler", "monitoring/test_utilization_monitor"),
         without=(*_SLOW, "scheduling/test_teams"),
     ),
     "tick": _service("scheduling/tick.py", without=_SLOW),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway_sandbox import call_recorder
-from headway_sandbox.call_recorder import Call, Calls, Decision, Record, Run, common
+from headway_sandbox.call_recorder import Call, Calls, Decision, Run, RunRecorder, common_prefix
 from headway_sandbox.errors import SandboxError
 
 JOBS = "arn:aws:sagemaker:eu-west-1:123456789012:training-job/"
@@ -29,7 +29,7 @@ def call(action="sagemaker:StopTrainingJob", resource=f"{JOBS}a", **more) -> Cal
     ],
 )
 def test_of_two_resources_what_they_have_in_common_is_kept(one, other, both):
-    assert common(one, other) == common(other, one) == both
+    assert common_prefix(one, other) == common_prefix(other, one) == both
 
 
 names = st.text("ab/", max_size=6)
@@ -40,7 +40,7 @@ def test_what_resources_have_in_common_does_not_depend_on_their_order(resources,
     def kept(listed):
         noted = Calls()
         for resource in listed:
-            noted.note(call(resource=resource))
+            noted.add(call(resource=resource))
         return noted.all()
 
     shuffled = random.sample(resources, len(resources))
@@ -53,8 +53,8 @@ def test_what_resources_have_in_common_does_not_depend_on_their_order(resources,
 def test_calls_that_are_alike_are_one_record_without_the_names_of_jobs():
     noted = Calls()
     for name in ("one", "two", "three"):
-        noted.note(call(resource=f"{JOBS}{name}"))
-    noted.note(call("sagemaker:DescribeTrainingJob"))
+        noted.add(call(resource=f"{JOBS}{name}"))
+    noted.add(call("sagemaker:DescribeTrainingJob"))
     assert [(each.action, each.resource, each.count) for each in noted.all()] == [
         ("sagemaker:DescribeTrainingJob", f"{JOBS}a", 1),
         ("sagemaker:StopTrainingJob", f"{JOBS}*", 3),
@@ -65,8 +65,8 @@ def test_a_record_has_an_end_and_says_how_much_it_leaves_out(monkeypatch):
     monkeypatch.setattr(call_recorder, "MAX_CALLS", 2)
     noted = Calls()
     for number in range(5):
-        noted.note(call(f"s3:Action{number}"))
-    noted.note(call("s3:Action0"))
+        noted.add(call(f"s3:Action{number}"))
+    noted.add(call("s3:Action0"))
     assert [each.count for each in noted.all()] == [2, 1]
     assert noted.dropped == 3
     noted.replace([call()])
@@ -91,32 +91,32 @@ def test_the_oldest_runs_make_room(tmp_path, monkeypatch):
 
 
 def test_a_record_is_written_when_there_is_something_of_a_new_kind_and_at_the_end(tmp_path):
-    record = Record(tmp_path, name="sandbox", sources="abc")
-    record.keep()
+    record = RunRecorder(tmp_path, name="sandbox", sources="abc")
+    record.write_if_new()
     assert list(call_recorder.read(tmp_path)) == []
     for count in (1, 2):
-        record.calls.note(call())
-        record.keep()
+        record.calls.add(call())
+        record.write_if_new()
         assert [run.calls[0].count for run in call_recorder.read(tmp_path)] == [1], count
-    record.finish()
+    record.write()
     assert [run.calls[0].count for run in call_recorder.read(tmp_path)] == [2]
 
 
 def test_without_a_folder_nothing_is_written_and_one_that_can_t_be_written_to_ends_nobodys_run(tmp_path, caplog):
     (tmp_path / "file").write_text("")
     for folder in (None, tmp_path / "file"):
-        record = Record(folder, name="sandbox", sources="abc")
-        record.calls.note(call())
-        record.finish()
-    assert "could not be kept" in caplog.text
+        record = RunRecorder(folder, name="sandbox", sources="abc")
+        record.calls.add(call())
+        record.write()
+    assert "cannot write the record" in caplog.text
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"name": "a", "sources": "b"}\n{"role": 1}', "no JSON"])
 def test_a_file_that_is_no_record_is_named(tmp_path, text):
     (tmp_path / "odd.jsonl").write_text(text)
-    with pytest.raises(SandboxError, match=r"odd\.jsonl is no record of calls"):
+    with pytest.raises(SandboxError, match=r"odd\.jsonl is not a record of calls"):
         list(call_recorder.read(tmp_path))
 
 
 def test_a_call_goes_over_the_wire_and_back():
-    assert call_recorder.of_document(asdict(call(position=1, count=7))) == call(position=1, count=7)
+    assert call_recorder.call_from_document(asdict(call(position=1, count=7))) == call(position=1, count=7)

@@ -16,19 +16,19 @@ from headway.errors import HeadwayError
 from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT
 from headway_sandbox.inprocess.stub_client import offline_session
 from headway_service import __version__
-from headway_service.bootstrap import Services
+from headway_service.bootstrap import Container
 from headway_service.errors import UnreadableAnswer
 from headway_service.settings import Settings
 from tests.service.world import request
 
 
 @pytest.fixture
-def services() -> Services:
-    return Services(Settings.of(ENVIRONMENT))
+def container() -> Container:
+    return Container(Settings.of(ENVIRONMENT))
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch, services: Services) -> dict[str, Any]:
+def made(monkeypatch: pytest.MonkeyPatch, container: Container) -> dict[str, Any]:
     """The clients that the service layer has made, by service."""
     clients: dict[str, Any] = {}
 
@@ -37,7 +37,7 @@ def made(monkeypatch: pytest.MonkeyPatch, services: Services) -> dict[str, Any]:
 
     monkeypatch.setattr(boto3, "client", client)
     for edge in ("table", "training_jobs", "store", "alarms", "event_publisher", "dead_letters"):
-        getattr(services, edge)
+        getattr(container, edge)
     return clients
 
 
@@ -84,7 +84,7 @@ def test_a_launch_is_sent_once_however_sagemaker_answers(monkeypatch: pytest.Mon
         monkeypatch.setattr(boto3, "client", offline_session().client)
         try:
             with pytest.raises(HeadwayError):
-                Services(Settings.of(ENVIRONMENT)).training_jobs.create(request("a"))
+                Container(Settings.of(ENVIRONMENT)).training_jobs.create(request("a"))
         finally:
             server.shutdown()
     assert asked == ["SageMaker.CreateTrainingJob"]
@@ -107,19 +107,19 @@ def test_no_client_takes_what_aws_did_not_write_for_an_answer(made: dict[str, An
     "error", [UnreadableAnswer("x"), NoCredentialsError(), ReadTimeoutError(endpoint_url="x"), ClientError({}, "x")]
 )
 def test_a_wake_up_that_was_not_sent_is_left_to_the_next_minute(
-    services: Services, monkeypatch: pytest.MonkeyPatch, error: Exception
+    container: Container, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(_: str) -> None:
         raise error
 
-    monkeypatch.setattr(services, "_send_wake_up", fail)
-    services.wake("submitted")
+    monkeypatch.setattr(container, "_send_wake_up", fail)
+    container.wake("submitted")
 
 
-def test_a_wake_up_that_fails_by_a_bug_fails(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wake_up_that_fails_by_a_bug_fails(container: Container, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: str) -> None:
         raise KeyError
 
-    monkeypatch.setattr(services, "_send_wake_up", fail)
+    monkeypatch.setattr(container, "_send_wake_up", fail)
     with pytest.raises(KeyError):
-        services.wake("submitted")
+        container.wake("submitted")

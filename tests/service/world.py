@@ -26,7 +26,7 @@ from headway_service.testing.memory_table import MemoryTable
 from headway_service.tracking.observer import StatusOutcome
 from headway_service.tracking.reconciler import reconcile
 from headway_service.tracking.unmanaged_jobs import UnmanagedJobs
-from headway_service.tracking.unmanaged_scan import patrol
+from headway_service.tracking.unmanaged_scan import scan_unmanaged_jobs
 
 INVOCATION_S = 30
 DAY_S = 86_400
@@ -163,19 +163,19 @@ class World(SimulatedDeployment[Table]):
             training_jobs=self.training_jobs,
             observer=self.observer,
             clock=self.clock,
-            pause=self.sleep,
+            sleep=self.sleep,
             wake=self.wakes.append,
             after_s=after_s,
         ).ended
 
     def patrol(self, after_s: int = 300) -> int:
         """Run the patrol."""
-        return patrol(
+        return scan_unmanaged_jobs(
             table=self.table,
             training_jobs=self.training_jobs,
             rogues=UnmanagedJobs(self.table, self.training_jobs, self.marks, stops=True),
             clock=self.clock,
-            pause=self.sleep,
+            sleep=self.sleep,
             wake=self.wakes.append,
             after_s=after_s,
             deadline_ms=self.clock() + 50_000,

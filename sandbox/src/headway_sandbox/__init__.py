@@ -1,6 +1,6 @@
-"""Headway's sandbox: AWS on one machine, with a SageMaker that behaves like the real one.
+"""How does Headway run on one machine? An emulated AWS with a fake SageMaker that behaves like the real service.
 
-`headway_sandbox.sagemaker.service` is the fake SageMaker as a pure state machine, `headway_sandbox.server.http_proxy`
-puts it on HTTP beside an emulator of the other services, and `headway_sandbox.local.manager` starts and stops the whole
-and deploys the system's own template to it.
+`headway_sandbox.sagemaker.service` is the fake SageMaker as a pure state machine. `headway_sandbox.server.http_proxy`
+serves it over HTTP together with an emulator of the other services. `headway_sandbox.local.manager` starts and stops
+both and deploys Headway's template to them.
 """

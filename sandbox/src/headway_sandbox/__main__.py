@@ -1,4 +1,4 @@
-"""`python -m headway_sandbox serve …`, run by the sandbox's manager with the sandbox environment's interpreter."""
+"""`python -m headway_sandbox serve …`: the manager runs it with the interpreter of the sandbox's environment."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What functions ask of AWS, as it is kept of each run.
+"""Records which AWS calls the functions make in a run.
 
-`headway_verification.least_privilege` compares it with their policies.
+`headway_verification.least_privilege` compares the records with the functions' policies.
 
-Equal calls are one record with a count. Of the resources it keeps only what they have in common, so a record stays
-small and names no job: `…:training-job/*`. A run is a file of JSON lines, the first of which says what run it was.
+Similar calls are one record with a count. The record keeps only the common prefix of their resources, so it stays small
+and contains no job name: `…:training-job/*`. A run is a file of JSON lines; the first line describes the run.
 """
 
 from __future__ import annotations
@@ -25,57 +25,57 @@ from headway_sandbox.errors import SandboxError
 _log = logging.getLogger("headway.sandbox")
 
 MAX_CALLS = 2000
-"""Different calls that one run keeps; how many more there were is kept too, and no proof can be made of it."""
+"""Different calls recorded per run. The run counts the calls beyond that, and no proof can use such a run."""
 
 MAX_RUNS = 100
-"""Runs in one folder; older ones are removed."""
+"""Runs kept in one folder. Older runs are removed."""
 
 
 class Decision(StrEnum):
-    """What IAM said to a call."""
+    """IAM's decision on a call."""
 
     ALLOWED = "allowed"
     #: No policy allows it.
     REFUSED = "refused"
-    #: A policy forbids it. The template's policies forbid nothing, so it is somebody's own.
+    #: A policy explicitly denies it. The template's policies deny nothing, so a policy from outside does.
     FORBIDDEN = "forbidden"
-    #: A simulation made it: nobody was asked.
+    #: An in-process simulation made the call, without IAM.
     SIMULATED = "simulated"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """Calls that are alike."""
+    """Similar calls."""
 
     role: str
-    """Name of the role that asks, as it is in the account; in a simulation its logical id in the template."""
+    """Name of the calling role in the account; in a simulation its logical id in the template."""
     action: str
     """Such as `dynamodb:PutItem`."""
     decision: Decision
     sid: str = ""
-    """Of the statement that allows it; empty if none does, or if the resource's own policy does."""
+    """Of the statement that allows it; empty if no statement does, or if a resource policy does."""
     position: int = 0
-    """Which of that statement's resources it is allowed on."""
+    """Index of the matching resource in that statement."""
     granted: str = ""
-    """That resource as it is granted: an ARN, maybe with wildcards."""
+    """That resource: an ARN, possibly with wildcards."""
     resource: str = ""
-    """What it was called on: one ARN, or what all of them begin with and `*`."""
+    """Resource of the calls: one ARN, or the common prefix of all ARNs and `*`."""
     count: int = 1
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """All but what was called on and how often: equal for calls that are one record."""
+        """All members but the resource and the count: equal for calls that share a record."""
         return (self.role, self.action, self.decision, self.sid, self.position, self.granted)
 
     def with_more(self, other: Call) -> Call:
-        """Both as one record."""
-        return replace(self, count=self.count + other.count, resource=common(self.resource, other.resource))
+        """Return one record for both."""
+        return replace(self, count=self.count + other.count, resource=common_prefix(self.resource, other.resource))
 
 
-def common(one: str, other: str) -> str:
-    """What two resources begin with, and `*`; or the one, if they are the same.
+def common_prefix(one: str, other: str) -> str:
+    """Return the common prefix of two resources and `*`; the resource itself if both are equal.
 
-    >>> common("job/a-1", "job/a-2")
+    >>> common_prefix("job/a-1", "job/a-2")
     'job/a-*'
     """
     if one == other:
@@ -85,7 +85,7 @@ def common(one: str, other: str) -> str:
 
 
 def merged(calls: Iterable[Call]) -> list[Call]:
-    """One record for calls that are alike, sorted."""
+    """Return one record per kind of call, sorted."""
     found: dict[tuple[object, ...], Call] = {}
     for call in calls:
         before = found.get(call.kind)
@@ -94,16 +94,16 @@ def merged(calls: Iterable[Call]) -> list[Call]:
 
 
 class Calls:
-    """The calls of a run that goes on. It is told of them on several threads."""
+    """The calls of the current run. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._found: dict[tuple[object, ...], Call] = {}
         self.dropped = 0
-        """Calls that had no place any more."""
+        """Calls that were not recorded because of `MAX_CALLS`."""
 
-    def note(self, call: Call) -> None:
-        """Take a call in."""
+    def add(self, call: Call) -> None:
+        """Record a call."""
         with self._lock:
             before = self._found.get(call.kind)
             if before is None and len(self._found) >= MAX_CALLS:
@@ -112,12 +112,12 @@ class Calls:
                 self._found[call.kind] = before.with_more(call) if before else call
 
     def all(self) -> list[Call]:
-        """All so far, sorted."""
+        """Return all calls so far, sorted."""
         with self._lock:
             return merged(self._found.values())
 
     def replace(self, calls: Iterable[Call]) -> None:
-        """Begin anew with these."""
+        """Replace all recorded calls by these."""
         with self._lock:
             self._found, self.dropped = {call.kind: call for call in merged(calls)}, 0
 
@@ -127,35 +127,35 @@ class Run:
     """A run and its calls."""
 
     name: str
-    """What kind of run: `sandbox`, `soak`…"""
+    """Kind of the run: `sandbox`, `soak`…"""
     sources: str
-    """Of what was run: `Checkout.code_hash()`."""
+    """Hash of the sources: `Checkout.code_hash()`."""
     calls: tuple[Call, ...]
     dropped: int = 0
 
 
-class Record:
-    """A run that goes on, and the file that it leaves.
+class RunRecorder:
+    """Records the current run and writes its file.
 
     Args:
-        folder: for the file; without, there is none.
-        name: what kind of run.
-        sources: of what is run.
+        folder: Folder of the file. None: no file is written.
+        name: Kind of the run.
+        sources: Hash of the sources.
     """
 
     def __init__(self, folder: Path | None, *, name: str, sources: str) -> None:
         self.calls = Calls()
         self._path = folder and folder / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.jsonl"
         self._name, self._sources = name, sources
-        self._kept: list[tuple[object, ...]] = []
+        self._written: list[tuple[object, ...]] = []
 
-    def keep(self) -> None:
-        """Write it if there is a call of a new kind: who is killed then loses no more than counts."""
-        if [call.kind for call in self.calls.all()] != self._kept:
-            self.finish()
+    def write_if_new(self) -> None:
+        """Write the file if there is a new kind of call, so that a killed process loses no more than counts."""
+        if [call.kind for call in self.calls.all()] != self._written:
+            self.write()
 
-    def finish(self) -> None:
-        """Write all of it. A folder that can't be written to is told in the log: nobody's run ends for that."""
+    def write(self) -> None:
+        """Write the file. A failure is logged: it does not end the run."""
         found = self.calls.all()
         if self._path is None or not found:
             return
@@ -163,12 +163,17 @@ class Record:
         try:
             write(self._path, run)
         except OSError:
-            _log.exception("what functions asked of AWS could not be kept")
-        self._kept = [call.kind for call in found]
+            _log.exception("cannot write the record of the functions' AWS calls")
+        self._written = [call.kind for call in found]
 
 
 def write(path: Path, run: Run) -> None:
-    """Keep a run, in place of what was kept of it before."""
+    """Write a run's file, replacing an older version of it, and remove old runs.
+
+    Args:
+        path: The file.
+        run: The run.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     head = {"name": run.name, "sources": run.sources, "dropped": run.dropped}
     lines = [head, *(asdict(call) for call in run.calls)]
@@ -180,19 +185,19 @@ def write(path: Path, run: Run) -> None:
 
 
 def read(folder: Path) -> Iterator[Run]:
-    """The runs in a folder, none if it is not there.
+    """Return the runs in a folder; nothing if the folder does not exist.
 
     Raises:
-        SandboxError: a file is no run.
+        SandboxError: A file is not a run.
     """
     for path in sorted(folder.glob("*.jsonl")):
         try:
             head, *lines = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
-            yield Run(**head, calls=tuple(map(of_document, lines)))
+            yield Run(**head, calls=tuple(map(call_from_document, lines)))
         except (KeyError, TypeError, ValueError) as error:
-            raise SandboxError(f"{path} is no record of calls: remove it, and run again what wrote it.") from error
+            raise SandboxError(f"{path} is not a record of calls: remove it and repeat the run.") from error
 
 
-def of_document(document: Mapping[str, Any]) -> Call:
-    """A call as `asdict` gave it."""
+def call_from_document(document: Mapping[str, Any]) -> Call:
+    """Return a call from its `asdict` form."""
     return Call(**{**document, "decision": Decision(document["decision"])})

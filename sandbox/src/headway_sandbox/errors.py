@@ -1,4 +1,4 @@
-"""What can go wrong in the sandbox: answers in AWS's words, and troubles of the sandbox itself."""
+"""Errors of the sandbox: AWS error responses, and failures of the sandbox itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from headway.errors import HeadwayError
 
 
 class AwsError(Exception):
-    """An error as the service would answer it: `code` is what botocore shows as `Error.Code`."""
+    """An error response of an AWS service. `code` is botocore's `Error.Code`."""
 
     def __init__(self, code: str, message: str, *, status: int = 400) -> None:
         super().__init__(f"{code}: {message}")
@@ -16,20 +16,20 @@ class AwsError(Exception):
 
 
 class SandboxError(HeadwayError):
-    """The sandbox itself can't do what was asked. The message says what to do."""
+    """The sandbox itself failed. The message says how to fix it."""
 
 
 class SetupMissing(SandboxError):
-    """An environment that the sandbox runs in is not there."""
+    """A Python environment of the sandbox is missing."""
 
 
 class StartFailed(SandboxError):
-    """The server did not come up, or died while starting."""
+    """The server did not become ready, or exited during its start."""
 
 
 class StopFailed(SandboxError):
-    """The server did not end by itself, so it could not keep its state."""
+    """The server had to be killed, so its state was not saved."""
 
 
 class DeployFailed(SandboxError):
-    """`sam build` or `sam deploy` failed. The message ends with the last lines that it wrote."""
+    """`sam build` or `sam deploy` failed. The message ends with the last lines of its output."""

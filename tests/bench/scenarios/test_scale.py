@@ -50,7 +50,7 @@ def test_jobs_that_fill_the_lines_are_as_submissions_would_have_written_them(que
     job = JobRecord.parse(filled)
     made = MemoryTable()
     made.write(transitions.enqueue(job, "{}"))
-    entries = job.line_entries()
+    entries = job.queue_entries()
     assert [queue.table.get(entry.key()) for entry in entries] == [made.get(entry.key()) for entry in entries]
     assert made.get(JobRecord.key(job.job_name)) == filled
     request = json.loads((queue.table.get(Key("job#waiting-0000007", "request")) or {})["jobDetails"])

@@ -175,14 +175,14 @@ def test_the_subject_of_a_long_name_is_cut():
         ),
         ({"Statistic": "Median"}, "Member must satisfy enum value set"),
         ({"ComparisonOperator": "Less"}, "Member must satisfy enum value set"),
-        ({"ComparisonOperator": "LessThanLowerThreshold"}, "Sandbox: alarms have no LessThanLowerThreshold"),
+        ({"ComparisonOperator": "LessThanLowerThreshold"}, "Sandbox: LessThanLowerThreshold, for anomaly detection"),
         ({"AlarmActions": [TOPIC] * 6}, "at 'alarmActions' failed to satisfy constraint: Member must have length less"),
         ({"OKActions": ["alarms"]}, "Invalid arn syntax: alarms"),
         ({"Namespace": ":x"}, "at 'namespace' failed to satisfy constraint: Member must satisfy regular expression"),
         ({"Dimensions": [{"Name": "Host", "Value": "x"}] * 31}, "at 'dimensions' failed to satisfy constraint"),
         ({"Threshold": None, "Period": None}, "An alarm on a metric needs Period, Threshold"),
-        ({"Metrics": [{"Id": "m1"}]}, "Sandbox: alarms have no Metrics here"),
-        ({"ExtendedStatistic": "p99"}, "Sandbox: alarms have no ExtendedStatistic here"),
+        ({"Metrics": [{"Id": "m1"}]}, "Sandbox: alarms do not support Metrics here"),
+        ({"ExtendedStatistic": "p99"}, "Sandbox: alarms do not support ExtendedStatistic here"),
     ],
 )
 def test_an_alarm_that_cloudwatch_refuses_is_refused(changes, message):

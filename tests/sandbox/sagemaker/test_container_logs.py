@@ -8,7 +8,8 @@ import pytest
 from headway_sandbox.sagemaker import container_logs
 from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.container_logs import STEPS_MAX, checkpointed_step
-from headway_sandbox.sagemaker.service import FakeSageMaker, SageMakerSettings
+from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_sandbox.sagemaker.state_machine import SageMakerSettings
 from headway_sandbox.sagemaker.training_job import TrainingJob
 from tests.sandbox.fleets import on, request, spot
 

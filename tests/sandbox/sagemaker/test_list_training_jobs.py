@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from headway_sandbox.errors import AwsError
-from headway_sandbox.sagemaker.service import FakeSageMaker, SageMakerSettings
+from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_sandbox.sagemaker.state_machine import SageMakerSettings
 from tests.sandbox.fleets import request
 
 

@@ -10,7 +10,8 @@ from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.faults import Faults
 from headway_sandbox.sagemaker.request_builder import P5
-from headway_sandbox.sagemaker.service import FakeSageMaker, SageMakerSettings
+from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_sandbox.sagemaker.state_machine import SageMakerSettings
 from tests.sandbox.fleets import request, spot
 
 

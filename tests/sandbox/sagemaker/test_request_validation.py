@@ -42,11 +42,11 @@ def test_a_name_with_a_wrong_character_is_refused_in_aws_words():
         ({"Tags": [{"Key": "aws:x", "Value": "v"}]}, "reserved for system use"),
         ({"RetryStrategy": {"MaximumRetryAttempts": 31}}, "Member must have value less than or equal to 30"),
         ({"ResourceConfig": None}, "Value null at 'resourceConfig'"),
-        ({"ResourceConfig": {"VolumeSizeInGB": 30}}, "has to name an instance type"),
-        ({"ResourceConfig": on(P5, 0)}, "has to name an instance type and at least one instance"),
+        ({"ResourceConfig": {"VolumeSizeInGB": 30}}, "must have an instance type"),
+        ({"ResourceConfig": on(P5, 0)}, "must have an instance type and at least one instance"),
         (
             {"ResourceConfig": {**on(P5), "InstanceGroups": [GROUP]}},
-            "can't be given together",
+            "cannot be used together",
         ),
         (
             {"StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 60}},

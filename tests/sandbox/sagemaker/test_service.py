@@ -8,7 +8,8 @@ import pytest
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.clock import Clock
 from headway_sandbox.sagemaker.faults import Faults
-from headway_sandbox.sagemaker.service import FakeSageMaker, SageMakerSettings
+from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_sandbox.sagemaker.state_machine import SageMakerSettings
 from tests.sandbox.fleets import on, play, request, spot, statuses
 
 P5 = "ml.p5.48xlarge"
@@ -56,7 +57,7 @@ def test_a_job_passes_through_the_stages_and_each_sends_an_event(fleet):
 
 @pytest.mark.parametrize("speed", [0.0, -1.0, float("nan")])
 def test_time_cannot_stand_still_or_run_backwards(speed):
-    with pytest.raises(ValueError, match="has to be above 0"):
+    with pytest.raises(ValueError, match="must be above 0"):
         Clock(speed=speed)
 
 
@@ -319,7 +320,7 @@ def test_only_a_spot_job_with_instances_is_interrupted(fleet):
     fleet.create(request("ondemand"), now=0.0)
     fleet.create(spot("early"), now=0.0)
     for name in ("ondemand", "early"):
-        assert "is not a spot job that holds" in refused(lambda n=name: fleet.interrupt(n, now=1.0)).message
+        assert "is not a spot job with instances" in refused(lambda n=name: fleet.interrupt(n, now=1.0)).message
 
 
 # -------------------------------------------------------------------------------------------------- by the tester

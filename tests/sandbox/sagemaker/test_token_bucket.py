@@ -4,7 +4,8 @@ import pytest
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.faults import Faults
-from headway_sandbox.sagemaker.service import FakeSageMaker, SageMakerSettings
+from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_sandbox.sagemaker.state_machine import SageMakerSettings
 from headway_sandbox.sagemaker.token_bucket import Rate, Throttle
 from tests.sandbox.fleets import request
 
@@ -24,7 +25,7 @@ def test_a_burst_is_admitted_and_then_as_many_as_the_rate_allows():
 
 @pytest.mark.parametrize("rate", [{"per_s": 0, "burst": 1}, {"per_s": -1, "burst": 1}, {"per_s": 1, "burst": 0}])
 def test_a_rate_that_admits_nothing_is_refused(rate):
-    with pytest.raises(ValueError, match="A rate is above 0"):
+    with pytest.raises(ValueError, match="A rate must be above 0"):
         Rate(**rate)
 
 

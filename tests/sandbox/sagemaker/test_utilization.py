@@ -7,7 +7,8 @@ import pytest
 
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.clock import Clock
-from headway_sandbox.sagemaker.service import FakeSageMaker, SageMakerSettings
+from headway_sandbox.sagemaker.service import FakeSageMaker
+from headway_sandbox.sagemaker.state_machine import SageMakerSettings
 from headway_sandbox.sagemaker.training_job import TrainingJob
 from headway_sandbox.sagemaker.utilization import figures, figures_of
 from tests.sandbox.fleets import on, request, spot
@@ -159,7 +160,7 @@ def test_a_saved_job_shows_the_same():
 )
 @pytest.mark.parametrize("name", ["SANDBOX_GPU_UTILIZATION", "SANDBOX_CPU_UTILIZATION"])
 def test_a_course_that_makes_no_sense_is_refused(name, text):
-    with pytest.raises(AwsError, match=f"Sandbox: {name} is like"):
+    with pytest.raises(AwsError, match=f"Sandbox: {name} must be like"):
         FakeSageMaker().create(request(Environment={name: text}), now=0.0)
 
 
@@ -172,6 +173,6 @@ def test_no_host_is_busier_than_its_gpus(instance_type, gpu, most):
 
 
 def test_a_variable_that_the_sandbox_does_not_have_is_refused():
-    with pytest.raises(AwsError, match="there is no SANDBOX_GPU_UTILISATION, but SANDBOX_RUN_SECONDS"):
+    with pytest.raises(AwsError, match=r"unknown SANDBOX_GPU_UTILISATION\. Known: SANDBOX_RUN_SECONDS"):
         FakeSageMaker().create(request(Environment={"SANDBOX_GPU_UTILISATION": "0:0"}), now=0.0)
     FakeSageMaker().create(request(Environment={"EPOCHS": "3"}), now=0.0)

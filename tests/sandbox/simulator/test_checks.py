@@ -38,14 +38,14 @@ def test_the_queue_may_not_be_slower_than_easy_nor_leave_jobs(
     ("high_s", "low_s", "alone_s", "holds"),
     [(9.0, 100.0, 1.0, True), (11.0, 100.0, 1.0, False), (50.0, 100.0, 49.0, False)],
 )
-def test_important_jobs_wait_less_than_a_tenth_and_what_they_would_alone_is_told(
+def test_jobs_of_higher_priority_wait_less_than_a_tenth_and_their_wait_alone_is_reported(
     result: Result, high_s: float, low_s: float, alone_s: float, holds: bool
 ) -> None:
     ours = replace(result, wait_by_priority_s={"1": high_s, "0": low_s})
     alone = replace(result, wait=replace(result.wait, avg_s=alone_s))
     (verdict, sentence), (all_end, _) = checks._orders(ours, alone)
     assert (verdict, all_end) == (holds, True)
-    assert f"with nobody else there they would wait {alone_s:.0f} s" in sentence
+    assert f"jobs of priority 1 alone would wait {alone_s:.0f} s" in sentence
 
 
 def test_jobs_that_never_end_are_told(result: Result) -> None:

@@ -13,7 +13,7 @@ import pytest
 from headway_client.cli import main
 from headway_sandbox.simulator.errors import InvalidCapacity, InvalidInput, InvalidTrace, UnknownPolicy
 from headway_sandbox.simulator.metrics import Result, Spread, Timeline, jain
-from headway_sandbox.simulator.policies import contender
+from headway_sandbox.simulator.policies import policy_named
 from headway_sandbox.simulator.run import Scenario, scenarios, simulate, simulate_all
 from headway_sandbox.simulator.trace import Trace, parse_capacity, read_trace
 
@@ -80,7 +80,7 @@ def test_jobs_that_are_larger_than_their_pool_are_left_out_and_counted(tmp_path:
         ("0,-1,1,1,,a,,", "line 2: duration_s is '-1'"),
         ("0,nan,1,1,,a,,", "line 2: duration_s is 'nan'"),
         ("0,inf,1,1,,a,,", "line 2: duration_s is 'inf'"),
-        ("0,1,0,1,,a,,", "line 2: gpus is '0'; it has to be a whole number from 1 on"),
+        ("0,1,0,1,,a,,", "line 2: gpus is '0'; it must be a whole number of at least 1"),
         ("0,1,1.5,1,,a,,", "line 2: gpus is '1.5'"),
         ("0,1,1,1,,a,,10000", "line 2: priority is '10000'"),
         ("0,1", "line 2: gpus is ''"),
@@ -94,13 +94,13 @@ def test_a_row_that_is_no_job_is_refused_with_its_line(tmp_path: Path, row: str,
 def test_a_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidTrace, match="there is no file"):
         read_trace(tmp_path / "none.csv", {"p": 1})
-    with pytest.raises(InvalidTrace, match="holds no jobs"):
+    with pytest.raises(InvalidTrace, match="has no jobs"):
         trace(tmp_path)
     with pytest.raises(InvalidTrace, match="has no column duration_s and no gpus"):
         read_trace(write(tmp_path, "0", header="submit_s"), {"p": 1})
     broken = tmp_path / "broken.csv.gz"
     broken.write_bytes(gzip.compress(HEADER.encode() * 100)[:40])
-    with pytest.raises(InvalidTrace, match="can't be read"):
+    with pytest.raises(InvalidTrace, match="cannot read"):
         read_trace(broken, {"p": 1})
 
 
@@ -189,7 +189,7 @@ def test_a_policy_that_does_not_exist_is_refused_with_those_that_do() -> None:
     with pytest.raises(
         UnknownPolicy, match="no policy 'lifo'; choose from headway, headway-short, fifo, easy, sjf, article"
     ):
-        contender("lifo")
+        policy_named("lifo")
 
 
 def test_jains_index_is_one_if_all_are_alike_and_one_over_their_number_at_worst() -> None:
@@ -202,10 +202,10 @@ def test_percentiles_are_those_of_the_reference() -> None:
 
 
 def test_a_timeline_is_averaged_over_time() -> None:
-    line = Timeline()
+    timeline = Timeline()
     for time_ms, used in ((0, 4), (10, 0), (10, 8), (30, 0), (40, 0)):
-        line.note(time_ms, used, 0)
-    assert line.averages(2).used == [6, 4]
+        timeline.record(time_ms, used, 0)
+    assert timeline.averages(2).used == [6, 4]
 
 
 def test_the_command_shows_a_table_and_writes_figures_and_a_picture(

@@ -202,8 +202,8 @@ def test_a_place_behind_a_line_that_was_not_counted_to_its_end_is_right_too(worl
         waits(world, f"old{i:02}", "products", 5)
     configure(world, teams=TEAMS, limits={**roomy, "waitingPerTeam": MAX_TAIL + 1})
     apply_configuration(world.table, world.configuration, world.clock)
-    terms = world.submitter.terms(ADA)
+    context = world.submitter.context(ADA)
     with pytest.raises(QueueFull):
-        world.submitter.enter(request("late", 1, **of_team("products")), ADA, None, terms)
-    entered = world.submitter.enter(request("new", 1, **of_team("research")), ADA, None, terms)
-    assert world.submitter.places([entered], terms)[0].place == 2 * MAX_TAIL + 1
+        world.submitter.enqueue(request("late", 1, **of_team("products")), ADA, None, context)
+    submitted = world.submitter.enqueue(request("new", 1, **of_team("research")), ADA, None, context)
+    assert world.submitter.places([submitted], context)[0].place == 2 * MAX_TAIL + 1

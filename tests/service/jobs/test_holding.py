@@ -308,7 +308,7 @@ def test_a_held_job_of_a_team_that_was_forgotten_gets_its_line_back(world: World
     with_team(world, {})
     world.now_s += TEAM_KEPT_MS / 1000 + 1
     with_team(world, {})
-    assert read_ledger(world.table).lines == ("",)
+    assert read_ledger(world.table).queue_teams == ("",)
     world.commands.release("j", ROOT)
     world.tick()
     assert world.states("j") == {"j": "running"}

@@ -263,7 +263,7 @@ def test_a_pool_that_backs_off_after_a_failed_launch_does_not_count_as_standing(
     world = world_of()
     world.submit("a")
     until_ms = world.clock() + 60_000
-    world.table.write([Update(key=PoolRecord.key(P5), sets={"pausedUntilMs": until_ms, "pauseCause": "throttled"})])
+    world.table.write([Update(key=PoolRecord.key(P5), sets={"backoffUntilMs": until_ms, "backoffCause": "throttled"})])
     assert startable(world) == 0
     world.now_s += 61
     assert startable(world) == 1

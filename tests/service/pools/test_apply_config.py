@@ -79,8 +79,8 @@ def test_what_is_in_force_tells_the_teams_that_have_lines_until_those_who_left_a
         found = apply_configuration(table, store, Mock(return_value=now_ms() + later_ms))
         known = find_applied(table)
         assert known == found
-        assert set(found.lines or ()) == set(read_team_names(table))
-        told.append(found.lines)
+        assert set(found.queue_teams or ()) == set(read_team_names(table))
+        told.append(found.queue_teams)
     assert told == [("", "a", "b"), ("", "b", "a"), ("", "b", "c", "a"), ("", "c", "b")]
 
 
@@ -116,14 +116,14 @@ def not_brought_to_its_end() -> tuple[MemoryTable, MemoryConfiguration]:
 def test_the_lines_of_a_team_are_read_though_its_configuration_was_not_brought_to_its_end() -> None:
     table, store = not_brought_to_its_end()
     found = apply_configuration(table, store, now_ms)
-    assert (found.version, found.lines) == (3, ("", "a", "b"))
+    assert (found.version, found.queue_teams) == (3, ("", "a", "b"))
 
 
 def test_a_configuration_waits_for_the_end_of_the_one_before_it() -> None:
     table, store = not_brought_to_its_end()
     assert apply_configuration(Failing(table, Conflict([0])), store, now_ms).version == 2
     found = apply_configuration(table, store, now_ms)
-    assert (found.version, found.lines) == (3, ("", "a", "b"))
+    assert (found.version, found.queue_teams) == (3, ("", "a", "b"))
 
 
 def test_a_job_that_goes_back_into_the_line_while_its_team_is_looked_for_keeps_the_team() -> None:
@@ -171,4 +171,4 @@ def test_a_configuration_that_was_applied_before_those_who_left_were_noted_does_
     apply_configuration(table, store, now_ms)
     item = table.get(Key("config", "config")) or {}
     table.write([Put(item={name: value for name, value in item.items() if name != "left"})])
-    assert get_effective(table, store, now_ms).lines is None
+    assert get_effective(table, store, now_ms).queue_teams is None

@@ -467,7 +467,7 @@ def test_who_dies_while_pools_are_brought_in_line_leaves_that_to_the_next_tick(w
     for _ in range(3):
         with pytest.raises(Broken):
             apply_configuration(_Interrupted(world.table, 1, die), world.configuration, world.clock)
-        assert world.in_force().lines is None
+        assert world.in_force().queue_teams is None
     world.tick()
     assert {use.pool: use.size for use in world.capacity()} == {P5: 5}
-    assert world.in_force().lines == ("", "a")
+    assert world.in_force().queue_teams == ("", "a")

@@ -1,4 +1,4 @@
-"""A pool.back_offs while SageMaker takes no launches there."""
+"""A pool backs off while SageMaker takes no launches there."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_one_launch_without_an_answer_spares_sagemaker_the_others_of_its_pool(wo
     assert str(seen.reason.code) == "BacksOff"
     assert seen.reason.message.startswith(f"SageMaker gave no answer to a launch on 1 {P5} (ServiceUnavailable")
     assert f"; next try in {FIRST_BACK_OFF_S} s, the place in the queue is kept" in seen.reason.message
-    assert len(pool_record(world).back_off_cause) <= MAX_CAUSE_CHARS
+    assert len(pool_record(world).backoff_cause) <= MAX_CAUSE_CHARS
     world.check()
 
 
@@ -86,7 +86,7 @@ def test_the_longer_an_outage_the_longer_the_back_offs_and_in_the_end_all_goes_o
         world.tick()
         world.now_s += 60
     assert len(tried) < 15, "an hour of ticks, one a minute"
-    assert pool_record(world).back_offs > 5
+    assert pool_record(world).backoffs > 5
     world.fleet.call = real  # type: ignore[method-assign]
     world.now_s += MAX_BACK_OFF_S
     world.tick()
@@ -110,17 +110,17 @@ def test_a_job_that_is_to_stop_is_settled_although_its_pool_backs_off(world: Wor
 
 def test_a_pool_that_backs_off_already_does_not_begin_again(world: World) -> None:
     world.tick()
-    back_offs = PoolBackoff(world.table, lambda: 0.0)
-    back_offs.begin({P5: 1}, "first", world.clock())
+    backoffs = PoolBackoff(world.table, lambda: 0.0)
+    backoffs.begin({P5: 1}, "first", world.clock())
     first = pool_record(world)
-    assert first.backs_off_until_ms == world.clock() + FIRST_BACK_OFF_S * 1000
+    assert first.backoff_until_ms == world.clock() + FIRST_BACK_OFF_S * 1000
     # Another invocation had a launch under way, and hears no answer either.
     PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, "second", world.clock() + 1000)
     assert pool_record(world) == first
-    assert back_offs.is_backing_off({P5: 1}, first.backs_off_until_ms - 1)
-    assert not back_offs.is_backing_off({P5: 1}, first.backs_off_until_ms)
-    PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, "third", first.backs_off_until_ms)
-    assert (pool_record(world).back_offs, pool_record(world).back_off_cause) == (2, "third")
+    assert backoffs.is_backing_off({P5: 1}, first.backoff_until_ms - 1)
+    assert not backoffs.is_backing_off({P5: 1}, first.backoff_until_ms)
+    PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, "third", first.backoff_until_ms)
+    assert (pool_record(world).backoffs, pool_record(world).backoff_cause) == (2, "third")
 
 
 def test_who_learns_of_a_back_off_from_the_attempt_to_begin_one_holds_too(world: World) -> None:
@@ -136,22 +136,22 @@ pools = st.builds(
     pool=st.just(P5),
     size=st.just(1),
     free=st.just(1),
-    backs_off_until_ms=st.integers(0, 10**13),
-    back_offs=st.integers(0, 10_000),
+    backoff_until_ms=st.integers(0, 10**13),
+    backoffs=st.integers(0, 10_000),
 )
 
 
 @given(pools, st.integers(0, 10**13), st.floats(0, 1))
 def test_every_back_off_is_bounded_and_they_grow_only_in_a_row(pool: PoolRecord, now_ms: int, jitter: float) -> None:
-    until_ms, back_offs = next_back_off(pool, now_ms, jitter)
+    until_ms, backoffs = next_back_off(pool, now_ms, jitter)
     assert FIRST_BACK_OFF_S * 500 <= until_ms - now_ms <= MAX_MS
-    assert back_offs == (1 if now_ms > pool.backs_off_until_ms + MAX_MS else pool.back_offs + 1)
+    assert backoffs == (1 if now_ms > pool.backoff_until_ms + MAX_MS else pool.backoffs + 1)
 
 
 @pytest.mark.parametrize(
-    ("back_offs", "jitter", "lasts_s"),
+    ("backoffs", "jitter", "lasts_s"),
     [(0, 0.0, 10), (1, 0.0, 20), (5, 0.0, 320), (6, 0.0, 600), (60, 0.0, 600), (0, 1.0, 5)],
 )
-def test_back_offs_double_up_to_a_limit(back_offs: int, jitter: float, lasts_s: int) -> None:
-    pool = PoolRecord(pool=P5, size=1, free=1).model_copy(update={"back_offs": back_offs})
-    assert next_back_off(pool, 1000, jitter) == (1000 + lasts_s * 1000, back_offs + 1)
+def test_back_offs_double_up_to_a_limit(backoffs: int, jitter: float, lasts_s: int) -> None:
+    pool = PoolRecord(pool=P5, size=1, free=1).model_copy(update={"backoffs": backoffs})
+    assert next_back_off(pool, 1000, jitter) == (1000 + lasts_s * 1000, backoffs + 1)

@@ -99,7 +99,7 @@ def test_an_attempt_is_due_if_this_invocation_may_do_something_for_it(
     launcher = world.launcher()
     launcher.holder = "me"
     if backs_off:
-        launcher.back_offs.begin({P5: 1}, "x", 1000)
+        launcher.backoff.begin({P5: 1}, "x", 1000)
     assert launcher.pending(record, 1000) is due
 
 

@@ -550,7 +550,7 @@ def test_a_job_that_was_started_while_the_snapshot_was_read_is_not_started_again
     before = read_ledger(world.table)
     world.commands.stop("a", ROOT)
     world.table.write(
-        [entry.put() for entry in world.seen("a").job.model_copy(update={"job_state": "pending"}).line_entries()]
+        [entry.put() for entry in world.seen("a").job.model_copy(update={"job_state": "pending"}).queue_entries()]
     )
     snapshot = read_snapshot(world.table, before, world.clock())
     assert [job.name for job in snapshot.waiting] == []

@@ -62,7 +62,7 @@ def waits(table: MemoryTable, name: str, priority: int = 0, *, team: str = "", e
         request_digest="",
         reason=ReasonRecord(code=ReasonCode.ENTERED, message="entered"),
     )
-    table.write([entry.put() for entry in job.line_entries()])
+    table.write([entry.put() for entry in job.queue_entries()])
 
 
 def heads(table: MemoryTable, now_ms: int = 0, policy: Policy = NO_WINDOW) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from headway.lifecycle import AttemptState
 from headway.policy import Ageing, Policy, Team
 from headway_service.store.ledger import read_ledger
-from headway_service.store.queue_scan import MAX_LINE_READS
+from headway_service.store.queue_scan import MAX_QUEUE_READS
 from headway_service.store.records.attempt import AttemptRecord
 from headway_service.store.snapshot import read_snapshot
 from tests.service.store.queues import G5, Counting, table_of, waits
@@ -77,9 +77,9 @@ def test_a_job_that_does_not_fit_into_what_is_left_of_the_guarantee_is_not_looke
 
 
 def test_the_search_for_covered_jobs_ends_at_the_limit_of_a_line() -> None:
-    table = red_line(MAX_LINE_READS + 50, "a")
+    table = red_line(MAX_QUEUE_READS + 50, "a")
     assert "a" not in read(table, RED_2)
-    assert table.entries == MAX_LINE_READS
+    assert table.entries == MAX_QUEUE_READS
 
 
 def test_what_other_teams_hold_takes_nothing_off_a_guarantee() -> None:

@@ -11,7 +11,7 @@ from tests.service.world import P5
 
 def test_an_empty_ledger_knows_of_nothing() -> None:
     ledger = Ledger(pools=(), attempts=(), reservations=())
-    assert ledger.lines == ("",)
+    assert ledger.queue_teams == ("",)
     assert ledger.pause_of(P5) is None
     assert ledger.restored is None
     assert ledger.reservation_of("job") is None
@@ -25,7 +25,7 @@ def test_who_only_looks_at_the_ledger_reads_once_and_who_decides_by_it_reads_the
     table.of_ledger.clear()
     assert read_ledger(table) == looked
     assert table.of_ledger == ["team#", ""]
-    assert looked.lines == ("", "a", "b")
+    assert looked.queue_teams == ("", "a", "b")
 
 
 def test_a_start_between_the_two_reads_of_a_ledger_is_seen_as_a_conflict_later() -> None:

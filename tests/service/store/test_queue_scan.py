@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from headway.policy import Ageing, Policy, Team
-from headway_service.store.queue_scan import MAX_LINE_READS
+from headway_service.store.queue_scan import MAX_QUEUE_READS
 from tests.service.store.queues import AGEING, heads, table_of, waits
 from tests.service.world import P5
 
 
 def test_a_line_is_never_read_beyond_its_limit() -> None:
     table = table_of(sizes={P5: 2})
-    for i in range(MAX_LINE_READS + 500):
+    for i in range(MAX_QUEUE_READS + 500):
         waits(table, f"big{i:04d}", 9, entered=i, p5=3)
     waits(table, "small", 0, entered=9999)
     assert "small" not in heads(table)
-    assert table.entries == MAX_LINE_READS
+    assert table.entries == MAX_QUEUE_READS
 
 
 def test_a_job_that_has_aged_past_a_backlog_of_higher_priority_is_read() -> None:
@@ -57,7 +57,7 @@ def test_ageing_costs_a_bounded_number_of_queries() -> None:
     for i in range(4000):
         waits(table, f"j{i:04d}", i % 100, entered=i)
     heads(table, 10_000_000, Policy(ageing=Ageing(interval_ms=1, cap=9999)))
-    assert table.entries <= MAX_LINE_READS
+    assert table.entries <= MAX_QUEUE_READS
     assert table.queries <= 300
 
 

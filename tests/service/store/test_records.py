@@ -32,8 +32,8 @@ def test_the_keys_of_a_jobs_lines_are_those_of_its_entries(state: JobState, team
         request_digest="",
         reason=ReasonRecord(code=ReasonCode.ENTERED, message="entered"),
     )
-    assert job.line_keys() == [entry.key() for entry in job.line_entries()]
-    assert bool(job.line_keys()) == (job.job_state in WAITING and not held)
+    assert job.queue_keys() == [entry.key() for entry in job.queue_entries()]
+    assert bool(job.queue_keys()) == (job.job_state in WAITING and not held)
 
 
 def test_attributes_that_are_not_stored_have_their_defaults() -> None:
@@ -84,6 +84,6 @@ def test_a_job_is_to_the_scheduler_what_each_of_its_entries_says() -> None:
         request_digest="",
         reason=ReasonRecord(code=ReasonCode.ENTERED, message="entered"),
     )
-    kept = [QueueEntry.parse(entry.put().item) for entry in job.line_entries()]
+    kept = [QueueEntry.parse(entry.put().item) for entry in job.queue_entries()]
     assert [entry.waiting() for entry in kept] == [job.waiting()] * 2
     assert QueueEntry.key_of(job.waiting()) == kept[0].key()

@@ -67,7 +67,7 @@ def test_what_goes_without_saying_is_not_written_but_for_what_conditions_ask_for
     item = attempt.put().item
     assert item["version"] == 1
     assert item["priority"] == 0
-    assert {"team", "told", "freed", "preemptible", "onDemand"}.isdisjoint(item)
+    assert {"team", "notified", "freed", "preemptible", "onDemand"}.isdisjoint(item)
     assert AttemptRecord.parse(item) == attempt
     assert TeamRecord(team="a").fields()["starts"] == 0
 

@@ -208,7 +208,7 @@ def test_a_job_is_held_back_by_its_pool_only_for_longer_than_by_itself(
     (known,) = table.query(QueueEntry.partition(P5, ""), limit=1)
     table.write([Put(item={**known, "notBeforeMs": job_until_ms, "heldBy": "job"})])
     ledger = read_ledger(table)
-    pool = ledger.pools[0].model_copy(update={"backs_off_until_ms": pool_until_ms, "back_off_cause": "pool"})
+    pool = ledger.pools[0].model_copy(update={"backoff_until_ms": pool_until_ms, "backoff_cause": "pool"})
     (waiting,) = read_snapshot(table, replace(ledger, pools=(pool,)), 5).waiting
     assert (waiting.not_before_ms, waiting.held_by) == (until_ms, cause)
 

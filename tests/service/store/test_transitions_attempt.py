@@ -32,11 +32,11 @@ def test_what_is_heard_again_is_noted_and_ends_that_it_is_missing() -> None:
     assert (noted.seen_ms, noted.missing_since_ms) == (NOW_MS, None)
 
 
-@pytest.mark.parametrize(("watch", "told"), [("idle", ("before", "idle")), ("", ("before",))])
-def test_only_a_watch_is_noted_as_told(watch: str, told: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("watch", "notified"), [("idle", ("before", "idle")), ("", ("before",))])
+def test_only_a_watch_is_noted_as_told(watch: str, notified: tuple[str, ...]) -> None:
     action = PolicyAction(reason=REASON, watch=watch)
-    _, put = records(transitions.apply_policy_action(job(), attempt(told=("before",)), action, NOW_MS))
-    assert AttemptRecord.parse(put.item).told == told
+    _, put = records(transitions.apply_policy_action(job(), attempt(notified=("before",)), action, NOW_MS))
+    assert AttemptRecord.parse(put.item).notified == notified
 
 
 def test_only_what_was_accepted_a_moment_ago_is_taken_to_start() -> None:

@@ -65,7 +65,7 @@ def test_a_job_is_accepted_once_with_its_request_and_its_entries_in_line() -> No
     assert transitions.enqueue(new, "{}") == [
         Put(item=new.put().item, requires=Absent()),
         Put(item=request_item("a", "{}")),
-        *(entry.put() for entry in new.line_entries()),
+        *(entry.put() for entry in new.queue_entries()),
     ]
 
 
@@ -84,7 +84,7 @@ def test_a_start_takes_what_is_not_reserved_and_is_conditional_on_all_it_was_dec
         Put(item=live.put().item, requires=Absent()),
         Update(key=PoolRecord.key(P5), adds={"free": reserved - 3}, requires=AtLeast("free", 3 - reserved)),
         *([reservation.delete()] if reservation else []),
-        *(Delete(key=key) for key in before.line_keys()),
+        *(Delete(key=key) for key in before.queue_keys()),
         *count,
         *(Check(key=PauseRecord.key(pool), requires=Absent()) for pool in (P5, PauseRecord.EVERYTHING)),
     ]
@@ -136,7 +136,7 @@ def test_a_training_job_that_is_adopted_is_charged_once() -> None:
         known.delete(),
         Update(key=PoolRecord.key(P5), adds={"free": 1}, requires=AtLeast("free", -1)),
         reservation.delete(),
-        *(Delete(key=key) for key in before.line_keys()),
+        *(Delete(key=key) for key in before.queue_keys()),
         Update(key=TeamRecord.key("red"), adds={"starts": 1}, requires=Equals("starts", 4)),
     ]
 

@@ -40,7 +40,7 @@ CHANGES: dict[str, Callable[[], Sequence[Write]]] = {
     "hold": lambda: transitions.hold(job(WAITS), None, REASON, NOW_MS)[1],
     "release": lambda: transitions.release(job(WAITS, **HELD), None, REASON, NOW_MS)[1],
     "stop waiting": lambda: transitions.stop_waiting(job(WAITS), None, REASON, NOW_MS, 1),
-    "stop holding": lambda: transitions.stop_holding(job(), attempt(), REASON, NOW_MS),
+    "stop active": lambda: transitions.stop_active(job(), attempt(), REASON, NOW_MS),
     "stop sent": lambda: transitions.stop_sent(attempt(), NOW_MS),
     "sighted": lambda: transitions.record_status(attempt(), SEEN, NOW_MS, ruled=True, action=None, job=None),
     "still": lambda: transitions.touch(attempt(), NOW_MS),
@@ -68,7 +68,7 @@ def test_what_is_stored_is_the_next_version_of_what_was_read_and_conditional_on_
 
 @pytest.mark.parametrize(
     "change",
-    ["postpone", "preempt", "stop holding", "a measure that tells", "a measure that stops", "reserve more"],
+    ["postpone", "preempt", "stop active", "a measure that tells", "a measure that stops", "reserve more"],
 )
 def test_a_step_of_a_job_that_has_an_attempt_names_that(change: str) -> None:
     (moved,) = (JobRecord.parse(each.item) for each in records(CHANGES[change]()) if each.item["sk"] == "job")
@@ -78,7 +78,7 @@ def test_a_step_of_a_job_that_has_an_attempt_names_that(change: str) -> None:
 @pytest.mark.parametrize("steps", [MAX_HISTORY - 2, MAX_HISTORY - 1, MAX_HISTORY, MAX_HISTORY + 1])
 def test_a_history_keeps_its_first_and_its_last_steps(steps: int) -> None:
     before = job(history=tuple(Step(time_ms=time_ms, job_state=WAITS, reason=NOTED) for time_ms in range(steps)))
-    moved = JobRecord.parse(records(transitions.stop_holding(before, attempt(), REASON, NOW_MS))[0].item)
+    moved = JobRecord.parse(records(transitions.stop_active(before, attempt(), REASON, NOW_MS))[0].item)
     times_ms = [*range(steps), NOW_MS]
     kept_ms = times_ms if len(times_ms) <= MAX_HISTORY else [0, *times_ms[-(MAX_HISTORY - 1) :]]
     assert [step.time_ms for step in moved.history] == kept_ms

@@ -274,7 +274,7 @@ def test_nobody_resumes_before_the_patrol_has_gone_round() -> None:
     world = World()
     world.tick()
     put_back(world, state_of(world))
-    with pytest.raises(RestoreUnfinished, match="nothing is launched before the patrol has looked at all"):
+    with pytest.raises(RestoreUnfinished, match="nothing is launched before the patrol has checked all"):
         pauses(world).resume(PauseRecord.EVERYTHING, "user/ada")
     pauses(world).pause(P5, "user/ada", "r")
     pauses(world).resume(P5, "user/ada")

@@ -18,7 +18,7 @@ from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.ledger import PoolRecord
 from headway_service.store.records.unmanaged_job import UnmanagedJobRecord
-from headway_service.tracking.training_job_scan import LONGEST_S, MAX_PAGES, PAUSE_S
+from headway_service.tracking.training_job_scan import LONGEST_S, MAX_PAGES, PAGE_INTERVAL_S
 from headway_service.tracking.unmanaged_jobs import STOP_AGAIN_S, UnmanagedJobs, demand_of
 from headway_service.tracking.unmanaged_scan import MAX_LOOKS
 from tests.service.world import P5, ROOT, World, on, request
@@ -553,7 +553,7 @@ def test_the_patrol_goes_on_where_it_was_and_asks_for_no_more_than_a_page_a_seco
     began_s = world.now_s
     world.patrol()
     assert rogues(world) == {}
-    assert world.pauses == [PAUSE_S] * (MAX_PAGES - 1)
+    assert world.pauses == [PAGE_INTERVAL_S] * (MAX_PAGES - 1)
     world.patrol()
     assert rogues(world) == {"old": {P5: 1}}
     lists = [asked for operation, asked in world.calls if operation == "ListTrainingJobs"]

@@ -224,7 +224,7 @@ def test_the_command_takes_no_record_of_other_sources(tmp_path, capsys):
 def test_the_command_names_a_file_that_is_no_record(tmp_path, capsys):
     (tmp_path / "odd.jsonl").write_text("[]\n")
     assert command.main([str(tmp_path)]) == 1
-    assert "odd.jsonl is no record of calls" in capsys.readouterr().err
+    assert "odd.jsonl is not a record of calls" in capsys.readouterr().err
 
 
 def test_the_command_names_what_is_wrong(tmp_path, capsys):
@@ -241,5 +241,5 @@ def test_the_command_names_what_is_wrong(tmp_path, capsys):
 def test_a_template_that_can_t_be_expanded_is_told(tmp_path, monkeypatch):
     monkeypatch.setenv("HEADWAY_SANDBOX_PYTHON", str(Checkout.here().sandbox_python()))
     (tmp_path / "template.yaml").write_text("Resources: {Odd: {Type: AWS::Serverless::Function, Properties: {}}}")
-    with pytest.raises(SandboxError, match=r"template\.yaml can't be expanded"):
+    with pytest.raises(SandboxError, match=r"Cannot expand template\.yaml"):
         expanded(Checkout(root=tmp_path))

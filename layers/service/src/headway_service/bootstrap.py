@@ -52,7 +52,7 @@ from headway_service.settings import Settings
 from headway_service.store.marks import Marks
 from headway_service.tracking.observer import Observer
 from headway_service.tracking.unmanaged_jobs import UnmanagedJobs
-from headway_service.tracking.unmanaged_scan import patrol
+from headway_service.tracking.unmanaged_scan import scan_unmanaged_jobs
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -87,7 +87,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Services:
+class Container:
     """The service layer on AWS.
 
     Args:
@@ -102,7 +102,7 @@ class Services:
         self._random = random or SystemRandom()
 
     @classmethod
-    def from_environment(cls) -> Services:
+    def from_environment(cls) -> Container:
         """The service layer as the function's environment describes it."""
         return cls(Settings.of(os.environ))
 
@@ -191,28 +191,28 @@ class Services:
         """Applies SageMaker's status of unmanaged training jobs."""
         return UnmanagedJobs(self.table, self.training_jobs, self.marks)
 
-    def patrol(self, remaining_ms: int) -> int:
+    def scan_unmanaged_jobs(self, remaining_ms: int) -> int:
         """Find and handle unmanaged training jobs.
 
         Args:
             remaining_ms: how long this invocation may live.
 
         Returns:
-            How many were looked at.
+            How many were checked.
         """
-        return patrol(
+        return scan_unmanaged_jobs(
             table=self.table,
             training_jobs=self.training_jobs,
             rogues=UnmanagedJobs(self.table, self.training_jobs, self.marks, stops=True),
             clock=self.clock,
-            pause=self.pause,
+            sleep=self.sleep,
             wake=self.wake,
             after_s=self.settings.reconcile_after_s,
             deadline_ms=self.clock() + remaining_ms,
         )
 
-    def pause(self, seconds: float) -> None:
-        """Wait."""
+    def sleep(self, seconds: float) -> None:
+        """Sleep."""
         time.sleep(seconds)
 
     @cached_property
@@ -229,9 +229,9 @@ class Services:
     @property
     def submitter(self) -> Submitter:
         """Submits jobs."""
-        return self.submitter_that_wakes(self.wake)
+        return self.make_submitter(self.wake)
 
-    def submitter_that_wakes(self, wake: Wake) -> Submitter:
+    def make_submitter(self, wake: Wake) -> Submitter:
         """Submits jobs, and requests ticks through this function."""
         return Submitter(table=self.table, wake=wake, clock=self.clock, in_force=self._in_force)
 

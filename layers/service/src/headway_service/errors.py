@@ -138,7 +138,7 @@ class NotWaiting(RequestError):
 
 
 class RestoreUnfinished(RequestError):
-    """The table was restored, and nothing starts until the patrol has looked at all training jobs."""
+    """The table was restored, and nothing starts until the patrol has checked all training jobs."""
 
     status = HTTPStatus.CONFLICT
     code = "RestoreUnfinished"

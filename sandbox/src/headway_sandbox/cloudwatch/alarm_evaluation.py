@@ -1,7 +1,8 @@
-"""Whether an alarm fires: CloudWatch's rules as functions of the alarm, of what was measured, and of the time.
+"""CloudWatch's alarm evaluation as pure functions of the alarm, its samples and the time.
 
 Sources: "guide" is the CloudWatch user guide, "Alarm evaluation" and "Configuring how CloudWatch alarms treat missing
-data"; "model" is botocore's service model of CloudWatch (PutMetricAlarm); "seen" is what users quote from the service.
+data"; "model" is botocore's service model of CloudWatch (PutMetricAlarm); "seen" marks texts that users quote from the
+service.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ COMPARISONS: Mapping[str, tuple[str, Callable[[float, float], bool]]] = {
     "LessThanOrEqualToThreshold": ("less than or equal to", operator.le),
 }
 _FILLED_WITH = {BREACHING: "Breaching", NOT_BREACHING: "NonBreaching"}
-# More periods are looked at than are needed, should some lack data. Guide: 5 for 3; how many it is in general depends
-# on period and resolution, and is not told.
+# The evaluation range has more periods than needed, in case some have no data. Guide: 5 for 3; the number in general
+# depends on period and resolution, and is not documented.
 _MORE_PERIODS = 2
 # A reason has at most 1023 characters (model, StateReason).
 _DATAPOINTS_SHOWN = 5
 
 
 class Sample(NamedTuple):
-    """What was measured: one value, or the statistic set of several."""
+    """One measured value, or the statistic set of several."""
 
     time_s: float
     size: float
@@ -42,7 +43,12 @@ class Sample(NamedTuple):
 
 
 def sample(time_s: float, value: float) -> Sample:
-    """One value, measured at that time (s since the epoch)."""
+    """Return the sample of one value.
+
+    Args:
+        time_s: When it was measured, s since the epoch.
+        value: The value.
+    """
     return Sample(time_s, 1.0, value, value, value)
 
 
@@ -56,7 +62,7 @@ _STATISTICS: Mapping[str, Callable[[Sequence[Sample]], float]] = {
 
 
 class Metric(NamedTuple):
-    """What is measured. Dimensions are part of the name: with others, or fewer, it is another metric (guide)."""
+    """A metric. Dimensions are part of its identity: a metric with other or fewer dimensions is another (guide)."""
 
     namespace: str
     name: str
@@ -76,11 +82,11 @@ class AlarmSettings:
     comparison: str
     missing_data: str
     unit: str | None
-    """Only what was measured in this unit counts (model, Unit)."""
+    """Only samples in this unit count (model, Unit)."""
 
     @classmethod
     def of(cls, alarm: Mapping[str, Any]) -> AlarmSettings | None:
-        """Those of a PutMetricAlarm request or a MetricAlarm; None for another kind of alarm, which is not played."""
+        """Read a PutMetricAlarm request or a MetricAlarm; None for other kinds of alarms, which are not supported."""
         if not alarm.get("MetricName") or alarm.get("ExtendedStatistic"):
             return None
         if alarm["ComparisonOperator"] not in COMPARISONS:
@@ -101,15 +107,19 @@ class AlarmSettings:
 
     @property
     def range_s(self) -> int:
-        """How far back it looks from the end of its last period."""
+        """Length of the evaluation range before the end of the last period."""
         return (self.evaluation_periods + _MORE_PERIODS) * self.period_s
 
 
 def window_ends_s(period_s: float, now_s: float) -> float:
-    """The end of the last period that is over.
+    """Return the end of the last complete period, s since the epoch.
 
-    An alarm is evaluated each minute, with a period below a minute every 10 s (guide), and by then its periods end: the
-    window slides (model, EvaluationWindow).
+    An alarm is evaluated every minute, or every 10 s if its period is below a minute (guide). Its periods end at the
+    time of evaluation: the window slides (model, EvaluationWindow).
+
+    Args:
+        period_s: The alarm's period.
+        now_s: The time, s since the epoch.
     """
     step_s = 10 if period_s < 60 else 60
     return now_s // step_s * step_s
@@ -117,7 +127,7 @@ def window_ends_s(period_s: float, now_s: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What an evaluation comes to. `reason` says why in CloudWatch's words, empty if the state is left as it is."""
+    """Result of an evaluation. `reason` is CloudWatch's text, empty if the state is kept."""
 
     state: str
     reason: str
@@ -127,21 +137,20 @@ class _Datapoint(NamedTuple):
     started_s: float
     value: float
     age: int
-    """Which of the periods, counted from the latest, which is 1."""
+    """Number of the period, counted back from the latest, which is 1."""
 
 
 def evaluate(alarm: AlarmSettings, samples: Iterable[Sample], *, now_s: float, state: str) -> Evaluation:
     """Evaluate an alarm.
 
     Args:
-        alarm: its settings.
-        samples: what was measured of its metric; what lies outside of its range, or in a period that is not over, is
-            left out.
-        now_s: the time, s since the epoch.
-        state: the state that it is in.
+        alarm: Its settings.
+        samples: Samples of its metric. Those outside the evaluation range or in an incomplete period are ignored.
+        now_s: The time, s since the epoch.
+        state: The alarm's current state.
     """
     wanted, needed = alarm.evaluation_periods, alarm.datapoints_to_alarm
-    # Guide: the most recent that there are, be it from farther back; what lacks then is filled in.
+    # Guide: the most recent datapoints of the evaluation range; missing ones are then filled in.
     found = _datapoints(alarm, samples, window_ends_s(alarm.period_s, now_s))[:wanted]
     lacking = wanted - len(found)
     crosses = COMPARISONS[alarm.comparison][1]
@@ -154,17 +163,17 @@ def evaluate(alarm: AlarmSettings, samples: Iterable[Sample], *, now_s: float, s
         return Evaluation(state=OK, reason=_crossed(alarm, OK, found, fine))
     if alarm.missing_data == IGNORE:
         return Evaluation(state=state, reason="")
-    # Guide, "Avoiding premature transitions": too few datapoints do fire if they are all breaching, and the oldest has
-    # been there for as many periods as are needed. Before that it is not told what happens; an earlier edition of the
-    # guide (2018) has INSUFFICIENT_DATA in its table.
+    # Guide, "Avoiding premature transitions": too few datapoints change the state to ALARM if all of them breach and
+    # the oldest is at least DatapointsToAlarm periods old. The case before that is not documented; an earlier edition
+    # of the guide (2018) has INSUFFICIENT_DATA in its table.
     if breaching and breaching[-1].age >= needed:
         return Evaluation(state=ALARM, reason=_crossed(alarm, ALARM, found, breaching))
-    were = "datapoint was" if lacking == 1 else "datapoints were"  # seen word for word
+    were = "datapoint was" if lacking == 1 else "datapoints were"  # seen verbatim
     return Evaluation(state=INSUFFICIENT_DATA, reason=f"Insufficient Data: {lacking} {were} unknown.")
 
 
 def _datapoints(alarm: AlarmSettings, samples: Iterable[Sample], ends_s: float) -> list[_Datapoint]:
-    """The statistic of each period in range that has any data, latest first."""
+    """Return the statistic of each period in range that has data, latest first."""
     periods: dict[int, list[Sample]] = defaultdict(list)
     for each in samples:
         age = math.ceil((ends_s - each.time_s) / alarm.period_s)
@@ -175,7 +184,7 @@ def _datapoints(alarm: AlarmSettings, samples: Iterable[Sample], ends_s: float) 
 
 
 def _crossed(alarm: AlarmSettings, state: str, found: Sequence[_Datapoint], shown: Sequence[_Datapoint]) -> str:
-    """Why it is in ALARM or OK: the datapoints that speak for it, latest first. The forms are seen word for word."""
+    """Return the reason for ALARM or OK with the datapoints that caused it, latest first. Wording: seen verbatim."""
     wanted, needed = alarm.evaluation_periods, alarm.datapoints_to_alarm
     lacking = wanted - len(found)
     treated = ""

@@ -1,7 +1,7 @@
-"""What an alarm tells an SNS topic when its state changes: subject and message, as CloudWatch writes them.
+"""Subject and message that CloudWatch publishes to an SNS topic when an alarm's state changes.
 
-The members and their spelling are seen in messages that users quote, e.g. `Statistic` in capitals, dimensions as `name`
-and `value`, and the region by its long name.
+The members and their spelling come from messages that users quote, e.g. `Statistic` in capitals, dimensions as `name`
+and `value`, and the long name of the region.
 """
 
 from __future__ import annotations
@@ -20,21 +20,26 @@ _SUBJECT_MAX = 100
 
 
 def subject(alarm: Mapping[str, Any], *, region: str) -> str:
-    """Of the alarm as it is after the change. A long name is cut, as SNS takes no longer subject."""
+    """Return the subject of a notification. A long alarm name is cut to SNS's limit.
+
+    Args:
+        alarm: A MetricAlarm after its state change.
+        region: Code of its region.
+    """
     start, end = f'{alarm["StateValue"]}: "', f'" in {region_name(region)}'
     name, room = alarm["AlarmName"], _SUBJECT_MAX - len(start) - len(end)
     return f"{start}{name if len(name) <= room else name[: room - 3] + '...'}{end}"
 
 
 def message(alarm: Mapping[str, Any], *, old_state: str, account: str, region: str, now_s: float) -> str:
-    """The message, JSON, of the alarm as it is after the change.
+    """Return the message of a notification, as JSON.
 
     Args:
-        alarm: a MetricAlarm; times in it are seconds since the epoch.
-        old_state: the state that it was in before.
-        account: whose alarm it is.
-        region: where, by its code.
-        now_s: when it changed, s since the epoch.
+        alarm: A MetricAlarm after its state change; its times are seconds since the epoch.
+        old_state: Its state before.
+        account: Its account.
+        region: Code of its region.
+        now_s: Time of the change, s since the epoch.
     """
     trigger = {
         "MetricName": alarm["MetricName"],
@@ -50,7 +55,7 @@ def message(alarm: Mapping[str, Any], *, old_state: str, account: str, region: s
         "TreatMissingData": alarm.get("TreatMissingData", "missing"),
         "EvaluateLowSampleCountPercentile": "",
     }
-    if alarm.get("DatapointsToAlarm"):  # told only if it was set
+    if alarm.get("DatapointsToAlarm"):  # present only if it was set
         trigger["DatapointsToAlarm"] = alarm["DatapointsToAlarm"]
     document = {
         "AlarmName": alarm["AlarmName"],
@@ -71,7 +76,7 @@ def message(alarm: Mapping[str, Any], *, old_state: str, account: str, region: s
 
 @functools.cache
 def region_name(region: str) -> str:
-    """The name that these messages have for a region, which is not its code: "EU (Ireland)" for eu-west-1."""
+    """Return the name of a region in these messages: "EU (Ireland)" for eu-west-1."""
     for partition in botocore.session.get_session().get_data("endpoints")["partitions"]:
         if region in partition["regions"]:
             found: str = partition["regions"][region]["description"]

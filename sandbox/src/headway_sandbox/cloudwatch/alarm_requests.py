@@ -1,7 +1,7 @@
-"""Requests for alarms, refused as CloudWatch refuses them.
+"""CloudWatch's validation of alarm requests.
 
 Sources: "model" is botocore's service model of CloudWatch with its documentation strings, "quotas" the CloudWatch user
-guide, "CloudWatch service quotas"; "seen" is the wording that users quote from the service.
+guide, "CloudWatch service quotas"; "seen" marks wording that users quote from the service.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker import request_validation
 from headway_sandbox.sagemaker.token_bucket import Rate
 
-# Quotas: calls a second for an account in a region; how many at once is not told.
+# Quotas: calls per second, account and region; the burst is not documented.
 RATES: Mapping[str, Rate] = {
     "PutMetricAlarm": Rate(per_s=3, burst=10),
     "DeleteAlarms": Rate(per_s=3, burst=10),
     "DescribeAlarms": Rate(per_s=9, burst=20),
 }
 _DAY_S, _WEEK_S, _HOUR_S = 86_400, 604_800, 3600
-# What an alarm on a metric needs (model, PutMetricAlarm: each is optional as such, as other alarms go without).
+# Required for an alarm on a metric (model, PutMetricAlarm: each is optional there, as other alarms do not have it).
 _NEEDED = ("MetricName", "Namespace", "Statistic", "Period", "EvaluationPeriods", "Threshold", "ComparisonOperator")
-# What CloudWatch has and this one has not. To ignore it would make an alarm that behaves otherwise.
-_NOT_PLAYED = (
+# Members that the sandbox does not support. Ignoring them would make an alarm that behaves differently.
+_UNSUPPORTED = (
     "EvaluationCriteria",
     "EvaluationInterval",
     "EvaluationWindow",
@@ -36,54 +36,58 @@ _NOT_PLAYED = (
 
 
 def check(operation: str, request: Mapping[str, Any]) -> None:
-    """Check a request of PutMetricAlarm, DescribeAlarms or DeleteAlarms.
+    """Validate a request of PutMetricAlarm, DescribeAlarms or DeleteAlarms.
+
+    Args:
+        operation: Its operation.
+        request: Its members.
 
     Raises:
-        AwsError: what CloudWatch would answer.
+        AwsError: CloudWatch's error response.
     """
-    wrong = request_validation.what_is_wrong("cloudwatch", operation, request)
+    wrong = request_validation.violations("cloudwatch", operation, request)
     if wrong is not None:
         raise refused(wrong)
     if operation == "PutMetricAlarm":
         _check_alarm(request)
     if operation == "DescribeAlarms" and request.get("AlarmNames") and request.get("AlarmNamePrefix"):
-        # Model, AlarmNamePrefix: "If this parameter is specified, you cannot specify AlarmNames". The words are ours.
+        # Model, AlarmNamePrefix: "If this parameter is specified, you cannot specify AlarmNames". The wording is ours.
         raise AwsError("InvalidParameterCombination", "AlarmNames and AlarmNamePrefix can't be given together.")
 
 
 def refused(message: str) -> AwsError:
-    """Model, ValidationException: its code on the wire is this one."""
+    """Return a ValidationException, which has this code on the wire (model)."""
     return AwsError("ValidationError", message)
 
 
 def throttled() -> AwsError:
-    """Seen: CloudWatch's code is not the one of the JSON services. botocore's standard retry mode retries both."""
+    """Return CloudWatch's throttling error (seen): not the JSON services' code, but botocore retries both."""
     return AwsError("Throttling", "Rate exceeded")
 
 
 def _check_alarm(alarm: Mapping[str, Any]) -> None:
-    unplayed = [name for name in _NOT_PLAYED if alarm.get(name)]
-    if unplayed:
-        raise refused(f"Sandbox: alarms have no {', '.join(unplayed)} here.")
+    unsupported = [name for name in _UNSUPPORTED if alarm.get(name)]
+    if unsupported:
+        raise refused(f"Sandbox: alarms do not support {', '.join(unsupported)} here.")
     lacking = [name for name in _NEEDED if alarm.get(name) is None]
-    if lacking:  # the words are ours
+    if lacking:  # the wording is ours
         raise refused(f"An alarm on a metric needs {', '.join(lacking)}.")
     if alarm["ComparisonOperator"] not in COMPARISONS:
-        raise refused(f"Sandbox: alarms have no {alarm['ComparisonOperator']}, which is for anomaly detection, here.")
+        raise refused(f"Sandbox: {alarm['ComparisonOperator']}, for anomaly detection, is not supported here.")
     _check_periods(int(alarm["Period"]), int(alarm["EvaluationPeriods"]))
-    if alarm.get("DatapointsToAlarm", 1) > alarm["EvaluationPeriods"]:  # seen word for word
+    if alarm.get("DatapointsToAlarm", 1) > alarm["EvaluationPeriods"]:  # seen verbatim
         raise refused("DatapointsToAlarm must be less than or equal to EvaluationPeriods")
     treatment = alarm.get("TreatMissingData", MISSING)
-    if treatment not in {BREACHING, NOT_BREACHING, IGNORE, MISSING}:  # model; the words are ours
+    if treatment not in {BREACHING, NOT_BREACHING, IGNORE, MISSING}:  # model; the wording is ours
         raise refused(f"The value {treatment} for parameter TreatMissingData is not supported.")
     for kind in ("OKActions", "AlarmActions", "InsufficientDataActions"):
         for action in alarm.get(kind) or []:
-            if not action.startswith("arn:"):  # seen word for word
+            if not action.startswith("arn:"):  # seen verbatim
                 raise refused(f"Invalid arn syntax: {action}")
 
 
 def _check_periods(period_s: int, periods: int) -> None:
-    """Model, Period. The words are seen."""
+    """Validate a period (model, Period; wording seen)."""
     if period_s not in {10, 20, 30} and period_s % 60:
         raise refused("Period must be 10, 20, 30 or a multiple of 60")
     if period_s < _HOUR_S and period_s * periods > _DAY_S:

@@ -1,6 +1,6 @@
-"""The metrics in what a function prints: CloudWatch Logs publishes them as it takes the lines in.
+"""Metrics embedded in log lines: CloudWatch Logs publishes them when it ingests the lines.
 
-Source: CloudWatch user guide, "Specification: Embedded metric format". What does not follow it is a line like others.
+Source: CloudWatch user guide, "Specification: Embedded metric format". Lines that do not follow it have no metrics.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _MARK = '"_aws"'
 
 
 class Point(NamedTuple):
-    """One value of a metric, measured at that time (s since the epoch)."""
+    """One value of a metric; `time_s` is in s since the epoch."""
 
     namespace: str
     name: str
@@ -24,7 +24,7 @@ class Point(NamedTuple):
 
 
 def points(line: str) -> Iterator[Point]:
-    """The values in a line, each under every set of dimensions that it names."""
+    """Return the values in a line, each once per dimension set."""
     if _MARK not in line:
         return
     try:

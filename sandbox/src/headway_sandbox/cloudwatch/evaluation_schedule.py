@@ -1,4 +1,4 @@
-"""When alarms are evaluated, and what changes by it: the same for the emulator and in memory."""
+"""When alarms are evaluated, for both the emulator and the in-memory CloudWatch."""
 
 from __future__ import annotations
 
@@ -9,20 +9,25 @@ from headway_sandbox.cloudwatch.alarm_evaluation import AlarmSettings, Evaluatio
 
 K = TypeVar("K", bound=Hashable)
 Alarm = Mapping[str, Any]
-"""A MetricAlarm, as DescribeAlarms shows it."""
+"""A MetricAlarm of DescribeAlarms."""
 
 
 class EvaluationSchedule(Generic[K]):
-    """Evaluates alarms whenever another of their periods is over, and at once those that are new or changed.
+    """Evaluates an alarm after each of its periods, and at once if it is new or changed.
 
-    A changed alarm is told from what it was by its document, which is then another object.
+    A changed alarm has another document object.
     """
 
     def __init__(self) -> None:
         self._seen: dict[K, tuple[Alarm, float]] = {}
 
     def due(self, alarms: Iterable[tuple[K, Alarm]], now_s: float) -> list[K]:
-        """Which of all the alarms that there are have to be evaluated now. Those that are gone are forgotten."""
+        """Return the keys of the alarms that are due for evaluation.
+
+        Args:
+            alarms: All existing alarms by key. State of other alarms is dropped.
+            now_s: The time, s since the epoch.
+        """
         before, self._seen, due = self._seen, {}, []
         for key, alarm in alarms:
             ends_s = window_ends_s(alarm["Period"], now_s)
@@ -33,15 +38,15 @@ class EvaluationSchedule(Generic[K]):
         return due
 
 
-def change(
+def state_change(
     alarm: Alarm, measured: Callable[[AlarmSettings, float], Iterable[Sample]], now_s: float
 ) -> Evaluation | None:
-    """What an evaluation changes of an alarm's state; None if nothing, as actions follow on a change only.
+    """Evaluate an alarm; None if its state does not change, as only changes trigger actions.
 
     Args:
-        alarm: its document.
-        measured: what was measured of its metric, given its settings and from when on (s).
-        now_s: the time, s since the epoch.
+        alarm: Its document.
+        measured: Returns the samples of its metric for its settings and a start time (s).
+        now_s: The time, s since the epoch.
     """
     settings = AlarmSettings.of(alarm)
     if settings is None:

@@ -1,8 +1,7 @@
-"""CloudWatch's alarms on training jobs in memory: for simulations on virtual time, without the emulator.
+"""CloudWatch alarms on training jobs in memory, for simulations in virtual time without the emulator.
 
-No clock, no I/O: every call says what time it is (`now`, s since the epoch). Nothing that was measured is kept; what an
-alarm looks at follows from the fleet's jobs (`headway_sandbox.sagemaker.utilization`), so only their metrics have any
-data.
+No clock, no I/O: every call passes the time (`now`, s since the epoch). No sample is stored: samples are computed from
+the fake SageMaker's jobs (`headway_sandbox.sagemaker.utilization`), so only their metrics have data.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _LISTS = ("OKActions", "AlarmActions", "InsufficientDataActions", "Dimensions")
 
 
 class AlarmTransition(NamedTuple):
-    """An alarm has changed its state."""
+    """A state change of an alarm."""
 
     name: str
     old_state: str
@@ -37,8 +36,8 @@ class MemoryCloudWatch:
     """The alarms of one account in one region.
 
     Args:
-        fleet: whose jobs they watch.
-        rates: how often an operation may be called; `alarm_requests.RATES` is as on AWS. Without, there is no limit.
+        fleet: The SageMaker service with the jobs that they monitor.
+        rates: Call rate per operation; AWS's are `alarm_requests.RATES`. None: not limited.
     """
 
     def __init__(self, fleet: FakeSageMaker, *, rates: Mapping[str, Rate] | None = None) -> None:
@@ -53,10 +52,18 @@ class MemoryCloudWatch:
         }
 
     def call(self, operation: str, request: Mapping[str, Any], *, now: float) -> Document:
-        """Answer one API call, as `FakeSageMaker.call` does for SageMaker.
+        """Execute one API call, as `FakeSageMaker.call` does for SageMaker.
+
+        Args:
+            operation: Its name, such as `PutMetricAlarm`.
+            request: Its members.
+            now: The time, s since the epoch.
+
+        Returns:
+            The response's members.
 
         Raises:
-            AwsError: what CloudWatch would answer.
+            AwsError: CloudWatch's error response.
         """
         handler = self._operations.get(operation)
         if handler is None:
@@ -67,15 +74,21 @@ class MemoryCloudWatch:
         return handler(request, now)
 
     def put(self, alarm_request: Mapping[str, Any], *, now: float) -> None:
-        """PutMetricAlarm. An alarm that is there keeps its state."""
+        """Call PutMetricAlarm. An existing alarm keeps its state."""
         self.call("PutMetricAlarm", alarm_request, now=now)
 
     def delete(self, names: Collection[str], *, now: float) -> None:
-        """DeleteAlarms. Those that are not there are no error (model: the others are deleted still)."""
+        """Call DeleteAlarms. Unknown names are not an error (model: the other alarms are deleted)."""
         self.call("DeleteAlarms", {"AlarmNames": list(names)}, now=now)
 
     def describe(self, *, prefix: str = "", state: str = "", names: Collection[str] = ()) -> list[Document]:
-        """The alarms with that prefix, in that state and of these names, as far as these are given; by name."""
+        """Return the matching alarms, sorted by name.
+
+        Args:
+            prefix: Prefix of their names; empty: any.
+            state: Their state; empty: any.
+            names: Their names; empty: any.
+        """
         return [
             copy.deepcopy(alarm)
             for name, alarm in sorted(self._alarms.items())
@@ -83,21 +96,26 @@ class MemoryCloudWatch:
         ]
 
     def evaluate(self, now: float) -> list[AlarmTransition]:
-        """Let time pass until `now`, and return what has changed by then.
+        """Advance to `now` (s since the epoch) and return the state changes.
 
-        What came and went between two calls is not seen: an alarm looks back from `now` only.
+        A state that began and ended between two calls is missed: alarms are evaluated at `now` only.
         """
         changes = []
         for name in self._rounds.due(self._alarms.items(), now):
             alarm = self._alarms[name]
-            found = evaluation_schedule.change(alarm, partial(self._measured, now), now)
+            found = evaluation_schedule.state_change(alarm, partial(self._measured, now), now)
             if found is not None:
                 changes.append(AlarmTransition(name, alarm["StateValue"], found.state))
                 alarm.update(StateValue=found.state, StateReason=found.reason, StateUpdatedTimestamp=now)
         return changes
 
     def notification(self, change: AlarmTransition, *, now: float) -> tuple[str, str]:
-        """Subject and message that a topic among the alarm's actions gets on a change that `evaluate` returned."""
+        """Return subject and message that CloudWatch publishes on a state change.
+
+        Args:
+            change: A change that `evaluate` returned.
+            now: The time, s since the epoch.
+        """
         alarm, settings = self._alarms[change.name], self._fleet.settings
         message = alarm_message.message(
             alarm, old_state=change.old_state, account=settings.account, region=settings.region, now_s=now
@@ -133,7 +151,7 @@ class MemoryCloudWatch:
             state=request.get("StateValue", ""),
             names=request.get("AlarmNames", ()),
         )
-        # A page begins with the alarm that the token names, as in the emulator.
+        # The token is the name of the page's first alarm, as in the emulator.
         left = [alarm for alarm in found if alarm["AlarmName"] >= request.get("NextToken", "")]
         size = int(request.get("MaxRecords", _PAGE))
         answer: Document = {"MetricAlarms": left[:size], "CompositeAlarms": []}
@@ -141,7 +159,7 @@ class MemoryCloudWatch:
             answer["NextToken"] = left[size]["AlarmName"]
         return answer
 
-    # ------------------------------------------------------------------------------------------- what is measured
+    # --------------------------------------------------------------------------------------------------- samples
 
     def _measured(self, now: float, alarm: AlarmSettings, since_s: float) -> Iterable[Sample]:
         metric = alarm.metric

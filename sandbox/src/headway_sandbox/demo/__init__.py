@@ -1,4 +1,4 @@
-"""What does a queue look like at work?
+"""How does the queue behave in a live demonstration?
 
 The top layer, beside `simulator`.
 """

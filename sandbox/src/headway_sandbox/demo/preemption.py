@@ -1,10 +1,9 @@
-"""The queue's story on this machine: two instances, four jobs, one preemption.
+"""Demonstrates the queue on this machine: two instances, four jobs, one preemption.
 
     python -m headway_sandbox.demo.preemption          (or `make demo`, `headway sandbox demo`)
 
-A sandbox of its own is started, the real template is deployed to it, and the story is played through the real
-HTTP API and the real function handlers. Every state that the story promises is checked; the exit code is 1 if
-one does not come. Nothing is left behind.
+The demo starts a temporary sandbox, deploys the template to it, and uses the HTTP API. It checks every announced state;
+the exit code is 1 if one is missing. It removes the sandbox at the end.
 """
 
 from __future__ import annotations
@@ -12,23 +11,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from headway_sandbox.demo.stage import Stage, StoryFailed, tell
+from headway_sandbox.demo.stage import Stage, StoryFailed, run
 from headway_sandbox.sagemaker.request_builder import P5, training_request
 
 CAPACITY = 2
 SPEED = 60.0
-"""Training time passes sixty times faster: the 120 s that a stopping job gets are 2 s, long enough to be seen."""
+"""Acceleration of training time: the 120 s of a stopping job take 2 s, long enough to be visible."""
 
-# For each job, in seconds of the real world: longer than the story is told. Jobs finish when it is their turn in the
-# story, however fast the machine is that it is told on.
+# Training time of each job in real seconds, longer than the demo. The demo finishes the jobs explicitly, so that it
+# does not depend on the machine's speed.
 _TRAINS_S = 86_400
 
 
 def play(stage: Stage) -> None:
-    """The story.
+    """Play the demo.
 
     Raises:
-        StoryFailed: the queue does not do what it says.
+        StoryFailed: The queue does not behave as expected.
     """
     for name, priority in (("job1", 1), ("job2", 2), ("job3", 1)):
         submit(stage, name, priority)
@@ -41,7 +40,7 @@ def play(stage: Stage) -> None:
         {"job1": "preempted", "job4": "running"},
         meanwhile={"job2": "running", "job3": "pending"},
     )
-    stage.expect_line("job1", "job3")
+    stage.expect_queue("job1", "job3")
     stage.expect_training("job4")
     stage.finish("job2")
     stage.expect(
@@ -60,19 +59,25 @@ def play(stage: Stage) -> None:
     stage.finish("job1")
     stage.finish("job3")
     stage.expect("everything finishes", dict.fromkeys(("job1", "job2", "job3", "job4"), "completed"))
-    stage.expect_line()
+    stage.expect_queue()
 
 
 def submit(stage: Stage, name: str, priority: int) -> None:
-    """Submit a job for one instance: what anybody would send to SageMaker, plus a tag."""
+    """Submit a job for one instance: an ordinary request to SageMaker with one more tag.
+
+    Args:
+        stage: The stage.
+        name: The job's name.
+        priority: Its priority.
+    """
     request = training_request(name, [(P5, 1)], run_s=_TRAINS_S, tags={"priority": str(priority)})
     request["CheckpointConfig"] = {"S3Uri": f"s3://jobs/checkpoints/{name}"}
     stage.submit(f"submit {name} with priority {priority}", request)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Play the story on a new sandbox and return the exit code."""
-    return tell(
+    """Play the demo on a new sandbox and return the exit code."""
+    return run(
         play,
         title="The queue's story on this machine: two instances, four jobs, one preemption.",
         opening=f"start the sandbox and deploy the template, with a pool of {CAPACITY} {P5}",

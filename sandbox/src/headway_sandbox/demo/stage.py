@@ -1,4 +1,4 @@
-"""Where a story is played on a sandbox: it shows the queue whenever it changes, and checks what it shows."""
+"""Runs a demo on a sandbox: prints the queue after each change and checks the states of its jobs."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _POLL_S = 0.1
 
 
 class StoryFailed(HeadwayError):
-    """The queue did not do what the story says."""
+    """The queue did not behave as the demo expects."""
 
 
 class Stage:
-    """A stage on a deployed sandbox.
+    """A demo's access to a deployed sandbox.
 
     Args:
-        sandbox: the sandbox.
-        capacity: instances of each type; SageMaker may never run more.
+        sandbox: The sandbox.
+        capacity: Instances per type. More instances in use are an error.
     """
 
     def __init__(self, sandbox: Sandbox, capacity: Mapping[str, int]) -> None:
@@ -41,32 +41,41 @@ class Stage:
         self._shown: list[tuple[str, str]] = []
 
     def submit(self, sentence: str, request: Mapping[str, Any]) -> None:
-        """Submit a job and show the queue."""
+        """Submit a job and print the queue.
+
+        Args:
+            sentence: Describes the submission.
+            request: The CreateTrainingJob request.
+        """
         say(sentence)
         self.api.submit(request)
         self._show(self._jobs())
 
     def finish(self, name: str) -> None:
-        """Have a job's training complete."""
-        say(f"{name} has learnt enough")
+        """Complete a job's training."""
+        say(f"{name} completes its training")
         self.sandbox.finish(self.attempts(name)[-1])
 
     def expect(self, sentence: str, states: Mapping[str, str], *, meanwhile: Mapping[str, str] | None = None) -> None:
-        """Wait until jobs are in these states.
+        """Wait until jobs have given states.
 
         Args:
-            sentence: what is about to happen.
-            states: the states to wait for.
-            meanwhile: states that may not change until then.
+            sentence: Describes what happens.
+            states: The expected states by job.
+            meanwhile: States that must not change until then, by job.
 
         Raises:
-            StoryFailed: they do not come, or something else happens meanwhile.
+            StoryFailed: A state is not reached, or another one changes meanwhile.
         """
         self.wait(sentence, lambda jobs: all(jobs.get(name) == state for name, state in states.items()), meanwhile)
         check(", ".join(f"{name} {state}" for name, state in states.items()))
 
     def expect_training(self, *names: str) -> None:
-        """Wait until SageMaker trains these jobs."""
+        """Wait until SageMaker trains these jobs.
+
+        Raises:
+            StoryFailed: One of them does not train.
+        """
 
         def trains(_: Mapping[str, str]) -> bool:
             training = [job["Tags"] for job in self.sandbox.jobs() if job["SecondaryStatus"] == "Training"]
@@ -74,24 +83,24 @@ class Stage:
 
         self.wait(f"SageMaker trains {' and '.join(names)}", trains)
 
-    def expect_line(self, *names: str) -> None:
-        """Check who waits, in order.
+    def expect_queue(self, *names: str) -> None:
+        """Check the waiting jobs and their order.
 
         Raises:
-            StoryFailed: somebody else does.
+            StoryFailed: Other jobs wait, or in another order.
         """
         waiting = [job.name for job in self._jobs() if job.place is not None]
         if waiting != list(names):
-            raise StoryFailed(f"in line stand {waiting}, not {list(names)}")
-        check(f"in line: {', '.join(names) or 'nobody'}")
+            raise StoryFailed(f"the queue has {waiting}, not {list(names)}")
+        check(f"in the queue: {', '.join(names) or 'no jobs'}")
 
     def started(self, name: str) -> str:
-        """When a job's last attempt was started."""
+        """Return the start time of a job's last attempt."""
         attempts = self.api.get_job(name).attempts
         return attempts[-1].started_time or ""
 
     def attempts(self, name: str) -> list[str]:
-        """The training jobs that were launched for a job."""
+        """Return the names of a job's training jobs."""
         return [attempt.name for attempt in self.api.get_job(name).attempts]
 
     def wait(
@@ -102,10 +111,16 @@ class Stage:
         *,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
-        """Wait until something holds of the states of all jobs.
+        """Wait until a condition on the states of all jobs is true.
+
+        Args:
+            sentence: Describes what happens.
+            holds: The condition on the states by job.
+            meanwhile: States that must not change until then, by job.
+            timeout_s: Longest wait.
 
         Raises:
-            StoryFailed: it does not come, or a state changes that may not ``meanwhile``.
+            StoryFailed: The condition does not become true, or a state changes meanwhile.
         """
         say(sentence)
         deadline = time.monotonic() + timeout_s
@@ -117,18 +132,18 @@ class Stage:
                 return
             for name, state in (meanwhile or {}).items():
                 if states.get(name) != state:
-                    raise StoryFailed(f"{name} is {states.get(name)} before its time; it should still be {state}")
+                    raise StoryFailed(f"{name} is {states.get(name)} too early; it should still be {state}")
             if time.monotonic() > deadline:
-                raise StoryFailed(f"not within {timeout_s:g} s: {sentence}; the queue holds {states}")
+                raise StoryFailed(f"not within {timeout_s:g} s: {sentence}; the jobs are {states}")
             time.sleep(_POLL_S)
 
     def _jobs(self) -> list[Job]:
         for pool, used in self.sandbox.in_use().items():
             if used > self._capacity.get(pool, 0):
-                raise StoryFailed(f"SageMaker runs {used} {pool}, and there are {self._capacity.get(pool, 0)}")
+                raise StoryFailed(f"SageMaker runs {used} {pool}, but there are {self._capacity.get(pool, 0)}")
         live = list(self.api.list_jobs())
         ended = list(self.api.list_jobs(states=ENDED_STATES))
-        # Who ended between the two is in both.
+        # A job that ended between the two calls is in both.
         names = {job.name for job in ended}
         return [*(job for job in live if job.name not in names), *reversed(ended)]
 
@@ -142,7 +157,7 @@ class Stage:
         print("\n" + "\n".join(f"    {line}" for line in table.splitlines()) + "\n")
 
 
-def tell(
+def run(
     story: Callable[[Stage], None],
     *,
     title: str,
@@ -152,19 +167,22 @@ def tell(
     parameters: Mapping[str, str],
     arguments: Sequence[str] | None = None,
 ) -> int:
-    """Play a story on a sandbox of its own, and return the exit code: 1 if what it says does not come.
+    """Play a demo on a temporary sandbox.
 
     Args:
-        story: plays it, and raises StoryFailed.
-        title: what the story is about, for its help.
-        opening: the first sentence.
-        capacity: instances of each type.
-        speed: how much faster training time passes, unless the command line says otherwise.
-        parameters: of the template.
-        arguments: of the command line.
+        story: Plays the demo, or raises StoryFailed.
+        title: Description of the demo, for its help.
+        opening: Its first sentence.
+        capacity: Instances per type.
+        speed: Default acceleration of training time.
+        parameters: Template parameters.
+        arguments: Command line.
+
+    Returns:
+        The exit code: 1 if the demo failed.
     """
     parser = argparse.ArgumentParser(description=title)
-    parser.add_argument("--speed", type=float, default=speed, help="how much faster training time passes (%(default)g)")
+    parser.add_argument("--speed", type=float, default=speed, help="acceleration of training time (%(default)g)")
     options = parser.parse_args(arguments)
     before = signal.signal(signal.SIGTERM, _end)
     begun = time.monotonic()
@@ -178,20 +196,20 @@ def tell(
         return 1
     finally:
         signal.signal(signal.SIGTERM, before)
-    print(f"\nThe queue is empty and the story is told, in {time.monotonic() - begun:.0f} s.")
+    print(f"\nAll jobs have ended, after {time.monotonic() - begun:.0f} s.")
     return 0
 
 
 def say(sentence: str) -> None:
-    """Say what happens next."""
+    """Print the next step."""
     print(f"▶ {sentence}", flush=True)
 
 
 def check(sentence: str) -> None:
-    """Say what has come as it should."""
+    """Print a passed check."""
     print(f"  ✓ {sentence}", flush=True)
 
 
 def _end(number: int, _frame: object) -> None:
-    """Leave by an exception, as Ctrl-C does, so that the sandbox is stopped and nothing stays behind."""
+    """Exit by an exception, like Ctrl-C, so that the sandbox is stopped and removed."""
     sys.exit(128 + number)

@@ -1,6 +1,6 @@
-"""With `emulator` a place that touches ministack: its API Gateway, with its gaps filled that matter here.
+"""Patches of ministack's API Gateway.
 
-Written against the ministack that `emulator` asks for.
+Written for the ministack version in `patches.VERSION`.
 """
 
 # ruff: noqa: SLF001  private names are what this module is for
@@ -15,23 +15,23 @@ from typing import Any
 from headway_sandbox.emulator.patches import module
 from headway_sandbox.emulator.placeholders import VPC_ENDPOINT
 
-# By this header a call can come through another VPC endpoint than the sandbox's, or through none.
+# With this header a call comes through another VPC endpoint than the sandbox's, or through none.
 VPC_ENDPOINT_HEADER = "x-headway-vpc-endpoint"
 NO_VPC_ENDPOINT = "none"
 
 
 def prepare() -> None:
-    """Fill the gaps. Called once, after `emulator.prepare`."""
-    _come_through_vpc_endpoint()
+    """Apply the patches. Called once, after `patches.prepare`."""
+    _set_source_vpce()
     _import_any_methods()
     _import_resource_policies()
     _read_paths_of_method_settings()
 
 
-def _come_through_vpc_endpoint() -> None:
-    """Give API calls the condition key aws:SourceVpce, which a private API's policy asks for; and hold root to it.
+def _set_source_vpce() -> None:
+    """Set the condition key aws:SourceVpce of API calls, for a private API's policy, and apply that policy to root.
 
-    ministack lets the account's root pass by all policies. On AWS an explicit denial of either policy denies. Source:
+    ministack applies no policy to the account's root. On AWS an explicit deny of either policy denies. Source:
     API Gateway developer guide, "How API Gateway resource policies affect authorization workflow".
     """
     app = module("app")
@@ -41,7 +41,7 @@ def _come_through_vpc_endpoint() -> None:
         if service != "apigateway":
             return original(service, action, headers, *rest, **named)
         endpoint = headers.get(VPC_ENDPOINT_HEADER, VPC_ENDPOINT)
-        # Who comes through no endpoint has no such key: then a condition that it differs holds.
+        # Without an endpoint the key is missing, and a condition StringNotEquals on it is true.
         key = {} if endpoint == NO_VPC_ENDPOINT else {"aws:SourceVpce": endpoint}
         context = {**(named.get("service_context") or {}), **key}
         refused = original(service, action, headers, *rest, **{**named, "service_context": context})
@@ -51,7 +51,7 @@ def _come_through_vpc_endpoint() -> None:
 
 
 def _denied_to_root(action: str, headers: Mapping[str, str], resource: str, context: Mapping[str, Any]) -> Any:
-    """The answer to a call of root's that the API's own policy denies; None for anybody else, and if it does not."""
+    """Return the response to a call of root that the API's policy denies; None for other calls."""
     evaluator, responses, router = module("core.iam_evaluator"), module("core.responses"), module("core.router")
     access_key, account = router.extract_access_key_id(headers), responses.get_account_id()
     found = evaluator._resource_policy("apigateway", resource)
@@ -80,7 +80,7 @@ def _denied_to_root(action: str, headers: Mapping[str, str], resource: str, cont
 
 
 def _import_any_methods() -> None:
-    """SAM writes `Method: ANY` as x-amazon-apigateway-any-method, which ministack's OpenAPI import leaves out."""
+    """Import SAM's x-amazon-apigateway-any-method (`Method: ANY`), which ministack's OpenAPI import ignores."""
     apigateway = module("services.apigateway_v1")
     apigateway._OPENAPI_HTTP_METHODS.add("any")
     original = apigateway._import_path_item
@@ -94,7 +94,7 @@ def _import_any_methods() -> None:
 
 
 def _import_resource_policies() -> None:
-    """SAM writes an API's resource policy as x-amazon-apigateway-policy, which ministack's import leaves out too."""
+    """Import SAM's x-amazon-apigateway-policy (an API's resource policy), which ministack's import ignores."""
     apigateway = module("services.apigateway_v1")
     original = apigateway._import_rest_api
 
@@ -108,9 +108,9 @@ def _import_resource_policies() -> None:
 
 
 def _read_paths_of_method_settings() -> None:
-    """A stage's settings name a path with its slashes written ~1, which ministack reads in UpdateStage only.
+    """Decode `~1` as a slash in the paths of a stage's method settings; ministack does so in UpdateStage only.
 
-    Without this a method's own limits would never apply. Source: CloudFormation's reference,
+    Without this patch a method's own limits would not apply. Source: CloudFormation reference,
     AWS::ApiGateway::Stage MethodSetting, ResourcePath.
     """
     provisioners = module("services.cloudformation.provisioners")

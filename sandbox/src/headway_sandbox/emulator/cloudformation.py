@@ -1,13 +1,14 @@
-"""With its siblings `emulated_…` and `emulator` the one place that touches ministack: how it updates stacks.
+"""Patches of ministack's CloudFormation: how stacks are updated.
 
-ministack makes change sets, rolls back and retains as CloudFormation does. Put right here is what a release depends on:
+ministack implements change sets, rollbacks and retained resources as CloudFormation does. The patches are what a
+release depends on:
 
-- The functions of a stack are updated one after the other, and meanwhile the rest of the account goes on.
+- A stack's functions are updated one after the other, while the rest of the account keeps working.
 - An API keeps its id, and so its address, when its paths change.
-- A table whose name is taken is not made anew over the one that is there.
-- An update that the stack's policy denies fails and is rolled back. Not covered: policies that deny Update:Delete.
+- Creating a table with the name of an existing one fails; ministack replaces it by an empty table.
+- An update that the stack policy denies fails and is rolled back. Not covered: policies that deny Update:Delete.
 
-Written against the ministack that `emulator` asks for.
+Written for the ministack version in `patches.VERSION`.
 """
 
 # ruff: noqa: SLF001  private names are what this module is for
@@ -21,32 +22,32 @@ from headway_sandbox.emulator import stack_policy
 from headway_sandbox.emulator.patches import module
 
 UPDATE_S = 0.5
-"""How long the update of a function takes. On AWS it is seconds."""
+"""Duration of a function's update. On AWS it is seconds."""
 
 _FUNCTION = "AWS::Lambda::Function"
 
 
 def prepare() -> None:
-    """Fill ministack's gaps that matter here. Called once, after `emulator.prepare`."""
-    _go_on_meanwhile()
-    _keep_addresses()
-    _refuse_taken_tables()
-    _obey_stack_policies()
+    """Apply the patches. Called once, after `patches.prepare`."""
+    _update_functions_on_threads()
+    _keep_api_ids()
+    _refuse_existing_tables()
+    _enforce_stack_policies()
 
 
-def _go_on_meanwhile() -> None:
-    """Update functions beside everything else, where ministack holds all else up until a whole stack is updated."""
+def _update_functions_on_threads() -> None:
+    """Update functions on worker threads; ministack blocks all requests until the whole stack is updated."""
     stacks = module("services.cloudformation.stacks")
     original = stacks._runs_on_worker_thread
 
-    def beside(resource_type: str) -> bool:
+    def on_thread(resource_type: str) -> bool:
         return resource_type == _FUNCTION or bool(original(resource_type))
 
-    stacks._runs_on_worker_thread = beside
+    stacks._runs_on_worker_thread = on_thread
 
 
-def _keep_addresses() -> None:
-    """Change the paths of an API in its place, where ministack makes another API, which nobody calls.
+def _keep_api_ids() -> None:
+    """Change an API's paths in place; ministack creates another API with another address.
 
     Source: CloudFormation reference, AWS::ApiGateway::RestApi, "Body": update requires no interruption.
     """
@@ -67,8 +68,8 @@ def _keep_addresses() -> None:
     handlers["update"] = update_in_place
 
 
-def _refuse_taken_tables() -> None:
-    """Where a table is, none can be made. ministack puts an empty one in its place."""
+def _refuse_existing_tables() -> None:
+    """Refuse to create a table with the name of an existing one; ministack replaces it by an empty table."""
     provisioners, dynamodb = module("services.cloudformation.provisioners"), module("services.dynamodb")
     handlers = provisioners._RESOURCE_HANDLERS["AWS::DynamoDB::Table"]
     create = provisioners._ddb_create
@@ -82,14 +83,14 @@ def _refuse_taken_tables() -> None:
     provisioners._ddb_create = handlers["create"] = refusing
 
 
-def _obey_stack_policies() -> None:
-    """Fail updates that the stack's policy denies; ministack keeps the policy and asks nobody."""
+def _enforce_stack_policies() -> None:
+    """Fail updates that the stack policy denies; ministack stores the policy without enforcing it."""
     stacks, formation = module("services.cloudformation.stacks"), module("services.cloudformation")
     original = stacks._update_resource
 
     def update(kind: str, physical_id: str, old: Any, new: Any, stack_name: str, logical_id: str, *rest: Any) -> Any:
         stack = formation._stacks.get(stack_name) or {}
-        # A rollback is asked nothing.
+        # The policy does not apply to rollbacks.
         if old != new and stack.get("StackStatus") == "UPDATE_IN_PROGRESS":
             action = "Update:Replace" if stacks._replacing_change(kind, old, new) else "Update:Modify"
             policy = stack.get("_stack_policy", "")

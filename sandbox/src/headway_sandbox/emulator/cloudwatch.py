@@ -1,11 +1,10 @@
-"""With `emulator` the one place that touches ministack: its CloudWatch, and what alarms set off, as strict as AWS.
+"""Patches of ministack's CloudWatch: metrics, alarms and their requests, as strict as AWS.
 
-ministack keeps metrics and alarms and answers the API. What it gets wrong is put right here: which requests are
-refused, who may delete an alarm, whom an alarm can tell. When an alarm changes its state is for
-`headway_sandbox.server.monitoring`: ministack's own evaluation is switched off, as it minds neither dimensions nor
-periods nor missing data.
+ministack stores metrics and alarms and serves the API. The patches change which requests are refused and who may
+delete an alarm. `headway_sandbox.server.monitoring` evaluates alarms: ministack's own evaluation is disabled, as it
+ignores dimensions, periods and missing data. Actions of alarms are in `headway_sandbox.emulator.alarm_actions`.
 
-Written against the ministack that `emulator` asks for.
+Written for the ministack version in `patches.VERSION`.
 """
 
 # ruff: noqa: SLF001  private names are what this module is for
@@ -13,16 +12,12 @@ Written against the ministack that `emulator` asks for.
 from __future__ import annotations
 
 import json
-import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from headway_sandbox.cloudwatch import alarm_message, alarm_requests
+from headway_sandbox.cloudwatch import alarm_requests
 from headway_sandbox.cloudwatch.alarm_evaluation import (
-    ALARM,
-    INSUFFICIENT_DATA,
-    OK,
     AlarmSettings,
     Metric,
     Sample,
@@ -32,64 +27,60 @@ from headway_sandbox.emulator.patches import module
 from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker.token_bucket import Throttle
 
-_log = logging.getLogger("headway.sandbox")
-_CLOUDWATCH, _SNS = "cloudwatch.amazonaws.com", "sns.amazonaws.com"
-_ACTIONS = {OK: "OKActions", ALARM: "AlarmActions", INSUFFICIENT_DATA: "InsufficientDataActions"}
 # CloudWatch keeps two weeks of history; here the latest entries.
 _HISTORY_KEPT = 10_000
 _Response = tuple[int, dict[str, str], bytes]
 
 
 class AlarmKey(NamedTuple):
+    """Identifies an alarm."""
+
     account: str
     region: str
     name: str
 
 
 def prepare() -> None:
-    """Fill ministack's gaps that matter here. Called once, after `emulator.prepare`."""
+    """Apply the patches. Called once, after `patches.prepare`."""
     cloudwatch = module("services.cloudwatch")
     cloudwatch._evaluate_alarm = lambda _alarm: None
     cloudwatch._evaluate_all_alarms = lambda: None
-    # It goes over all that was ever measured, at each call; `forget` does so now and then.
+    # It scans all data points at each call; `evict` does so once a minute.
     cloudwatch._evict_old_metrics = lambda: None
     _count_every_invocation()
     _refuse_bad_requests()
-    _authorise_by_name()
-    _tell_as_cloudwatch()
-    _encrypt_topics_of_stacks()
+    _authorize_by_name()
     _keep_metric_math_of_stacks()
-    _invoke_as_sns()
 
 
-# ------------------------------------------------------------------------------------------- what is measured
+# --------------------------------------------------------------------------------------------------- metrics
 
 
 def record(
-    namespace: str, unit: str, figures: Iterable[tuple[str, Mapping[str, str], float, float]], *, region: str
+    namespace: str, unit: str, values: Iterable[tuple[str, Mapping[str, str], float, float]], *, region: str
 ) -> None:
-    """Add to metrics of the sandbox's own account.
+    """Add values to metrics of the sandbox's own account.
 
     Args:
-        namespace: of all that follow.
-        unit: the same.
-        figures: of each its metric, its dimensions, when it was measured (s since the epoch), and its value.
-        region: where.
+        namespace: Namespace of the metrics.
+        unit: Unit of the values.
+        values: Metric name, dimensions, time (s since the epoch) and value of each.
+        region: Region of the metrics.
     """
     cloudwatch, responses = module("services.cloudwatch"), module("core.responses")
     responses.set_request_account_id("")
     responses.set_request_region(region)
-    for name, dimensions, time_s, value in figures:
+    for name, dimensions, time_s, value in values:
         points = cloudwatch._metric_bucket((namespace, name, cloudwatch._dims_key(dimensions)))
-        # The points of a metric share their dimensions: there are many.
+        # The data points of a metric share one dict of dimensions, to save memory.
         shared = points[0]["Dimensions"] if points else dict(dimensions)
         points.append({"Timestamp": time_s, "Value": value, "Unit": unit, "Dimensions": shared})
 
 
 def _count_every_invocation() -> None:
-    """Measure functions whoever invokes them; ministack measures those that Invoke is called for, and no rule's.
+    """Record metrics of all invocations; ministack records those of the Invoke API, and not those of rules.
 
-    One that is throttled is no invocation. Source: Lambda developer guide, "Types of metrics for Lambda functions".
+    A throttled invocation does not count. Source: Lambda developer guide, "Types of metrics for Lambda functions".
     """
     cloudwatch, functions = module("services.cloudwatch"), module("services.lambda_svc")
     dispatch = functions._execute_function_dispatch
@@ -106,7 +97,7 @@ def _count_every_invocation() -> None:
         return result
 
     def throttled(name: str, duration_ms: float, *, throttle: bool, **_: Any) -> None:
-        # Told again, with a duration, where Invoke was called.
+        # The Invoke API reports a throttle twice, the second time with a duration.
         if throttle and not duration_ms:
             record_one(name, "Throttles", 1)
 
@@ -115,15 +106,21 @@ def _count_every_invocation() -> None:
 
 
 def drop(namespace: str) -> None:
-    """Forget all that was measured in a namespace, in every account and region."""
+    """Delete all metrics of a namespace, in all accounts and regions."""
     stored = module("services.cloudwatch")._metrics._data
     for key in list(stored):
         if key[2][0] == namespace:
             del stored[key]
 
 
-def measured(key: AlarmKey, alarm: AlarmSettings, since_s: float) -> list[Sample]:
-    """What was measured of an alarm's metric since then."""
+def samples_of(key: AlarmKey, alarm: AlarmSettings, since_s: float) -> list[Sample]:
+    """Return the samples of an alarm's metric.
+
+    Args:
+        key: The alarm.
+        alarm: Its settings.
+        since_s: Start of the range, s since the epoch.
+    """
     cloudwatch = module("services.cloudwatch")
     points = cloudwatch._metrics.get_scoped(key.account, key.region, _metric_key(alarm.metric)) or []
     return [
@@ -141,20 +138,20 @@ def _sample(point: Mapping[str, Any]) -> Sample:
     return Sample(point["Timestamp"], *module("services.cloudwatch")._point_stats(point))
 
 
-def forget(before_s: float) -> None:
-    """Drop what was measured before, but for what an alarm may still look at, and old history."""
+def evict(before_s: float) -> None:
+    """Delete data points before a time (s since the epoch) that no alarm needs, and old alarm history."""
     cloudwatch = module("services.cloudwatch")
     ranges: dict[tuple[Any, ...], int] = {}
     for key, alarm in alarms():
         settings = AlarmSettings.of(alarm)
         if settings is not None:
             watched = (key.account, key.region, _metric_key(settings.metric))
-            # A window ends up to a minute ago.
+            # A window ended at most a minute ago.
             ranges[watched] = max(ranges.get(watched, 0), settings.range_s + 60)
     now_s = time.time()
     for stored, points in list(cloudwatch._metrics._data.items()):
         since_s = min(before_s, now_s - ranges.get(stored, 0))
-        # At the front only: functions' threads add at the end meanwhile.
+        # At the front only, as threads of functions append concurrently.
         del points[: next((at for at, point in enumerate(points) if point["Timestamp"] >= since_s), len(points))]
         if not points:
             del cloudwatch._metrics._data[stored]
@@ -162,23 +159,30 @@ def forget(before_s: float) -> None:
         del entries[:-_HISTORY_KEPT]
 
 
-# ------------------------------------------------------------------------------------------------- the alarms
+# ---------------------------------------------------------------------------------------------------- alarms
 
 
 def alarms() -> Iterator[tuple[AlarmKey, Mapping[str, Any]]]:
-    """Every alarm on a metric, of each account and region."""
+    """Return all metric alarms, of all accounts and regions."""
     for (account, region, name), alarm in list(module("services.cloudwatch")._alarms._data.items()):
         yield AlarmKey(account, region, name), alarm
 
 
 def alarm_of(key: AlarmKey) -> Mapping[str, Any] | None:
-    """The alarm as it is now; None if it is gone."""
+    """Return an alarm's current document; None if it was deleted."""
     alarm: Mapping[str, Any] | None = module("services.cloudwatch")._alarms._data.get(tuple(key))
     return alarm
 
 
 def set_state(key: AlarmKey, state: str, reason: str, *, now_s: float) -> None:
-    """Change the state of an alarm that is there: with history, actions, and the composite alarms above it."""
+    """Change an existing alarm's state, with history, actions and composite alarms.
+
+    Args:
+        key: The alarm.
+        state: Its new state.
+        reason: StateReason.
+        now_s: The time, s since the epoch.
+    """
     cloudwatch = module("services.cloudwatch")
     alarm = cloudwatch._alarms._data[tuple(key)]
     before, alarm["StateValue"], alarm["StateReason"] = alarm["StateValue"], state, reason
@@ -189,13 +193,13 @@ def set_state(key: AlarmKey, state: str, reason: str, *, now_s: float) -> None:
         cloudwatch._evaluate_parent_alarms(alarm)
 
 
-# ------------------------------------------------------------------------------------------------ the requests
+# -------------------------------------------------------------------------------------------------- requests
 
 
 def _refuse_bad_requests() -> None:
-    """Refuse what CloudWatch refuses, and too many at once.
+    """Validate and throttle requests as CloudWatch does.
 
-    SDKs of today send JSON; what comes by the older query protocol is left as ministack takes it.
+    Current SDKs send JSON. Requests in the older query protocol are not validated.
     """
     cloudwatch = module("services.cloudwatch")
     throttle = Throttle(alarm_requests.RATES)
@@ -222,20 +226,21 @@ def _refuse_bad_requests() -> None:
 
 
 class _Resources(str):
-    """The ARN of the first of several resources, all of which a call has to be allowed for."""
+    """The ARN of the first of several resources. The call must be allowed on all of them."""
 
     others: tuple[str, ...] = ()
 
 
-def _authorise_by_name() -> None:
-    """Calls for alarms are allowed by alarm; ministack asks for those that name several on `*`, where no policy fits.
+def _authorize_by_name() -> None:
+    """Authorize calls by alarm; ministack authorizes calls with several names on `*`, which no policy allows.
 
     Source: Service Authorization Reference, CloudWatch: DeleteAlarms and DescribeAlarms have the resource type alarm. A
-    list that names none asks for all. PutMetricAlarm with tags needs cloudwatch:TagResource too (model, Tags).
+    call without names needs permission for all. PutMetricAlarm with tags also needs cloudwatch:TagResource (model,
+    Tags).
     """
     actions, evaluator = module("core.iam_actions"), module("core.iam_evaluator")
     extract, enforce = actions.extract_resource_arn, evaluator.enforce
-    # Whose tags are condition keys; ministack looks for CloudWatch's model under another name.
+    # Operations with tags as condition keys; ministack searches CloudWatch's model under another name.
     actions._TAG_OPERATIONS["monitoring"] = frozenset(
         {"PutMetricAlarm", "PutCompositeAlarm", "TagResource", "UntagResource"}
     )
@@ -272,122 +277,8 @@ def _authorise_by_name() -> None:
     evaluator.enforce = enforce_all
 
 
-# -------------------------------------------------------------------------------------------------- the actions
-
-
-def _tell_as_cloudwatch() -> None:
-    """Have alarms tell topics in CloudWatch's words, and only those that CloudWatch may write to; with history."""
-    cloudwatch = module("services.cloudwatch")
-    composite = cloudwatch._dispatch_alarm_actions
-
-    def dispatch(alarm: Mapping[str, Any], old_state: str, new_state: str, reason: str) -> None:
-        if "AlarmRule" in alarm:
-            composite(alarm, old_state, new_state, reason)
-        elif alarm.get("ActionsEnabled", True):
-            for action in alarm.get(_ACTIONS[new_state]) or []:
-                trouble = _tell(alarm, action, old_state)
-                _remember_action(alarm["AlarmName"], action, trouble)
-
-    cloudwatch._dispatch_alarm_actions = dispatch
-
-
-def _tell(alarm: Mapping[str, Any], action: str, old_state: str) -> str | None:
-    """Do one action; what went wrong, if anything did."""
-    responses, sns = module("core.responses"), module("services.sns")
-    account, region = responses.get_account_id(), responses.get_region()
-    if not module("services.cloudwatch")._is_sns_action_arn(action):
-        return "Sandbox: alarms tell topics of their own account and region only."
-    topic = sns._topic_by_arn_any_scope(action)
-    if topic is None:
-        return f"Topic does not exist: {action}"
-    # Seen: a topic with a policy of its own has to let CloudWatch in; the default policy does.
-    if not sns.topic_policy_allows(action, _CLOUDWATCH, alarm["AlarmArn"], account):
-        return "CloudWatch Alarms is not authorized to perform: SNS:Publish"
-    key = topic["attributes"].get("KmsMasterKeyId")
-    if key and not _may_encrypt(key, alarm["AlarmArn"], account):
-        return "CloudWatch Alarms does not have authorization to access the SNS topic encryption key."
-    text = alarm_message.message(alarm, old_state=old_state, account=account, region=region, now_s=time.time())
-    sns._fanout(action, responses.new_uuid(), text, alarm_message.subject(alarm, region=region))
-    return None
-
-
-def _may_encrypt(key: str, alarm_arn: str, account: str) -> bool:
-    """Whether a topic's key lets CloudWatch use it.
-
-    Source: AWS re:Post, "How do I configure a CloudWatch alarm to use an encrypted SNS topic": the managed key
-    `alias/aws/sns` lets only people use it, and its policy can't be changed; a key of one's own has to allow the
-    service kms:Decrypt and kms:GenerateDataKey*.
-    """
-    policy = module("services.kms").key_policy_for_arn(key)
-    return policy is not None and all(
-        _allows(policy[0], _CLOUDWATCH, action, key, source_arn=alarm_arn, account=account)
-        for action in ("kms:Decrypt", "kms:GenerateDataKey")
-    )
-
-
-def _allows(policy: Any, service: str, action: str, resource: str, *, source_arn: str, account: str) -> bool:
-    """Whether a resource's policy lets a service do something on behalf of something else."""
-    evaluator = module("core.iam_evaluator")
-    context = evaluator.EvalContext(
-        principal_arn="*",
-        principal_type="Service",
-        principal_account="",
-        action=action,
-        resource_arn=resource,
-        region=module("core.responses").get_region(),
-        service_context={
-            "aws:sourcearn": source_arn,
-            "aws:sourceaccount": account,
-            "aws:sourceowner": account,
-        },
-    )
-    decision: str = evaluator.evaluate_resource_policy(policy, context, service=service).decision
-    return decision == "Allow"
-
-
-def _remember_action(name: str, action: str, trouble: str | None) -> None:
-    """An entry of DescribeAlarmHistory. The summaries are seen."""
-    cloudwatch = module("services.cloudwatch")
-    done = f"Successfully executed action {action}"
-    failed = f'Failed to execute action {action}. Received error: "{trouble}"'
-    data = {"actionState": "Failed", "notificationResource": action, "error": trouble}
-    if trouble is None:
-        data = {"actionState": "Succeeded", "notificationResource": action}
-    cloudwatch._history_entries().append(
-        {
-            "AlarmName": name,
-            "AlarmType": "MetricAlarm",
-            "Timestamp": cloudwatch._ts_iso(time.time()),
-            "HistoryItemType": "Action",
-            "HistorySummary": done if trouble is None else failed,
-            "HistoryData": json.dumps(data),
-        }
-    )
-
-
-def _encrypt_topics_of_stacks() -> None:
-    """A topic's KmsMasterKeyId in a template, which ministack's CloudFormation leaves out."""
-    handlers = module("services.cloudformation.provisioners")._RESOURCE_HANDLERS["AWS::SNS::Topic"]
-    topics = module("services.sns")._topics
-    create, update = handlers["create"], handlers["update"]
-
-    def encrypted(found: tuple[str, Any], properties: Mapping[str, Any]) -> tuple[str, Any]:
-        topics[found[0]]["attributes"]["KmsMasterKeyId"] = properties.get("KmsMasterKeyId") or ""
-        return found
-
-    def create_encrypted(logical_id: str, properties: Mapping[str, Any], stack: str) -> Any:
-        return encrypted(create(logical_id, properties, stack), properties)
-
-    def update_encrypted(
-        physical_id: str, before: Mapping[str, Any], properties: Mapping[str, Any], stack: str, *rest: Any, **named: Any
-    ) -> Any:
-        return encrypted(update(physical_id, before, properties, stack, *rest, **named), properties)
-
-    handlers["create"], handlers["update"] = create_encrypted, update_encrypted
-
-
 def _keep_metric_math_of_stacks() -> None:
-    """An alarm on metric math in a template, which ministack's CloudFormation refuses. It is never evaluated."""
+    """Accept an alarm on metric math in a template, which ministack refuses. It is never evaluated."""
     provisioners = module("services.cloudformation.provisioners")
     original = provisioners._cw_metric_alarm_record
 
@@ -400,33 +291,3 @@ def _keep_metric_math_of_stacks() -> None:
         return {**alarm, "MetricName": None, "Namespace": None, "Metrics": math}
 
     provisioners._cw_metric_alarm_record = record_alarm
-
-
-def _invoke_as_sns() -> None:
-    """A topic invokes a function only if the function's policy lets it, and as an asynchronous invocation.
-
-    So two retries follow an error. Sources: Lambda developer guide, "Invoking Lambda functions with Amazon SNS
-    notifications" and "Error handling for asynchronous invocation".
-    """
-    sns, functions, responses = module("services.sns"), module("services.lambda_svc"), module("core.responses")
-
-    def deliver(endpoint: str, envelope: str, topic_arn: str, subscription_arn: str, *_rest: Any) -> None:
-        function, config, _name = functions._get_func_record_for_ref(endpoint)
-        policy = functions.function_policy_for_arn(endpoint)
-        if not function or not config or policy is None:
-            return
-        action = "lambda:InvokeFunction"
-        account = responses.get_account_id()
-        if not _allows(policy[0], _SNS, action, endpoint, source_arn=topic_arn, account=account):
-            _log.error("%s may not invoke %s: its policy does not allow %s", topic_arn, endpoint, _SNS)
-            return
-        record = {
-            "EventVersion": "1.0",
-            "EventSubscriptionArn": subscription_arn,
-            "EventSource": "aws:sns",
-            "Sns": json.loads(envelope),
-        }
-        execution = functions._execution_record_for_config(function, config)
-        functions.invoke_async_with_retry(execution, {"Records": [record]})
-
-    sns._deliver_to_lambda = deliver

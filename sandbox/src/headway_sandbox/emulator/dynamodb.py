@@ -1,11 +1,11 @@
-"""With its siblings `emulated_…` and `emulator` the one place that touches ministack: how it finds what a Query reads.
+"""Patches of ministack's DynamoDB: how a Query finds its items.
 
-ministack sorts a whole partition for each Query, and parses the conditions anew for each item of it. What it answers
-is right, but with a hundred thousand jobs it takes seconds where DynamoDB reads on from a key. So the order of each
-partition that is asked for is kept here, and ministack is handed only those items that the page can hold; all checks
-and the answer stay its own.
+ministack sorts the whole partition for each Query and parses the conditions again for each item. The result is right,
+but takes seconds with a hundred thousand jobs, where DynamoDB continues at a key. So this module keeps the sort order
+of each queried partition, and passes only the items of the requested page to ministack, which does all checks and
+builds the response.
 
-Written against the ministack that `emulator` asks for.
+Written for the ministack version in `patches.VERSION`.
 """
 
 # ruff: noqa: SLF001  private names are what this module is for
@@ -20,27 +20,27 @@ from typing import Any, NamedTuple
 
 from headway_sandbox.emulator.patches import module
 
-# Beside the members of indexes, which ministack keeps for a table and forgets with all that is worked out from its
-# items. No index can be called so.
+# Key of the sort orders in ministack's cache of a table's index members, which is dropped when it becomes invalid. No
+# index can have this name.
 _ORDERS = "in order"
 
 
 class _Address(NamedTuple):
-    """Where an item is in its table."""
+    """An item's keys in its table."""
 
     pk: Any
     sk: Any
 
 
 class _Entry(NamedTuple):
-    """An item's place in a partition: its sort key, and in an index the keys of its table."""
+    """An item's position in a partition: its sort key, and its keys in the table."""
 
     order: tuple[Any, ...]
     address: _Address
 
 
 class _Keys(NamedTuple):
-    """The keys of a table or of an index."""
+    """The key schema of a table or of an index."""
 
     name: str | None
     hashes: Sequence[str]
@@ -48,42 +48,42 @@ class _Keys(NamedTuple):
 
 
 def prepare() -> None:
-    """Fill ministack's gaps that matter here. Called once, after `emulator.prepare`."""
+    """Apply the patches. Called once, after `patches.prepare`."""
     dynamodb = module("services.dynamodb")
     put, remove, query = dynamodb._set_item, dynamodb._remove_item, dynamodb._query
-    # Items expire on a thread of their own.
-    changing = RLock()
+    # Items expire on another thread.
+    lock = RLock()
 
     def put_in_order(table: Any, pk: Any, sk: Any, item: Any) -> Any:
-        with changing:
+        with lock:
             before = put(table, pk, sk, item)
             _move(table, _Address(pk, sk), before, item)
         return before
 
     def remove_in_order(table: Any, pk: Any, sk: Any) -> Any:
-        with changing:
+        with lock:
             before = remove(table, pk, sk)
             _move(table, _Address(pk, sk), before, None)
         return before
 
     def query_in_order(data: Any) -> Any:
-        with changing:
+        with lock:
             return _reading_only(query, _Page(data))(data)
 
     dynamodb._set_item, dynamodb._remove_item, dynamodb._query = put_in_order, remove_in_order, query_in_order
 
 
 def _reading_only(query: FunctionType, page: _Page) -> FunctionType:
-    """The function of ministack, which sees of a table only what the page can hold."""
-    seen = {"_tables": page, "_index_members": page.index_members, "_evaluate_condition": page.holds}
-    return FunctionType(query.__code__, {**query.__globals__, **seen}, query.__name__, query.__defaults__)
+    """Return ministack's function with the tables replaced by the page's view of them."""
+    replaced = {"_tables": page, "_index_members": page.index_members, "_evaluate_condition": page.holds}
+    return FunctionType(query.__code__, {**query.__globals__, **replaced}, query.__name__, query.__defaults__)
 
 
 class _Page:
-    """The tables as one Query sees them.
+    """View of the tables with only the items that one Query needs.
 
-    ministack looks up the table, refuses what it has to refuse, and looks up the partition only then, so what is asked
-    for is sound by the time that it is looked at here.
+    ministack looks up the table, validates the request, and only then looks up the partition, so this class sees valid
+    requests only.
     """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
@@ -92,20 +92,20 @@ class _Page:
         self._parsed: dict[str, Any] = {}
 
     def get(self, name: str) -> Any:
-        """A table, as `_tables.get`."""
+        """Return a table, like `_tables.get`."""
         table = self._dynamodb._tables.get(name)
         if not table or self._data.get("IndexName"):
             return table
         return {**table, "items": _Partitions(lambda partition: self._items(table, partition))}
 
     def index_members(self, table: Any) -> Any:
-        """The items of a table's indexes by partition, as `_index_members`."""
+        """Return the items of a table's indexes by partition, like `_index_members`."""
         members = self._dynamodb._index_members(table)
         name = self._data.get("IndexName")
         return {**members, name: _Partitions(lambda partition: self._addresses(table, partition))}
 
     def holds(self, expression: Any, item: Any, values: Any, names: Any, **slot: str) -> bool:
-        """Whether a condition holds, as `_evaluate_condition`. It is checked and parsed once a page."""
+        """Evaluate a condition, like `_evaluate_condition`, but validate and parse it once per page."""
         tokens = self._parsed.get(expression)
         if tokens is None:
             held = self._dynamodb._evaluate_condition(expression, item, values, names, **slot)
@@ -113,7 +113,7 @@ class _Page:
             return bool(held)
         try:
             return bool(self._dynamodb._ExprEval(tokens, item, values, names).evaluate())
-        except Exception:  # noqa: BLE001 - it says itself, in its own words, what is wrong with this item
+        except Exception:  # noqa: BLE001 - ministack's own function raises the right error for this item
             return bool(self._dynamodb._evaluate_condition(expression, item, values, names, **slot))
 
     def _items(self, table: Any, partition: Any) -> dict[Any, Any]:
@@ -132,8 +132,8 @@ class _Page:
         return [entry.address for entry in entries[first:end]]
 
     def _between(self, table: Any, keys: _Keys, entries: Sequence[_Entry]) -> tuple[int, int]:
-        """From where to where the entries meet the condition on the sort key, and are behind the start."""
-        first, end = self._meeting(table, keys, entries)
+        """Return the range of the entries that match the sort key condition and are after ExclusiveStartKey."""
+        first, end = self._matching(table, keys, entries)
         start = self._data.get("ExclusiveStartKey")
         if start:
             order = _order(table, keys, start)
@@ -143,7 +143,7 @@ class _Page:
                 end = min(end, bisect_left(entries, order, key=_order_of))
         return first, end
 
-    def _meeting(self, table: Any, keys: _Keys, entries: Sequence[_Entry]) -> tuple[int, int]:
+    def _matching(self, table: Any, keys: _Keys, entries: Sequence[_Entry]) -> tuple[int, int]:
         everything = 0, len(entries)
         # The sort key of an index may have several attributes.
         if len(keys.ranges) != 1:
@@ -169,7 +169,7 @@ class _Page:
                 return everything
 
     def _condition_on(self, attribute: str) -> Sequence[tuple[str, str]]:
-        """The tokens of the condition on an attribute, without brackets and commas; none if there is no condition."""
+        """Return the tokens of the condition on an attribute, without brackets and commas; none if there is none."""
         dynamodb, data = self._dynamodb, self._data
         names = data.get("ExpressionAttributeNames", {})
         for clause in dynamodb._key_condition_clauses(dynamodb._tokenize(data.get("KeyConditionExpression") or "")):
@@ -184,7 +184,7 @@ class _Page:
 
 
 class _Partitions:
-    """What is looked up by partition."""
+    """Read-only mapping by partition, computed on access."""
 
     def __init__(self, find: Any) -> None:
         self._find = find
@@ -194,7 +194,7 @@ class _Partitions:
 
 
 def _in_order(table: Any, keys: _Keys, partition: Any) -> list[_Entry]:
-    """The entries of a partition, which are kept in order from now on."""
+    """Return the entries of a partition in order, and keep them in order from now on."""
     dynamodb = module("services.dynamodb")
     members = dynamodb._index_members(table)
     orders: dict[tuple[str | None, Any], list[_Entry]] = members.setdefault(_ORDERS, {})
@@ -208,7 +208,7 @@ def _in_order(table: Any, keys: _Keys, partition: Any) -> list[_Entry]:
 
 
 def _move(table: Any, address: _Address, before: Any, after: Any) -> None:
-    """Keep the orders after an item has changed, of those partitions that were asked for."""
+    """Update the kept orders after an item has changed."""
     dynamodb = module("services.dynamodb")
     orders = (table.get(dynamodb._INDEX_MEMBERS) or {}).get(_ORDERS)
     if not orders:
@@ -226,7 +226,7 @@ def _move(table: Any, address: _Address, before: Any, after: Any) -> None:
 
 
 def _keys(table: Any) -> Iterable[_Keys]:
-    """The keys of a table, and of its indexes."""
+    """Return the key schemas of a table and of its indexes."""
     yield _Keys(None, [table["pk_name"]], [table["sk_name"]] if table.get("sk_name") else [])
     for name, hashes, ranges in module("services.dynamodb")._index_key_schemas(table):
         yield _Keys(name, hashes, ranges)

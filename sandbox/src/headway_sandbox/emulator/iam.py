@@ -1,6 +1,6 @@
-"""With `emulator` a place that touches ministack: its IAM, which tells here what it decides on each call of a role.
+"""Patches of ministack's IAM, which report its decision on each call of a role.
 
-Written against the ministack that `emulator` asks for.
+Written for the ministack version in `patches.VERSION`.
 """
 
 # ruff: noqa: SLF001  private names are what this module is for
@@ -15,57 +15,58 @@ from typing import Any
 from headway_sandbox.call_recorder import Call, Decision
 from headway_sandbox.emulator.patches import module
 
-# What the caller's own policies were asked, and these policies; while a request is being decided on.
-_asked: ContextVar[list[tuple[Any, Any]] | None] = ContextVar("headway_asked", default=None)
+# The evaluation of the caller's own policies during a decision: its context, and the policies.
+_evaluated: ContextVar[list[tuple[Any, Any]] | None] = ContextVar("headway_evaluated", default=None)
 
 
-def prepare(tell: Callable[[Call], None]) -> None:
-    """Have `tell` told of each decision on a call of an assumed role, which is how functions call; and fill gaps.
+def prepare(report: Callable[[Call], None]) -> None:
+    """Apply the patches. Called once, after `patches.prepare`.
 
-    Called once, after `emulator.prepare`.
+    Args:
+        report: Called with each decision on a call of an assumed role, which is how functions call.
     """
-    _tell_decisions(tell)
-    _know_leading_keys()
-    _come_over_tls()
+    _report_decisions(report)
+    _set_leading_keys()
+    _set_secure_transport()
 
 
-def _tell_decisions(tell: Callable[[Call], None]) -> None:
-    """The emulator asks once for each permission that a request needs: for a transaction once for each of its items."""
+def _report_decisions(report: Callable[[Call], None]) -> None:
+    """Report decisions. ministack decides once per required permission: for a transaction once per item."""
     evaluator = module("core.iam_evaluator")
     evaluate, enforce = evaluator.evaluate, evaluator.enforce
 
     def evaluating(context: Any, policies: Any, *limits: Any) -> Any:
-        asked = _asked.get()
+        evaluated = _evaluated.get()
         # The caller's own policies come first, then the resource's.
-        if asked is not None and not asked:
-            asked.append((context, policies))
+        if evaluated is not None and not evaluated:
+            evaluated.append((context, policies))
         return evaluate(context, policies, *limits)
 
     def enforcing(*request: Any, **named: Any) -> Any:
-        asked: list[tuple[Any, Any]] = []
-        token = _asked.set(asked)
+        evaluated: list[tuple[Any, Any]] = []
+        token = _evaluated.set(evaluated)
         try:
             denied = enforce(*request, **named)
         finally:
-            _asked.reset(token)
-        if asked and asked[0][0].principal_type == "AssumedRole":
-            tell(_call(evaluator, *asked[0], denied))
+            _evaluated.reset(token)
+        if evaluated and evaluated[0][0].principal_type == "AssumedRole":
+            report(_call(evaluator, *evaluated[0], denied))
         return denied
 
     evaluator.evaluate, evaluator.enforce = evaluating, enforcing
 
 
-def _come_over_tls() -> None:
-    """Give calls the key aws:SecureTransport as on AWS. The sandbox itself speaks HTTP, on this machine only."""
+def _set_secure_transport() -> None:
+    """Set the condition key aws:SecureTransport of all calls. The sandbox itself uses HTTP, on loopback only."""
     app = module("app")
     original = app.pin_request_origin
     app.pin_request_origin = lambda address, _secure: original(address, True)  # noqa: FBT003  its signature
 
 
-def _know_leading_keys() -> None:
-    """Which partition a request is for, as dynamodb:LeadingKeys: ministack leaves it out, so any partition would do.
+def _set_leading_keys() -> None:
+    """Set dynamodb:LeadingKeys, a request's partition; ministack does not set it and so allows any partition.
 
-    For requests on one item, not for queries. Source: DynamoDB developer guide, "Using IAM policy conditions for
+    Only for requests on one item, not for queries. Source: DynamoDB developer guide, "Using IAM policy conditions for
     fine-grained access control".
     """
     actions, tables = module("core.iam_actions"), module("services.dynamodb")._tables
@@ -76,7 +77,7 @@ def _know_leading_keys() -> None:
         try:
             request = json.loads(body or b"{}")
         except ValueError:
-            return found  # the service will say so
+            return found  # the service refuses it
         match request:
             case {"TableName": str(name), "Key": dict(key)} | {"TableName": str(name), "Item": dict(key)}:
                 table = tables.get(name.rpartition("/")[2])

@@ -1,18 +1,17 @@
-"""With its siblings `emulated_…` and `emulator` the one place that touches ministack: where functions run.
+"""Patches of ministack's Lambda: how execution environments start and end.
 
-An execution environment is a process that runs one invocation of a function at a time. Put right here is how it starts
-and ends:
+An execution environment is a process that runs one invocation of a function at a time.
 
-- So many start at once as the machine can start. ministack starts one for each invocation that finds none idle, so on
-  a small machine a burst of events, or an update, starts dozens, of which none is ready in time. One that died while
-  it was idle is gone; ministack would start it again, and beside this limit.
-- All share what layers contain.
-- An invocation is answered as soon as its function has answered, with all that it printed. ministack waits 50 ms for
-  what it might still print, and takes only what has come by then.
-- One that cannot start fails its own invocation only.
-- A function that is updated ends what it is at with its old code, while new invocations get the new code.
+- The number of environments that start at once is limited by the machine's cores. ministack starts one for each
+  invocation without an idle environment, so on a small machine a burst of events, or an update, starts dozens, and none
+  is ready in time. An environment that died while idle is removed; ministack would restart it outside this limit.
+- All environments share the unpacked layers.
+- An invocation returns as soon as its function has returned, with its complete output. ministack waits 50 ms for more
+  output and drops what comes later.
+- An environment that cannot start fails only its own invocation.
+- After an update, busy environments finish their invocation with the old code; new invocations get the new code.
 
-Written against the ministack that `emulator` asks for.
+Written for the ministack version in `patches.VERSION`.
 """
 
 # ruff: noqa: SLF001  private names are what this module is for
@@ -33,15 +32,15 @@ from headway_sandbox.emulator.patches import module
 _RETIRED = ":retired"
 _PAUSE_S = 0.05
 _END_OF_LOG = "headway: this invocation prints no more"
-# A process that has died says nothing.
+# A process that has died prints no end.
 _END_WITHIN_S = 0.25
 # Run in each function's process, where stdout is left to the answers, and what is printed goes to stderr.
-_TELL_END_OF_LOG = f"""
+_PRINT_END_OF_LOG = f"""
 class _HeadwayAnswers:
     def __init__(self, answers, log):
         self._answers, self._log = answers, log
     def write(self, answer):
-        # It is ready for the first invocation, which is to have in its log what it has printed so far.
+        # Output before "ready" belongs to the log of the first invocation.
         if '"ready"' not in answer[:20]:
             self._log.write("{_END_OF_LOG}\\n")
             self._log.flush()
@@ -51,24 +50,24 @@ class _HeadwayAnswers:
 import sys
 sys.stdout = _HeadwayAnswers(sys.stdout, sys.stderr)
 """
-#: How often each function has been updated.
+#: Number of updates per function.
 _updates: Counter[str] = Counter()
 _updating: ContextVar[bool] = ContextVar("updating", default=False)
 
 
 def prepare() -> None:
-    """Fill ministack's gaps that matter here. Called once, after `emulator.prepare`."""
-    _start_few_at_once(os.cpu_count() or 1)
-    _note_the_code_and_mount_layers()
-    _answer_at_once()
-    _fail_alone()
-    _end_with_the_old_code()
+    """Apply the patches. Called once, after `patches.prepare`."""
+    _limit_concurrent_starts(os.cpu_count() or 1)
+    _record_code_and_mount_layers()
+    _return_at_once()
+    _fail_own_invocation_only()
+    _finish_with_old_code()
 
 
-def _start_few_at_once(most: int) -> None:
-    """Have an invocation wait while so many environments start, and take one that becomes idle meanwhile.
+def _limit_concurrent_starts(most: int) -> None:
+    """Make an invocation wait while `most` environments start, unless one becomes idle meanwhile.
 
-    On Lambda too an invocation goes to the first environment that is ready for it, be it new or used.
+    On Lambda, too, an invocation uses the first environment that is ready, new or used.
     """
     functions, runtime = module("services.lambda_svc"), module("core.lambda_runtime")
     lease, spawn, give_back = functions.acquire_worker, runtime.Worker._spawn, functions.release_worker
@@ -84,7 +83,7 @@ def _start_few_at_once(most: int) -> None:
             if how == "spawn":
                 starting.add(worker)
                 if _updates[name] != updates:
-                    # It was asked for before the update, so it runs the old code, and for one invocation only.
+                    # Requested before the update, so it runs the old code, for one invocation only.
                     with runtime._lock:
                         runtime._workers[key].remove(worker)
                         runtime._workers.setdefault(key + _RETIRED, []).append(worker)
@@ -97,7 +96,7 @@ def _start_few_at_once(most: int) -> None:
 
     def start(worker: Any) -> None:
         with changed:
-            # One that was idle when it was taken, and has died since.
+            # An idle environment that died after it was acquired.
             while worker not in starting and len(starting) >= most:
                 changed.wait(_PAUSE_S)
             starting.add(worker)
@@ -114,7 +113,7 @@ def _start_few_at_once(most: int) -> None:
 
 
 def _has_living_idle(runtime: Any, key: str) -> bool:
-    """Whether an environment is idle and lives. Those that died idle are forgotten, so that none is taken for one."""
+    """Return whether a live environment is idle. Dead idle ones are removed, so that no invocation gets one."""
     with runtime._lock:
         idle = [worker for worker in runtime._workers.get(key, ()) if not worker.in_use]
         dead = [worker for worker in idle if worker._proc is None or worker._proc.poll() is not None]
@@ -124,13 +123,13 @@ def _has_living_idle(runtime: Any, key: str) -> bool:
     return len(idle) > len(dead)
 
 
-def _note_the_code_and_mount_layers() -> None:
-    """Note with each process which code it runs, as its function's may be another one soon, and share the layers'."""
+def _record_code_and_mount_layers() -> None:
+    """Record the code that each process runs, as an update may change its function's code, and share the layers."""
     runtime = module("core.lambda_runtime")
     spawn = runtime.Worker._spawn
 
     def start(worker: Any) -> Any:
-        # Once only: a process that died between two invocations is started again with what it had.
+        # Once only: a process that died between two invocations restarts with the same code and layers.
         if not hasattr(worker, "headway_code"):
             layers = [layer if isinstance(layer, str) else layer["Arn"] for layer in worker.config.get("Layers") or []]
             worker.headway_code = " ".join([worker.config.get("CodeSha256", ""), *layers])
@@ -140,10 +139,10 @@ def _note_the_code_and_mount_layers() -> None:
     runtime.Worker._spawn = start
 
 
-def _answer_at_once() -> None:
-    """Take what an invocation printed up to its end, which it tells."""
+def _return_at_once() -> None:
+    """Read an invocation's output up to its end mark."""
     runtime = module("core.lambda_runtime")
-    runtime._PYTHON_WORKER_SCRIPT = _TELL_END_OF_LOG + runtime._PYTHON_WORKER_SCRIPT
+    runtime._PYTHON_WORKER_SCRIPT = _PRINT_END_OF_LOG + runtime._PYTHON_WORKER_SCRIPT
 
     def printed(worker: Any) -> str:
         lines: list[str] = []
@@ -158,8 +157,8 @@ def _answer_at_once() -> None:
     runtime.Worker._drain_stderr_bounded = printed
 
 
-def _fail_alone() -> None:
-    """An environment that cannot start fails its own invocation; ministack then ends all others of its function.
+def _fail_own_invocation_only() -> None:
+    """Fail only the invocation of an environment that cannot start; ministack ends all others of its function.
 
     Source: Lambda developer guide, "Understanding the Lambda execution environment lifecycle", "Failures during the
     Init phase".
@@ -170,18 +169,18 @@ def _fail_alone() -> None:
     def invoke(worker: Any, *arguments: Any, **named: Any) -> Any:
         try:
             return original(worker, *arguments, **named)
-        except Exception as error:  # noqa: BLE001  whatever it is, it is this invocation's
+        except Exception as error:  # noqa: BLE001  any error fails this invocation only
             runtime.kill_workers([worker])
             return {"status": "error", "error": str(error)}
 
     runtime.Worker.invoke = invoke
 
 
-def _end_with_the_old_code() -> None:
-    """Let busy processes end their invocation when their function is updated, where ministack kills them.
+def _finish_with_old_code() -> None:
+    """Let busy processes finish their invocation when their function is updated; ministack kills them.
 
-    Source: Lambda developer guide, "Understanding the Lambda execution environment lifecycle": an update makes new
-    environments, and those that are there are ended once they are idle.
+    Source: Lambda developer guide, "Understanding the Lambda execution environment lifecycle": an update creates new
+    environments, and existing ones end once they are idle.
     """
     functions, runtime = module("services.lambda_svc"), module("core.lambda_runtime")
     invalidate, release = functions.invalidate_worker, functions.release_worker
@@ -205,7 +204,7 @@ def _end_with_the_old_code() -> None:
             keys = [key for key in runtime._workers if key.split(":")[2:] == [name, "$LATEST"]]
             replaced = {key: runtime._workers.pop(key) for key in keys}
             for key, workers in replaced.items():
-                # Under a name that no invocation asks for, but that is known when all processes are ended.
+                # Under a key that no invocation uses, but that is included when all processes are ended.
                 busy = [worker for worker in workers if worker.in_use]
                 runtime._workers.setdefault(key + _RETIRED, []).extend(busy)
         idle = [worker for workers in replaced.values() for worker in workers if not worker.in_use]

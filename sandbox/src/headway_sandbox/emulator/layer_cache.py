@@ -1,7 +1,7 @@
 """Layers unpacked once for all environments, as Lambda mounts one copy into each.
 
-ministack writes and unpacks every layer anew for every process that it starts for a function: of the dependencies
-17 MB and most of a second each time, while a burst of events starts several.
+ministack unpacks every layer again for each process that it starts: 17 MB of dependencies and most of a second each
+time, and a burst of events starts several processes.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _lock = threading.Lock()
 
 
 def with_mounted_layers(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration of a function whose layers its process finds unpacked, so that ministack unpacks none.
+    """Return a function's configuration with its layers mounted, so that ministack unpacks none.
 
     Args:
-        config: as ministack keeps it: Layers are ARNs, or objects with one.
+        config: ministack's configuration of the function: Layers are ARNs, or objects with one.
     """
     resolve = module("services.lambda_svc")._resolve_layer_zip  # noqa: SLF001  the content of a layer version
     folders = [_unpacked(resolve(layer)) for layer in config.get("Layers") or []]
     variables = {**(config.get("Environment") or {}).get("Variables", {})}
-    # The server writes no bytecode into the sources that it is run from. What is compiled here is gone with the
+    # The server itself writes no bytecode into its sources. The functions do: their bytecode is removed with the
     # sandbox, and half of an environment's start is compiling.
     variables.setdefault("PYTHONDONTWRITEBYTECODE", "")
     if folders:
-        # Where ministack's program for a process looks for layers.
+        # ministack's worker program searches layers here.
         variables["_LAMBDA_LAYERS_DIRS"] = os.pathsep.join(map(str, folders))
     return {**config, "Layers": [], "Environment": {"Variables": variables}}
 

@@ -1,9 +1,9 @@
-"""With `emulator` and `emulated_alarms` the one place that touches ministack: its CloudWatch Logs, as strict as AWS.
+"""Patches of ministack's CloudWatch Logs, as strict as AWS.
 
-ministack keeps groups, streams and events in order, and answers GetLogEvents with tokens that hold when events come
-late. What it gets wrong is put right here: which requests are refused, and on which resource a call is allowed.
+ministack keeps groups, streams and events in order, and its GetLogEvents tokens stay valid when events arrive late. The
+patches change which requests are refused, and on which resource a call is authorized.
 
-Written against the ministack that `emulator` asks for.
+Written for the ministack version in `patches.VERSION`.
 """
 
 # ruff: noqa: SLF001  private names are what this module is for
@@ -24,28 +24,28 @@ from headway_sandbox.sagemaker.token_bucket import Throttle
 
 _Response = tuple[int, dict[str, str], bytes]
 _Handler = Callable[[Mapping[str, Any]], _Response]
-# Calls on one stream, and calls on a group that AWS asks for on a stream without a name.
+# Calls on one stream, and calls on a group that AWS authorizes on a stream without a name.
 _ON_A_STREAM = frozenset({"CreateLogStream", "DeleteLogStream", "GetLogEvents", "PutLogEvents"})
 _ON_ALL_STREAMS = frozenset({"DescribeLogStreams", "FilterLogEvents"})
 
 
 def prepare() -> None:
-    """Fill ministack's gaps that matter here. Called once, after `emulator.prepare`."""
+    """Apply the patches. Called once, after `patches.prepare`."""
     _refuse_bad_requests()
-    _authorise_by_stream()
+    _authorize_by_stream()
     _publish_embedded_metrics()
 
 
 def write(group: str, stream: str, lines: Iterable[tuple[float, str]], *, region: str) -> None:
-    """Add lines to a stream of the sandbox's own account, as a service does; group and stream are made if need be.
+    """Write lines to a stream of the sandbox's own account, as an AWS service does; group and stream are created.
 
-    However much it is: a service is not held to what PutLogEvents takes at once.
+    The limits of PutLogEvents do not apply to services.
 
     Args:
-        group: its log group.
-        stream: its log stream.
-        lines: when each was printed (s since the epoch), and its text; in order.
-        region: where.
+        group: Name of the log group.
+        stream: Name of the log stream.
+        lines: Time (s since the epoch) and text of each line, in order.
+        region: Region of the log group.
     """
     logs, responses = module("services.cloudwatch_logs"), module("core.responses")
     responses.set_request_account_id("")
@@ -63,7 +63,7 @@ def write(group: str, stream: str, lines: Iterable[tuple[float, str]], *, region
 
 
 def drop(group: str) -> None:
-    """Remove a log group and all that is in it, in every account and region."""
+    """Delete a log group in all accounts and regions."""
     logs, responses = module("services.cloudwatch_logs"), module("core.responses")
     for account, region, name in [scoped for scoped, _group in logs._log_groups.all_items() if scoped[2] == group]:
         with responses.request_scope(account, region):
@@ -71,7 +71,7 @@ def drop(group: str) -> None:
 
 
 def _refuse_bad_requests() -> None:
-    """Refuse what CloudWatch Logs refuses, and too many at once."""
+    """Validate and throttle requests as CloudWatch Logs does."""
     logs = module("services.cloudwatch_logs")
     throttle = Throttle(log_requests.RATES)
 
@@ -82,7 +82,7 @@ def _refuse_bad_requests() -> None:
                     raise log_requests.throttled()
                 log_requests.check(operation, request)
                 if operation == "DescribeLogStreams":
-                    request = _described(logs, request)
+                    request = _checked_describe(logs, request)
             except AwsError as error:
                 refused: _Response = module("core.responses").error_response_json(
                     error.code, error.message, error.status
@@ -102,11 +102,11 @@ def _refuse_bad_requests() -> None:
         setattr(logs, name, strict(operation, getattr(logs, name)))
 
 
-def _described(logs: Any, request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A request of DescribeLogStreams as ministack understands it: it takes a bad token for the first page.
+def _checked_describe(logs: Any, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a DescribeLogStreams request for ministack, which would return the first page for an invalid token.
 
     Raises:
-        AwsError: the token is none of its own.
+        AwsError: The token is invalid.
     """
     token = request.get("nextToken")
     if token is not None:
@@ -117,12 +117,12 @@ def _described(logs: Any, request: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**request, "logGroupName": logs._resolve_log_group_name(request)}
 
 
-def _authorise_by_stream() -> None:
-    """Calls for streams are allowed by stream; ministack asks for them on the group.
+def _authorize_by_stream() -> None:
+    """Authorize calls on streams by stream; ministack authorizes them on the group.
 
     Sources: Service Authorization Reference, CloudWatch Logs: the resource type of GetLogEvents is log-stream. Seen in
-    refusals: DescribeLogStreams is asked for on `…:log-group:NAME:log-stream:`, so that a policy on `…:log-group:NAME`
-    without `:*` does not allow it.
+    error messages: DescribeLogStreams is authorized on `…:log-group:NAME:log-stream:`, so a policy on
+    `…:log-group:NAME` without `:*` does not allow it.
     """
     actions = module("core.iam_actions")
     extract = actions.extract_resource_arn
@@ -139,7 +139,7 @@ def _authorise_by_stream() -> None:
 
 
 def _publish_embedded_metrics() -> None:
-    """Publish the metrics in what is printed, which ministack leaves in the log."""
+    """Publish the metrics embedded in log lines; ministack does not."""
     logs, cloudwatch = module("services.cloudwatch_logs"), module("services.cloudwatch")
     append = logs._append_log_events
 

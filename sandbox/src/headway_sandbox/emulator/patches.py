@@ -1,9 +1,8 @@
-"""With its siblings `emulated_…` the one place that touches ministack, the emulator of everything that isn't SageMaker.
+"""Access to ministack, the emulator of all AWS services but SageMaker, and patches of the remaining services.
 
-Written against ministack 1.5.33, which is pinned: it has no stable interface for what is needed here, so
-private names are used. When the pin moves, go through the functions below one by one; the end-to-end tests
-say which broke. ministack reads its settings from the environment when it is imported:
-`headway_sandbox.server.server` sets them before.
+Written for ministack 1.5.33, which is pinned: it has no stable interface for the patches, so they use private names.
+After a change of the pin, review the functions of this package one by one; the end-to-end tests show which ones broke.
+ministack reads its settings from the environment when it is imported: `headway_sandbox.server.server` sets them before.
 """
 
 # ruff: noqa: SLF001  private names are what this module is for
@@ -29,9 +28,9 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-# Run in each function's process: it ends itself when the server is gone, even if the server was killed and
-# the handler is busy. (PR_SET_PDEATHSIG won't do: it fires when the *thread* that started the process ends,
-# and ministack starts them from short-lived threads.)
+# Runs in each function's process: the process exits when the server is gone, even if the server was killed and the
+# handler is busy. (PR_SET_PDEATHSIG does not work: it fires when the *thread* that started the process ends, and
+# ministack starts processes from short-lived threads.)
 _WATCH_PARENT = """
 def _headway_watch_parent():
     import os, threading, time
@@ -47,24 +46,27 @@ _headway_watch_parent()
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """Who signed a request. `session` is the name of an assumed role's session: for a function, its name."""
+    """Caller of a signed request."""
 
     access_key: str
     region: str
 
     @property
     def session(self) -> str | None:
+        """Session name of an assumed role: for a function, its name."""
         session = module("services.sts")._sessions.get(self.access_key)
         return str(session["Arn"]).rpartition("/")[2] if session else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """A denied request: `answer` is a complete response if the credentials failed, else a policy was lacking."""
+    """A denied request."""
 
     principal: str = ""
     explicit: bool = False
+    """Whether a policy denies it explicitly."""
     answer: tuple[int, dict[str, str], bytes] | None = None
+    """The complete response, if the credentials are invalid; None if permission is missing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,19 +77,19 @@ class Worker:
     function: str
     busy: bool
     code: str
-    """What it runs, to be compared with others."""
+    """Identifies the code that it runs, for comparison."""
 
 
 def module(name: str) -> Any:
-    """One of ministack's modules, such as `services.sqs`. It reads its settings when it is imported."""
+    """Import one of ministack's modules, such as `services.sqs`, which reads its settings at import."""
     return importlib.import_module(f"ministack.{name}")
 
 
 def prepare() -> AsgiApp:
-    """Ministack's ASGI application, with its gaps that matter here filled.
+    """Apply the patches and return ministack's ASGI application.
 
     Raises:
-        RuntimeError: another version is installed.
+        RuntimeError: Another version is installed.
     """
     app = module("app")
     found = app._version()
@@ -105,7 +107,7 @@ def prepare() -> AsgiApp:
 
 
 def _retry_events() -> None:
-    """A rule's function is invoked asynchronously: on AWS two retries follow an error, in ministack none.
+    """Retry a rule's function twice after an error, as on AWS for asynchronous invocations; ministack does not.
 
     Source: Lambda developer guide, "Error handling for asynchronous invocation".
     """
@@ -121,10 +123,10 @@ def _retry_events() -> None:
 
 
 def _retry_stream_records() -> None:
-    """A function may answer which record of a table's stream it failed on, which ministack takes for success.
+    """Retry a stream batch if the function reports a failed record, which ministack treats as success.
 
-    On AWS that record comes again with all after it, here the whole batch does: no record is lost either way. Source:
-    Lambda developer guide, "Configuring partial batch response with DynamoDB and Lambda".
+    On AWS the failed record and all later ones are sent again, here the whole batch: no record is lost either way.
+    Source: Lambda developer guide, "Configuring partial batch response with DynamoDB and Lambda".
     """
     functions = module("services.lambda_svc")
     original = functions._execute_function
@@ -141,15 +143,15 @@ def _retry_stream_records() -> None:
 
 
 def _keep_stream_records() -> None:
-    """Keep what functions have not yet read of a table's stream when the sandbox stops.
+    """Save the stream records that functions have not yet read when the sandbox stops.
 
-    ministack keeps how far they have read, but not the records: after a start it would pass over as many new ones.
+    ministack saves the read positions, but not the records: after a start it would skip as many new ones.
     """
     dynamodb, functions = module("services.dynamodb"), module("services.lambda_svc")
     save, load = dynamodb.get_state, dynamodb.load_persisted_state
 
     def unread(account: str, region: str, table: str, end: int) -> int:
-        """The first position that not all functions have read."""
+        """Return the first position that not all functions have read."""
         positions = functions._dynamodb_stream_positions
         mappings = [
             (scope, mapping["UUID"])
@@ -178,7 +180,7 @@ def _keep_stream_records() -> None:
 
 
 def _publish_batches() -> None:
-    """Who may publish may publish batches too; ministack asks for a permission sns:PublishBatch, which AWS has not.
+    """Authorize PublishBatch by sns:Publish; ministack requires sns:PublishBatch, which does not exist on AWS.
 
     Source: SNS developer guide, "Amazon SNS API permissions: Actions and resources reference".
     """
@@ -193,9 +195,9 @@ def _publish_batches() -> None:
 
 
 def _encrypt_with_the_managed_key() -> None:
-    """An upload with `aws:kms` and no key id is encrypted with the account's key aws/s3; ministack has no such key.
+    """Encrypt an upload with `aws:kms` and no key id with the key aws/s3, which ministack does not have.
 
-    The SageMaker SDK uploads sources in this way. Source: S3 user guide, "Using server-side encryption with AWS KMS
+    The SageMaker SDK uploads sources this way. Source: S3 user guide, "Using server-side encryption with AWS KMS
     keys (SSE-KMS)".
     """
     s3 = module("services.s3")
@@ -210,11 +212,16 @@ def _encrypt_with_the_managed_key() -> None:
     s3._resolve_sse_write_headers = resolve
 
 
-# ---------------------------------------------------------------------------------------------- authorisation
+# ---------------------------------------------------------------------------------------------- authorization
 
 
 async def read_signed(scope: Scope, receive: Receive) -> tuple[Caller, bytes]:
-    """Read a request as ministack's own app does before it checks a signature: who sent it, and its body."""
+    """Read a request's caller and body as ministack's app does before it checks the signature.
+
+    Args:
+        scope: ASGI scope of the request.
+        receive: ASGI receive function.
+    """
     app, evaluator, responses = module("app"), module("core.iam_evaluator"), module("core.responses")
     router = module("core.router")
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
@@ -231,7 +238,17 @@ async def read_signed(scope: Scope, receive: Receive) -> tuple[Caller, bytes]:
 
 
 def refusal(caller: Caller, action: str, resource: str, context: Mapping[str, Any]) -> Refusal | None:
-    """Check the signature (the first time for a request) and the caller's policies. None means: go on."""
+    """Check the signature (once per request) and the caller's policies.
+
+    Args:
+        caller: The caller.
+        action: The IAM action.
+        resource: ARN of its resource.
+        context: Condition keys.
+
+    Returns:
+        None if the call is allowed.
+    """
     evaluator = module("core.iam_evaluator")
     denied = evaluator.enforce(
         caller.access_key, action, "sagemaker", caller.region, resource_arn=resource, service_context=dict(context)
@@ -239,7 +256,7 @@ def refusal(caller: Caller, action: str, resource: str, context: Mapping[str, An
     if denied is None:
         return None
     if isinstance(denied, evaluator.AuthError):
-        # As a JSON service answers it; the header is what ministack tells those by.
+        # The error response of a JSON service; ministack recognizes JSON services by this header.
         headers = {"x-amz-target": "SageMaker"}
         answer = module("app")._credential_failure("sagemaker", action, str(uuid.uuid4()), denied, headers)
         return Refusal(answer=answer)
@@ -247,7 +264,14 @@ def refusal(caller: Caller, action: str, resource: str, context: Mapping[str, An
 
 
 def role_allows(role_arn: str, action: str, resource: str, context: Mapping[str, Any]) -> bool:
-    """Whether a role's own policies allow an action."""
+    """Return whether a role's own policies allow an action.
+
+    Args:
+        role_arn: ARN of the role.
+        action: The IAM action.
+        resource: ARN of its resource.
+        context: Condition keys.
+    """
     evaluator, account = module("core.iam_evaluator"), role_arn.split(":")[4] if role_arn.count(":") >= 5 else ""
     asked = evaluator.EvalContext(
         principal_arn=role_arn,
@@ -263,7 +287,7 @@ def role_allows(role_arn: str, action: str, resource: str, context: Mapping[str,
 
 
 def role_trusts_sagemaker(role_arn: str) -> bool:
-    """Whether the role is there and lets SageMaker assume it."""
+    """Return whether a role exists and lets SageMaker assume it."""
     role = module("services.iam")._roles.get(role_arn.rpartition("/")[2])
     if role is None or role.get("Arn") != role_arn:
         return False
@@ -284,9 +308,15 @@ def role_trusts_sagemaker(role_arn: str) -> bool:
 
 
 def put_event(*, region: str, detail_type: str, detail: Mapping[str, Any], resource: str) -> None:
-    """Put an `aws.sagemaker` event on the default bus, which a client may not do (nor on AWS).
+    """Put an `aws.sagemaker` event on the default bus, which clients may not do (as on AWS).
 
-    Targets are invoked on threads of their own, so this returns at once.
+    Targets are invoked on other threads, so this returns at once.
+
+    Args:
+        region: Region of the bus.
+        detail_type: The event's `detail-type`.
+        detail: Its `detail`.
+        resource: ARN of the training job.
     """
     responses = module("core.responses")
     responses.set_request_account_id("")  # the sandbox's own account
@@ -305,7 +335,7 @@ def put_event(*, region: str, detail_type: str, detail: Mapping[str, Any], resou
 
 
 def workers() -> list[Worker]:
-    """The processes that run functions now."""
+    """Return the processes that run functions now."""
     runtime = module("core.lambda_runtime")
     with runtime._lock:
         entries = [worker for pool in runtime._workers.values() for worker in pool]
@@ -317,7 +347,12 @@ def workers() -> list[Worker]:
 
 
 def kill_workers(function: str | None = None, *, busy_only: bool = False) -> list[Worker]:
-    """SIGKILL the processes of the functions whose name contains `function` (all, if None). Returns them."""
+    """Kill processes of functions with SIGKILL and return them.
+
+    Args:
+        function: Part of the functions' names; None: all functions.
+        busy_only: Whether to spare idle processes.
+    """
     chosen = [
         worker
         for worker in workers()
@@ -332,14 +367,14 @@ def kill_workers(function: str | None = None, *, busy_only: bool = False) -> lis
 
 
 def end_workers() -> None:
-    """End all functions' processes and remove what they were unpacked into."""
+    """End the processes of all functions and remove their unpacked code."""
     module("core.lambda_runtime").reset()
 
 
 def expire_credentials(function: str | None = None) -> list[str]:
-    """Let the credentials expire of the functions whose name contains `function` (of all, if None). Returns the names.
+    """Expire the credentials of the functions whose name contains `function` (None: all) and return their names.
 
-    A function's next process gets new ones: with `kill_workers` all goes on.
+    A function's next process gets new credentials: `kill_workers` ends the fault.
     """
     expired = [
         session
@@ -352,7 +387,7 @@ def expire_credentials(function: str | None = None) -> list[str]:
 
 
 def release_messages(queue: str) -> int:
-    """End the visibility timeout of the messages in the queues whose name contains `queue`; how many there were."""
+    """End the visibility timeout of all messages in the queues whose name contains `queue`; return their number."""
     now, released = time.time(), 0
     for entry in list(module("services.sqs")._queues._data.values()):
         if queue in entry["name"]:
@@ -365,7 +400,14 @@ def release_messages(queue: str) -> int:
 
 
 def serve(application: AsgiApp, *, host: str, port: int, stop: asyncio.Event) -> Awaitable[None]:
-    """Serve HTTP until `stop` is set."""
+    """Serve HTTP until `stop` is set.
+
+    Args:
+        application: The ASGI application.
+        host: Address to listen on.
+        port: Port to listen on.
+        stop: Ends the server.
+    """
     config = importlib.import_module("hypercorn.config").Config()
     config.bind = [f"{host}:{port}"]
     config.keep_alive_timeout = 75

@@ -1,8 +1,8 @@
-"""What stands in the sandbox for what it doesn't have."""
+"""Placeholders for resources that the sandbox does not have."""
 
 from __future__ import annotations
 
-# ministack takes this access key for the account's root, and checks no signature made with it.
+# ministack treats this access key as the account's root and does not check its signatures.
 ROOT = ("test", "test")
-# The VPC endpoint that the private API is reached through, unless a call says otherwise (see emulated_api.py).
+# The default VPC endpoint of calls to the private API (`api_gateway.VPC_ENDPOINT_HEADER` sets another).
 VPC_ENDPOINT = "vpce-0123456789abcdef0"

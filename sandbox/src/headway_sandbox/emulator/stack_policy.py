@@ -1,7 +1,7 @@
-"""What a stack policy says of an update, by CloudFormation's rules.
+"""CloudFormation's evaluation of a stack policy.
 
-Once a stack has a policy, what no statement allows is denied, and a Deny goes before each Allow. Source: CloudFormation
-user guide, "Prevent updates to stack resources".
+If a stack has a policy, updates that no statement allows are denied, and a Deny takes precedence over an Allow. Source:
+CloudFormation user guide, "Prevent updates to stack resources".
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import Any
 
 
 def refusal(policy: str, *, action: str, logical_id: str, resource_type: str) -> str | None:
-    """Why a policy lets no update do that to a resource, in CloudFormation's words; None if it does.
+    """Return CloudFormation's error for an update that the policy denies; None if it is allowed.
 
     Args:
-        policy: the document; empty for a stack that has none.
-        action: such as ``Update:Replace``.
-        logical_id: the resource's name in the template.
-        resource_type: such as ``AWS::DynamoDB::Table``.
+        policy: The document; empty for a stack without a policy.
+        action: Such as ``Update:Replace``.
+        logical_id: The resource's name in the template.
+        resource_type: Such as ``AWS::DynamoDB::Table``.
     """
     if not policy:
         return None
     resource = f"LogicalResourceId/{logical_id}"
     allowed = False
     for number, statement in enumerate(_listed(json.loads(policy)["Statement"]), 1):
-        if not _speaks_of(statement, action=action, resource=resource, resource_type=resource_type):
+        if not _applies(statement, action=action, resource=resource, resource_type=resource_type):
             continue
         if statement["Effect"] == "Deny":
             return (
@@ -39,7 +39,7 @@ def refusal(policy: str, *, action: str, logical_id: str, resource_type: str) ->
     return f"Action denied by stack policy: no statement allows [{action}] for resource [{resource}]"
 
 
-def _speaks_of(statement: Mapping[str, Any], *, action: str, resource: str, resource_type: str) -> bool:
+def _applies(statement: Mapping[str, Any], *, action: str, resource: str, resource_type: str) -> bool:
     conditions = statement.get("Condition", {})
     types = [
         each for test in ("StringEquals", "StringLike") for each in conditions.get(test, {}).get("ResourceType", [])

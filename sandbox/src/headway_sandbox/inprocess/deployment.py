@@ -17,7 +17,7 @@ from headway_sandbox.inprocess.stub_client import stub_client
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_service.aws.cloudwatch_alarms import CloudWatchAlarms
 from headway_service.aws.sagemaker_training_jobs import SageMakerTrainingJobs
-from headway_service.bootstrap import Services
+from headway_service.bootstrap import Container
 from headway_service.ports.alarms import Alarms
 from headway_service.ports.config_store import ConfigurationStore
 from headway_service.ports.table import Table
@@ -194,7 +194,7 @@ class SimulatedDeployment(Generic[TableT]):
         raise RuntimeError("a tick failed") from error
 
 
-class SimulatedContainer(Services):
+class SimulatedContainer(Container):
     """The service layer over the adapters of a simulated deployment.
 
     Args:
@@ -209,22 +209,22 @@ class SimulatedContainer(Services):
 
     @cached_property
     def table(self) -> Table:
-        """See :class:`headway_service.bootstrap.Services`."""
+        """See :class:`headway_service.bootstrap.Container`."""
         return self._deployment.make_table()
 
     @cached_property
     def training_jobs(self) -> AllTrainingJobs:
-        """See :class:`headway_service.bootstrap.Services`."""
+        """See :class:`headway_service.bootstrap.Container`."""
         return self._deployment.make_training_jobs()
 
     @cached_property
     def alarms(self) -> Alarms:
-        """See :class:`headway_service.bootstrap.Services`."""
+        """See :class:`headway_service.bootstrap.Container`."""
         return self._deployment.make_alarms()
 
     @cached_property
     def store(self) -> ConfigurationStore:
-        """See :class:`headway_service.bootstrap.Services`."""
+        """See :class:`headway_service.bootstrap.Container`."""
         return self._deployment.make_configuration()
 
     @cached_property
@@ -239,12 +239,12 @@ class SimulatedContainer(Services):
     def _sns(self) -> Any:
         return self._deployment.make_sns()
 
-    def pause(self, seconds: float) -> None:
-        """See :class:`headway_service.bootstrap.Services`."""
+    def sleep(self, seconds: float) -> None:
+        """See :class:`headway_service.bootstrap.Container`."""
         self._deployment.sleep(seconds)
 
     def tick(self, remaining_ms: int) -> TickReport:
-        """See :class:`headway_service.bootstrap.Services`."""
+        """See :class:`headway_service.bootstrap.Container`."""
         try:
             return super().tick(remaining_ms)
         except Exception as error:

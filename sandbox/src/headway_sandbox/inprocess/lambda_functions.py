@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from headway_sandbox.inprocess.lambda_loader import Context, load_handler
-from headway_service.bootstrap import Services
+from headway_service.bootstrap import Container
 
 TIMEOUT_S = {"api": 25, "schedule": 30, "observe": 30, "reconcile": 50, "patrol": 50, "watch": 50, "tell": 60}
 """The functions with their timeouts (template.yaml)."""
@@ -30,13 +30,13 @@ class LambdaFunctions:
     def __init__(self) -> None:
         self._idle: dict[str, list[ModuleType]] = defaultdict(list)
 
-    def invoke(self, function: str, payload: Mapping[str, Any], services: Services, remaining_ms: int) -> Any:
+    def invoke(self, function: str, payload: Mapping[str, Any], container: Container, remaining_ms: int) -> Any:
         """Run a handler.
 
         Args:
             function: its folder in ``functions/``.
             payload: the event.
-            services: the service layer that it uses.
+            container: the service layer that it uses.
             remaining_ms: what the Lambda context reports.
 
         Returns:
@@ -47,7 +47,7 @@ class LambdaFunctions:
         """
         idle = self._idle[function]
         module = idle.pop() if idle else load_handler(function, ENVIRONMENT)
-        module.__dict__["services"] = services
+        module.__dict__["container"] = container
         try:
             answer = module.handler(payload, Context(get_remaining_time_in_millis=lambda: remaining_ms))
         except Exception:

@@ -1,4 +1,4 @@
 """How is the stack deployed to the emulator and kept running?
 
-Imported by `demo`.
+Imported by `demo` and the layers above.
 """

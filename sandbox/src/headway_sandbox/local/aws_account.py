@@ -1,4 +1,4 @@
-"""The sandbox's AWS account, seen from outside: what jobs need in it, and what is deployed."""
+"""The sandbox's AWS account: clients, resources for training jobs, and the deployed stack."""
 
 from __future__ import annotations
 
@@ -16,12 +16,18 @@ if TYPE_CHECKING:
     from headway_sandbox.local.manager import SandboxInfo
 
 ROLE = "HeadwayTrainingRole"
-# Kept in the sandbox itself, so that it is lost with the deployment that it speaks of, should the server be killed.
+# A parameter in the sandbox, so that it is lost together with the deployment if the server is killed.
 _MARK = "/headway-sandbox/deployed"
 
 
 def session(info: SandboxInfo, *, access_key: str | None = None, secret_key: str | None = None) -> boto3.Session:
-    """A boto3 session with the root's credentials, or those given."""
+    """Return a boto3 session.
+
+    Args:
+        info: The sandbox.
+        access_key: Access key; None: the root's.
+        secret_key: Secret key; None: the root's.
+    """
     return boto3.Session(
         aws_access_key_id=access_key or info.access_key,
         aws_secret_access_key=secret_key or info.secret_key,
@@ -30,7 +36,14 @@ def session(info: SandboxInfo, *, access_key: str | None = None, secret_key: str
 
 
 def client(info: SandboxInfo, service: str, *, access_key: str | None = None, secret_key: str | None = None) -> Any:
-    """A client of the sandbox for a service. Impatient: what doesn't answer here won't."""
+    """Return a boto3 client with short timeouts.
+
+    Args:
+        info: The sandbox.
+        service: Name of the service.
+        access_key: Access key; None: the root's.
+        secret_key: Secret key; None: the root's.
+    """
     config = Config(
         connect_timeout=5,
         read_timeout=60,
@@ -38,13 +51,13 @@ def client(info: SandboxInfo, service: str, *, access_key: str | None = None, se
         proxies={},
         s3={"addressing_style": "path"},
     )
-    # The name of a service is a literal type in boto3's stubs, one per service.
+    # boto3's stubs have a literal type per service name, so an Any is needed.
     made: Any = session(info, access_key=access_key, secret_key=secret_key)
     return made.client(service, endpoint_url=info.aws_endpoint, config=config)
 
 
-def furnish(info: SandboxInfo) -> None:
-    """Make the role that training jobs run with, and the bucket for their data, if they aren't there."""
+def create_resources(info: SandboxInfo) -> None:
+    """Create the training jobs' role and bucket if they do not exist."""
     trust = {
         "Version": "2012-10-17",
         "Statement": [
@@ -53,41 +66,41 @@ def furnish(info: SandboxInfo) -> None:
     }
     make_role = {"RoleName": ROLE, "AssumeRolePolicyDocument": json.dumps(trust)}
     location = {"LocationConstraint": info.region}
-    _unless_there(lambda: client(info, "iam").create_role(**make_role), "EntityAlreadyExists")
-    _unless_there(
+    _unless_exists(lambda: client(info, "iam").create_role(**make_role), "EntityAlreadyExists")
+    _unless_exists(
         lambda: client(info, "s3").create_bucket(Bucket=info.bucket, CreateBucketConfiguration=location),
         "BucketAlreadyOwnedByYou",
     )
 
 
-def _unless_there(make: Any, already: str) -> None:
+def _unless_exists(create: Any, already: str) -> None:
     try:
-        make()
+        create()
     except ClientError as error:
         if error.response["Error"]["Code"] != already:
-            raise SandboxError(f"The sandbox's account could not be set up: {error}") from error
+            raise SandboxError(f"Cannot set up the sandbox's account: {error}") from error
 
 
 def template_parameters(info: SandboxInfo) -> dict[str, str]:
-    """What the sandbox sets of the template's parameters."""
+    """Return the sandbox's values of template parameters."""
     return {
         "VpcEndpointIds": VPC_ENDPOINT,
         "TrainingRoleArns": info.role_arn,
-        # A stack of the sandbox is thrown away as a whole.
+        # A sandbox's stack is deleted as a whole.
         "TableDeletionProtection": "false",
-        # All that there is has to work.
+        # Enable all optional parts, to test them.
         "Alarms": "all",
         "CreateDashboard": "true",
     }
 
 
 def api_endpoint(info: SandboxInfo) -> str:
-    """Where the queue's API answers, stage included; empty if the stack isn't there or isn't complete."""
+    """Return the URL of the queue's API with its stage; empty if the stack does not exist or is not complete."""
     formation = client(info, "cloudformation")
     try:
         (stack,) = formation.describe_stacks(StackName=info.stack)["Stacks"]
     except ClientError:
-        return ""  # the answer for a stack that doesn't exist is a ValidationError
+        return ""  # ValidationError: the stack does not exist
     if stack["StackStatus"] not in {"CREATE_COMPLETE", "UPDATE_COMPLETE"}:
         return ""
     found = {}
@@ -96,12 +109,13 @@ def api_endpoint(info: SandboxInfo) -> str:
     api, stage = found.get("AWS::ApiGateway::RestApi"), found.get("AWS::ApiGateway::Stage")
     if not api or not stage:
         return ""
-    # The host form {api}.execute-api.localhost doesn't resolve on every machine; the path form always works, and
-    # the emulator checks the signature over the path as it was sent.
+    # The host {api}.execute-api.localhost does not resolve on every machine. The path form works on all, and the
+    # emulator checks the signature over the path as sent.
     return f"{info.aws_endpoint}/_aws/execute-api/{api}/{stage.rpartition('/')[2].rpartition('|')[2]}"
 
 
 def deployed_mark(info: SandboxInfo) -> str | None:
+    """Return the mark of the deployed sources and parameters; None if nothing is deployed."""
     parameters = client(info, "ssm")
     try:
         value: str = parameters.get_parameter(Name=_MARK)["Parameter"]["Value"]
@@ -111,13 +125,25 @@ def deployed_mark(info: SandboxInfo) -> str | None:
 
 
 def mark_deployed(info: SandboxInfo, mark: str) -> None:
+    """Save the mark of the deployed sources and parameters.
+
+    Args:
+        info: The sandbox.
+        mark: The mark.
+    """
     client(info, "ssm").put_parameter(Name=_MARK, Value=mark, Type="String", Overwrite=True)
 
 
 def make_user(info: SandboxInfo, name: str, policy: dict[str, Any] | str | None) -> tuple[str, str]:
-    """A user with one policy of its own, or the managed one of that ARN, or none; its access key and secret."""
+    """Create an IAM user and return its access key and secret key.
+
+    Args:
+        info: The sandbox.
+        name: The user's name.
+        policy: Its policy document, the ARN of a managed policy, or None.
+    """
     iam = client(info, "iam")
-    _unless_there(lambda: iam.create_user(UserName=name), "EntityAlreadyExists")
+    _unless_exists(lambda: iam.create_user(UserName=name), "EntityAlreadyExists")
     if isinstance(policy, str):
         iam.attach_user_policy(UserName=name, PolicyArn=policy)
     elif policy is not None:

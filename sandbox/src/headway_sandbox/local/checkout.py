@@ -1,4 +1,4 @@
-"""Where things lie in the checkout that the sandbox serves: the template, the environments, the sources."""
+"""Paths in the checkout that the sandbox deploys: the template, the environments, the sources."""
 
 from __future__ import annotations
 
@@ -17,34 +17,36 @@ _NOT_SOURCES = {"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 
 @dataclass(frozen=True, kw_only=True)
 class Checkout:
+    """A checkout of Headway's repository."""
+
     root: Path
 
     @classmethod
     def here(cls) -> Checkout:
-        """The checkout that this file is part of."""
+        """Return the checkout of this file."""
         return cls(root=Path(__file__).resolve().parents[4])
 
     def sandbox_python(self) -> Path:
-        """The interpreter of the sandbox's environment, on which the server and the functions run.
+        """Return the interpreter of the sandbox's environment, for the server and the functions.
 
         Raises:
-            SetupMissing: it isn't there.
+            SetupMissing: It does not exist.
         """
         return self._tool(PYTHON_VARIABLE, ".envs/sandbox/bin/python")
 
     def sam(self) -> Path:
-        """The `sam` command.
+        """Return the path of the `sam` command.
 
         Raises:
-            SetupMissing: it isn't there.
+            SetupMissing: It does not exist.
         """
         return self._tool(SAM_VARIABLE, ".envs/sam/bin/sam")
 
     def template(self) -> Path:
-        """The template that is deployed.
+        """Return the path of the template.
 
         Raises:
-            SetupMissing: this is no checkout: Headway was installed without it.
+            SetupMissing: It does not exist, as Headway was installed without a checkout.
         """
         path = self.root / "template.yaml"
         if not path.is_file():
@@ -54,26 +56,26 @@ class Checkout:
         return path
 
     def calls_folder(self) -> Path:
-        """Where runs leave what functions asked of AWS (`headway_sandbox.call_recorder`)."""
+        """Return the folder for records of the functions' AWS calls (`headway_sandbox.call_recorder`)."""
         return Path(os.environ.get(CALLS_VARIABLE) or self.root / "build" / "calls").resolve()
 
     def _tool(self, variable: str, usual: str) -> Path:
-        # Not resolved: a virtual environment's python is a link, and only as such knows its environment.
+        # Not resolved: a virtual environment's python is a link, and finds its environment by the link's path.
         path = Path(os.environ.get(variable) or self.root / usual)
         if not os.access(path, os.X_OK):
-            raise SetupMissing(f"{path} is missing: run `make setup` in {self.root}, or name another by {variable}.")
+            raise SetupMissing(f"{path} is missing: run `make setup` in {self.root}, or set {variable}.")
         return path
 
     def sources_hash(self) -> str:
-        """A digest of all that a build depends on, the interpreter that it is built for included.
+        """Return a hash of all inputs of a build, including the interpreter.
 
         Raises:
-            SetupMissing: that isn't there.
+            SetupMissing: The interpreter does not exist.
         """
         return hashlib.sha256(f"{self.sandbox_python().resolve()} {self.code_hash()}".encode()).hexdigest()[:16]
 
     def code_hash(self) -> str:
-        """A digest of the template and of what runs on it."""
+        """Return a hash of the template and the deployed code."""
         digest = hashlib.sha256()
         for path in sorted(self._source_files()):
             digest.update(f"\0{path.relative_to(self.root)}\0".encode())

@@ -1,4 +1,4 @@
-"""Holds signals back while something is done that must not be left half done."""
+"""Defers signals during an operation that must not be interrupted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 def deferred_signals(*numbers: signal.Signals) -> Iterator[None]:
     """Deliver these signals at the end of the block.
 
-    Outside the main thread, where Python handles none, it does nothing.
+    Outside the main thread, where Python handles no signals, it has no effect.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -23,7 +23,7 @@ def deferred_signals(*numbers: signal.Signals) -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            # None stands for a handler that was not installed from Python.
+            # None: the handler was not installed from Python.
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
         for came_number in came:
             signal.raise_signal(came_number)

@@ -1,7 +1,7 @@
-"""`sam build` and `sam deploy` of the system's own template, against the sandbox.
+"""`sam build` and `sam deploy` of Headway's template to the sandbox.
 
-It is what is done on AWS, with three differences: the dependencies are built for this machine's Python, on which the
-emulator runs the functions; the endpoint is the sandbox's; and sam looks more often whether it is done.
+As on AWS, with three differences: the dependencies are built for this machine's Python, which runs the functions; the
+endpoint is the sandbox's; and sam polls more often.
 """
 
 from __future__ import annotations
@@ -18,14 +18,20 @@ from headway_sandbox.errors import DeployFailed
 from headway_sandbox.local.checkout import Checkout
 
 STACK = "headway-sandbox"
-# Outcomes of earlier sources are kept, so that going back and forth between two states builds neither anew.
+# Builds of earlier sources are kept, so that switching between two states of the sources builds neither again.
 _BUILDS_KEPT = 3
 _TIMEOUT_S = 600
 _TAIL_LINES = 30
 
 
 def environment(*, region: str, endpoint: str | None, credentials: tuple[str, str]) -> dict[str, str]:
-    """The environment for sam and other clients of the sandbox: nothing in it leads to a real account."""
+    """Return the environment variables for sam and other clients of the sandbox, without settings of real accounts.
+
+    Args:
+        region: The sandbox's region.
+        endpoint: AWS_ENDPOINT_URL; None: not set.
+        credentials: Access key and secret key.
+    """
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -40,7 +46,7 @@ def environment(*, region: str, endpoint: str | None, credentials: tuple[str, st
         AWS_SHARED_CREDENTIALS_FILE=os.devnull,
         AWS_EC2_METADATA_DISABLED="true",
         SAM_CLI_TELEMETRY="0",
-        SAM_CLI_POLL_DELAY="0.2",  # seconds; 5 is usual, for stacks that take minutes
+        SAM_CLI_POLL_DELAY="0.2",  # seconds; the default of 5 is for stacks that take minutes
         NO_PROXY=",".join(filter(None, ("127.0.0.1", "localhost", os.environ.get("NO_PROXY", "")))),
     )
     if endpoint is not None:
@@ -49,30 +55,37 @@ def environment(*, region: str, endpoint: str | None, credentials: tuple[str, st
 
 
 def build(checkout: Checkout, *, region: str) -> Path:
-    """Build the template unless these very sources have been built; the folder with the outcome.
+    """Build the template unless there is a build of the same sources.
+
+    Args:
+        checkout: The sources.
+        region: The sandbox's region.
+
+    Returns:
+        The folder of the build.
 
     Raises:
-        DeployFailed: sam refused.
+        DeployFailed: sam failed.
         SetupMissing: sam or the sandbox's interpreter is not installed.
     """
     sources = checkout.sources_hash()
     home = checkout.root / ".aws-sam" / "sandbox"
     done = home / sources
     home.mkdir(parents=True, exist_ok=True)
-    with only_one(home / "lock"):  # two sandboxes of one checkout don't build at the same time
+    with locked(home / "lock"):  # two sandboxes of one checkout do not build at the same time
         if not (done / "template.yaml").is_file():
             draft = home / "draft"
             shutil.rmtree(draft, ignore_errors=True)
             _build(checkout, draft=draft, cache=home / "cache", region=region)
             draft.replace(done)
-        (done / "template.yaml").touch()  # so that the builds in use are the youngest
-        _forget_old(home)
+        (done / "template.yaml").touch()  # so that the builds in use are the newest
+        _remove_old(home)
     return done
 
 
 def _build(checkout: Checkout, *, draft: Path, cache: Path, region: str) -> None:
     python = checkout.sandbox_python()
-    # sam's cache knows a layer by its files, and not by what its Makefile is told: so one cache per interpreter.
+    # sam's cache key of a layer has its files but not its Makefile's variables, so there is one cache per interpreter.
     cache /= python.resolve().name
     settings = environment(region=region, endpoint=None, credentials=("none", "none"))
     settings.update(HEADWAY_LAYER_TARGET="host", HEADWAY_LAYER_PYTHON=str(python))
@@ -82,10 +95,16 @@ def _build(checkout: Checkout, *, draft: Path, cache: Path, region: str) -> None
 
 
 def deploy(checkout: Checkout, *, built: Path, parameters: Mapping[str, str], settings: Mapping[str, str]) -> None:
-    """Deploy what was built. `settings` is the environment that leads to the sandbox.
+    """Deploy a build.
+
+    Args:
+        checkout: The sources.
+        built: Folder of the build.
+        parameters: The template's parameters.
+        settings: Environment variables of the sandbox (`environment`).
 
     Raises:
-        DeployFailed: sam refused, or the stack could not be made.
+        DeployFailed: sam failed, or the stack could not be created.
     """
     overrides = [f"ParameterKey={name},ParameterValue={value}" for name, value in parameters.items()]
     what = ["--template-file", str(built / "template.yaml"), "--stack-name", STACK, "--parameter-overrides", *overrides]
@@ -107,15 +126,15 @@ def _run(words: Sequence[str], settings: Mapping[str, str], *, cwd: Path) -> Non
         raise DeployFailed(f"`sam {words[1]}` failed with status {done.returncode}:\n{tail}")
 
 
-def _forget_old(home: Path) -> None:
+def _remove_old(home: Path) -> None:
     builds = sorted(home.glob("*/template.yaml"), key=lambda path: path.stat().st_mtime)
     for old in builds[:-_BUILDS_KEPT]:
         shutil.rmtree(old.parent, ignore_errors=True)
 
 
 @contextmanager
-def only_one(path: Path) -> Iterator[None]:
-    """Hold a lock file, waiting for whoever else holds it."""
+def locked(path: Path) -> Iterator[None]:
+    """Lock a file, waiting until it is free."""
     with path.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield

@@ -1,7 +1,7 @@
-"""Prints template.yaml as CloudFormation gets it, after the SAM transform, as JSON.
+"""Prints template.yaml after the SAM transform, as JSON.
 
-It runs in .envs/sandbox, where the same transform expands the template for the emulator. Every parameter has its
-default, or the value that is given for it on the command line (`Name=value`).
+It runs in .envs/sandbox, where the same transform expands the template for the emulator. Parameters have their
+defaults, or the values on the command line (`Name=value`).
 """
 
 import json
@@ -17,10 +17,15 @@ LOCAL_PATHS = {"AWS::Serverless::Function": "CodeUri", "AWS::Serverless::LayerVe
 
 
 def expand(path: Path, given: dict[str, str]) -> dict[str, Any]:
-    """Expand the template in `path`."""
+    """Expand a template.
+
+    Args:
+        path: The template.
+        given: Values of parameters.
+    """
     template = yaml_parse(path.read_text(encoding="utf-8"))
     for resource in template["Resources"].values():
-        # `sam deploy` uploads local folders; the transform sees where they went.
+        # `sam deploy` uploads local folders and replaces them by their S3 URIs before the transform.
         if key := LOCAL_PATHS.get(resource["Type"]):
             resource["Properties"][key] = "s3://bucket/key"
     values = {

@@ -1,9 +1,9 @@
-"""Starting and stopping a sandbox: what the CLI and the tests call.
+"""Starts and stops a sandbox, for the CLI and the tests.
 
     info = up()                    # .sandbox/ in the checkout, port 4566 if it is free
     down()
 
-Tests use `headway_sandbox.local.sandbox.Sandbox`, which is thrown away afterwards.
+Tests use the temporary `headway_sandbox.local.sandbox.Sandbox`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from headway_sandbox.local.deferred_signals import deferred_signals
 from headway_sandbox.sagemaker.training_job import Durations
 from headway_sandbox.server import admin_client
 
-USUAL_PORT = 4566
+DEFAULT_PORT = 4566
 REGION = "eu-west-1"
 ACCOUNT = "123456789012"
 _START_TIMEOUT_S = 30.0
@@ -39,12 +39,12 @@ _LOG_TAIL = 2000
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxInfo:
-    """A sandbox that runs, as its state file `sandbox.json` tells. The credentials are dummies: the account's root."""
+    """A running sandbox, saved in `sandbox.json`. The credentials are placeholders for the account's root."""
 
     endpoint: str
-    """The queue's API, stage included; empty if nothing was deployed."""
+    """URL of the queue's API with its stage; empty if nothing is deployed."""
     aws_endpoint: str
-    """For AWS_ENDPOINT_URL: every service."""
+    """Value of AWS_ENDPOINT_URL, for all services."""
     port: int
     pid: int
     region: str
@@ -52,36 +52,36 @@ class SandboxInfo:
     access_key: str
     secret_key: str
     role_arn: str
-    """A role that training jobs may run with."""
+    """Role for training jobs."""
     bucket: str
-    """A bucket for their data."""
+    """Bucket for their data."""
     speed: float
     stack: str
 
     def environment(self) -> dict[str, str]:
-        """What leads AWS's SDKs and tools to the sandbox: this process's environment without other AWS settings."""
+        """Return this process's environment variables with only the sandbox's AWS settings, for SDKs and tools."""
         credentials = (self.access_key, self.secret_key)
         return deployment.environment(region=self.region, endpoint=self.aws_endpoint, credentials=credentials)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How a sandbox is started."""
+    """Settings of a sandbox."""
 
     state_dir: Path
     port: int | None = None
-    """None: the one it had, or 4566, or a free one. 0: a free one."""
+    """None: its previous port, or 4566, or a free one. 0: a free one."""
     speed: float = 1.0
     durations: Durations | None = None
     parameters: Mapping[str, str] | None = None
-    """Of the template, over what the sandbox sets."""
+    """Template parameters, in addition to the sandbox's own."""
     deploys: bool = True
     """False: the services without the queue."""
     checkout: Checkout
     sources: str | None = None
-    """What is deployed, as the record of the functions' calls names it; by default the checkout's present sources."""
+    """Hash of the deployed sources in the record of the functions' calls; None: the checkout's current sources."""
     report: Callable[[str], None] = lambda _line: None
-    """Told what is going on, a line at a time."""
+    """Called with a line for each step."""
 
 
 def up(
@@ -92,19 +92,22 @@ def up(
     parameters: Mapping[str, str] | None = None,
     report: Callable[[str], None] | None = None,
 ) -> SandboxInfo:
-    """Have a sandbox run with the checkout's present sources deployed. Changes nothing if that is so.
+    """Start a sandbox and deploy the checkout's current sources. Idempotent.
 
     Args:
-        state_dir: where it keeps everything; `.sandbox/` in the checkout by default.
-        port: to listen on; the one it had before, 4566 or a free one by default.
-        speed: how much faster than the real world the training jobs go. A running sandbox keeps its speed.
-        parameters: of the template, over what the sandbox sets.
-        report: called with a line for each step.
+        state_dir: Its state directory; default: `.sandbox/` in the checkout.
+        port: Its port; default: its previous port, 4566, or a free one.
+        speed: Factor by which training jobs are accelerated. A running sandbox keeps its speed.
+        parameters: Template parameters, in addition to the sandbox's own.
+        report: Called with a line for each step.
+
+    Returns:
+        The running sandbox.
 
     Raises:
-        SetupMissing: an environment isn't installed.
-        StartFailed: the server did not start.
-        DeployFailed: sam refused.
+        SetupMissing: An environment is not installed.
+        StartFailed: The server did not start.
+        DeployFailed: sam failed.
     """
     checkout = Checkout.here()
     settings = Settings(
@@ -119,12 +122,12 @@ def up(
 
 
 def down(*, state_dir: Path | None = None) -> bool:
-    """Stop a sandbox, keeping its state; whether one was running."""
+    """Stop a sandbox and keep its state. Return whether one was running."""
     return stop(state_dir or default_state_dir())
 
 
 def status(*, state_dir: Path | None = None) -> SandboxInfo | None:
-    """The sandbox that runs on that state directory, if one does."""
+    """Return the running sandbox of a state directory; None if there is none."""
     folder = state_dir or default_state_dir()
     info = _read(folder)
     health = admin_client.health(info.port) if info is not None else None
@@ -134,6 +137,7 @@ def status(*, state_dir: Path | None = None) -> SandboxInfo | None:
 
 
 def default_state_dir() -> Path:
+    """Return `.sandbox/` in the checkout."""
     return Checkout.here().root / ".sandbox"
 
 
@@ -141,11 +145,11 @@ def default_state_dir() -> Path:
 
 
 def start(settings: Settings) -> SandboxInfo:
-    """`up` with every setting."""
+    """Start a sandbox, like `up`, with all settings."""
     settings.state_dir.mkdir(parents=True, exist_ok=True)
-    # Wherever in a checkout the folder lies, git leaves it alone.
+    # git ignores the folder, wherever it is in a checkout.
     (settings.state_dir / ".gitignore").write_text("*\n", encoding="utf-8")
-    with deployment.only_one(settings.state_dir / "lock"):
+    with deployment.locked(settings.state_dir / "lock"):
         info = status(state_dir=settings.state_dir) or _launch(settings)
         if settings.deploys:
             info = _deploy(info, settings)
@@ -156,7 +160,7 @@ def start(settings: Settings) -> SandboxInfo:
 def _launch(settings: Settings) -> SandboxInfo:
     python = settings.checkout.sandbox_python()
     if settings.deploys:
-        # Said before anything has been started.
+        # Check the setup before the server starts.
         settings.checkout.sam()
         settings.checkout.template()
     before = _read(settings.state_dir)
@@ -177,9 +181,9 @@ def _launch(settings: Settings) -> SandboxInfo:
         speed=settings.speed,
         stack=deployment.STACK,
     )
-    # Before anything else can go wrong or be broken off: by this file the server is found and stopped.
+    # Before any other step can fail or be interrupted: `stop` finds the server by this file.
     _write(settings.state_dir, info)
-    account.furnish(info)
+    account.create_resources(info)
     return info
 
 
@@ -188,7 +192,7 @@ def _start_server(python: Path, settings: Settings, port: int) -> int:
     environment = {
         name: value for name, value in os.environ.items() if name in {"HOME", "LANG", "LC_ALL", "PATH", "TZ", "USER"}
     }
-    # This package and the core, whose errors it shares; nothing else of ours is in the server's interpreter.
+    # This package and the core, which it imports; the server's interpreter has no other package of Headway.
     ours = [Path(package.__path__[0]).resolve().parent for package in (headway_sandbox, headway)]
     environment["PYTHONPATH"] = os.pathsep.join(map(str, ours))
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -202,27 +206,27 @@ def _start_server(python: Path, settings: Settings, port: int) -> int:
     log = state / "server.log"
     process: subprocess.Popen[bytes] | None = None
     try:
-        # A signal while the process is being started would leave it behind, unknown to anybody.
+        # A signal while the process starts would leave it running without a state file.
         with log.open("wb") as output, deferred_signals(signal.SIGINT, signal.SIGTERM):
             process = subprocess.Popen(
                 command, env=environment, cwd=state, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
                 start_new_session=True,
             )  # fmt: skip
-        came_up = _comes_up(process, port)
-    except BaseException:  # broken off, too: nobody else knows of the process yet
+        is_ready = _wait_until_ready(process, port)
+    except BaseException:  # interrupts, too: there is no state file of the process yet
         if process is not None:
             _kill(process)
         raise
-    if came_up:
-        process.returncode = 0  # it outlives this object, on purpose
+    if is_ready:
+        process.returncode = 0  # the process outlives this object, on purpose
         return process.pid
     _kill(process)
     tail = log.read_text(errors="replace")[-_LOG_TAIL:]
-    raise StartFailed(f"The sandbox's server did not come up on port {port}. {log} ends with:\n{tail}")
+    raise StartFailed(f"The sandbox's server did not become ready on port {port}. {log} ends with:\n{tail}")
 
 
-def _comes_up(process: subprocess.Popen[bytes], port: int) -> bool:
-    """Wait until the server answers; False if it does not, or has ended."""
+def _wait_until_ready(process: subprocess.Popen[bytes], port: int) -> bool:
+    """Wait until the server responds; False if it does not, or has ended."""
     deadline = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
         health = admin_client.health(port)
@@ -251,36 +255,36 @@ def _deploy(info: SandboxInfo, settings: Settings) -> SandboxInfo:
     account.mark_deployed(info, mark)
     endpoint = account.api_endpoint(info)
     if not endpoint:
-        raise SandboxError(f"The stack {info.stack} was deployed, yet has no REST API.")
+        raise SandboxError(f"The stack {info.stack} was deployed but has no REST API.")
     return replace(info, endpoint=endpoint)
 
 
 def stop(state_dir: Path) -> bool:
-    """`down`: SIGTERM, so that it keeps its state. Returns whether there was anything to stop.
+    """Stop a sandbox with SIGTERM, so that it saves its state. Return whether one was running.
 
     Raises:
-        StopFailed: it did not end by itself, and was killed.
+        StopFailed: It did not end by itself and was killed.
     """
     info = status(state_dir=state_dir)
     if info is None:
         return False
     os.kill(info.pid, signal.SIGTERM)
-    if not _gone(info.pid, _STOP_TIMEOUT_S):
-        # Its log then says where each of its threads was.
+    if not _ended(info.pid, _STOP_TIMEOUT_S):
+        # SIGABRT writes the stack of each thread to the log.
         os.kill(info.pid, signal.SIGABRT)
-        _gone(info.pid, _STOP_TIMEOUT_S)
+        _ended(info.pid, _STOP_TIMEOUT_S)
         raise StopFailed(
-            f"The sandbox did not end within {_STOP_TIMEOUT_S:.0f} s and was killed: what happened since it was "
-            f"started is lost. Where it hung: {state_dir / 'server.log'}."
+            f"The sandbox did not end within {_STOP_TIMEOUT_S:.0f} s and was killed: its state since its start "
+            f"is lost. Its stack traces are in {state_dir / 'server.log'}."
         )
     return True
 
 
-def _gone(pid: int, timeout_s: float) -> bool:
+def _ended(pid: int, timeout_s: float) -> bool:
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         try:
-            # A server that this process started has to be waited for, or stays as a zombie.
+            # A child process must be waited for, or it remains as a zombie.
             if os.waitpid(pid, os.WNOHANG)[0] == pid:
                 return True
         except ChildProcessError:
@@ -295,7 +299,7 @@ def _gone(pid: int, timeout_s: float) -> bool:
 def _choose_port(asked: int | None, before: SandboxInfo | None) -> int:
     if asked:
         return asked
-    candidates = [] if asked == 0 else [before.port] if before is not None else [USUAL_PORT]
+    candidates = [] if asked == 0 else [before.port] if before is not None else [DEFAULT_PORT]
     for port in [*candidates, 0]:
         with socket.socket() as probe:
             try:
@@ -304,7 +308,7 @@ def _choose_port(asked: int | None, before: SandboxInfo | None) -> int:
             except OSError:
                 continue
             return int(probe.getsockname()[1])
-    raise StartFailed("There is no free port on 127.0.0.1.")
+    raise StartFailed("No free port on 127.0.0.1.")
 
 
 def _read(state_dir: Path) -> SandboxInfo | None:
@@ -313,7 +317,7 @@ def _read(state_dir: Path) -> SandboxInfo | None:
     except FileNotFoundError:
         return None
     except (ValueError, TypeError):
-        return None  # of another version of Headway: it is written anew
+        return None  # from another version of Headway: it is overwritten
 
 
 def _write(state_dir: Path, info: SandboxInfo) -> None:

@@ -1,4 +1,4 @@
-"""A sandbox for a test: started, used and thrown away."""
+"""A temporary sandbox for tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from headway_sandbox.call_recorder import Call, of_document
+from headway_sandbox.call_recorder import Call, call_from_document
 from headway_sandbox.errors import SandboxError, StopFailed
 from headway_sandbox.local import aws_account, manager
 from headway_sandbox.local.checkout import Checkout
@@ -22,16 +22,16 @@ from headway_sandbox.server import admin_client
 
 
 class Sandbox:
-    """A sandbox on a free port. Several can live side by side.
+    """A sandbox on a free port, as a context manager. Several can run at the same time.
 
     Args:
-        state_dir: kept afterwards, if given; else a temporary folder that is removed.
-        speed: how much faster than the real world the training jobs go.
-        deploy: False leaves the queue out: the services alone, up in two seconds.
-        durations: how long the stages of a training job take.
-        parameters: of the template, over what the sandbox sets.
-        checkout: whose sources are deployed; this one's by default.
-        sources: what is deployed, as the record of the functions' calls names it; by default the checkout's.
+        state_dir: State directory, kept afterwards; None: a temporary one.
+        speed: Factor by which training jobs are accelerated.
+        deploy: False: the services without the queue, which start in two seconds.
+        durations: Durations of a training job's stages.
+        parameters: Template parameters, in addition to the sandbox's own.
+        checkout: The deployed sources; None: those of this checkout.
+        sources: Hash of the deployed sources in the record of the functions' calls; None: the checkout's.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Sandbox:
 
     def _close(self) -> None:
         if self._temporary:
-            # Nobody will miss its state.
+            # Its state is not needed.
             with suppress(StopFailed):
                 manager.stop(self._settings.state_dir)
             shutil.rmtree(self._settings.state_dir, ignore_errors=True)
@@ -83,25 +83,42 @@ class Sandbox:
 
     @property
     def info(self) -> SandboxInfo:
+        """The running sandbox.
+
+        Raises:
+            RuntimeError: The context manager has not been entered.
+        """
         if self._info is None:
             raise RuntimeError("Use it as `with Sandbox() as sb:`.")
         return self._info
 
     @property
     def endpoint(self) -> str:
-        """The queue's API, stage included."""
+        """URL of the queue's API with its stage."""
         return self.info.endpoint
 
     @property
     def state_dir(self) -> Path:
+        """The state directory."""
         return self._settings.state_dir
 
     def client(self, service: str, *, access_key: str | None = None, secret_key: str | None = None) -> Any:
-        """A boto3 client for a service of the sandbox, by default as the account's root."""
+        """Return a boto3 client.
+
+        Args:
+            service: Name of the service.
+            access_key: Access key; None: the root's.
+            secret_key: Secret key; None: the root's.
+        """
         return aws_account.client(self.info, service, access_key=access_key, secret_key=secret_key)
 
     def make_user(self, name: str, policy: dict[str, Any] | str | None) -> tuple[str, str]:
-        """An IAM user with that policy (a document, the ARN of a managed one, or none); its access key and secret."""
+        """Create an IAM user and return its access key and secret key.
+
+        Args:
+            name: The user's name.
+            policy: Its policy document, the ARN of a managed policy, or None.
+        """
         return aws_account.make_user(self.info, name, policy)
 
     def restart(self) -> None:
@@ -112,10 +129,10 @@ class Sandbox:
         self._info = manager.start(self._settings)
 
     def use_stack(self, name: str) -> None:
-        """Speak to the queue of a stack that somebody else has deployed.
+        """Use the queue of a stack that another tool deployed.
 
         Raises:
-            SandboxError: there is none of that name, or it is not complete.
+            SandboxError: The stack does not exist or is not complete.
         """
         info = replace(self.info, stack=name)
         endpoint = aws_account.api_endpoint(info)
@@ -123,78 +140,102 @@ class Sandbox:
             raise SandboxError(f"The stack {name} is not deployed, or not complete.")
         self._info = replace(info, endpoint=endpoint)
 
-    # ------------------------------------------------------------------------------------------- what can't be on AWS
+    # -------------------------------------------------------------------------------------- controls that AWS lacks
 
     def jobs(self) -> list[dict[str, Any]]:
-        """All training jobs, oldest first: their summaries, with Instances, Tags and FailureReason."""
-        jobs: list[dict[str, Any]] = self._pull("GET", "/jobs")["jobs"]
+        """Return summaries of all training jobs, oldest first, with Instances, Tags and FailureReason."""
+        jobs: list[dict[str, Any]] = self._call("GET", "/jobs")["jobs"]
         return jobs
 
     def in_use(self) -> dict[str, int]:
-        """Instances per type that training jobs hold against the quotas."""
-        used: dict[str, int] = self._pull("GET", "/jobs")["inUse"]
+        """Return the instances per type in use by training jobs."""
+        used: dict[str, int] = self._call("GET", "/jobs")["inUse"]
         return used
 
     def finish(self, name: str) -> None:
-        """Have a training job complete now."""
-        self._pull("POST", f"/jobs/{name}/finish")
+        """Complete a training job now."""
+        self._call("POST", f"/jobs/{name}/finish")
 
     def fail(self, name: str, reason: str = "AlgorithmError: ExecuteUserScriptError: exit code 1") -> None:
-        """Have a training job fail now, with that FailureReason."""
-        self._pull("POST", f"/jobs/{name}/fail", {"reason": reason})
+        """Fail a training job now.
+
+        Args:
+            name: Its name.
+            reason: Its FailureReason.
+        """
+        self._call("POST", f"/jobs/{name}/fail", {"reason": reason})
 
     def interrupt(self, name: str) -> None:
-        """Take a spot job's instances away."""
-        self._pull("POST", f"/jobs/{name}/interrupt")
+        """Interrupt a spot job."""
+        self._call("POST", f"/jobs/{name}/interrupt")
 
     def faults(self) -> dict[str, Any]:
-        """The switches as they are (`headway_sandbox.sagemaker.faults.Faults`)."""
-        return self._pull("GET", "/faults")
+        """Return the switches (`headway_sandbox.sagemaker.faults.Faults`)."""
+        return self._call("GET", "/faults")
 
     def set_faults(self, **switches: Any) -> None:
-        """Set the named switches, e.g. `set_faults(quotas={"ml.p5.48xlarge": 2}, event_drop=0.1)`."""
-        self._pull("PATCH", "/faults", switches)
+        """Set some switches, e.g. `set_faults(quotas={"ml.p5.48xlarge": 2}, event_drop=0.1)`."""
+        self._call("PATCH", "/faults", switches)
 
     def clear_faults(self) -> None:
-        """No faults, no quotas, no limits of capacity."""
-        self._pull("PUT", "/faults")
+        """Reset all switches: no faults, no quotas, unlimited capacity."""
+        self._call("PUT", "/faults")
 
     def calls(self) -> list[Call]:
-        """What functions have asked of AWS since the server was started (`headway_sandbox.call_recorder`)."""
-        return [of_document(call) for call in self._pull("GET", "/calls")["calls"]]
+        """Return the functions' AWS calls since the server's start (`headway_sandbox.call_recorder`)."""
+        return [call_from_document(call) for call in self._call("GET", "/calls")["calls"]]
 
     def set_calls(self, calls: Iterable[Call]) -> None:
-        """Keep these in place of what it has: after a test that changed policies on purpose, as it was before."""
-        self._pull("PUT", "/calls", {"calls": [asdict(call) for call in calls]})
+        """Replace the recorded calls, e.g. to restore them after a test that changed policies on purpose."""
+        self._call("PUT", "/calls", {"calls": [asdict(call) for call in calls]})
 
     def functions(self) -> list[dict[str, Any]]:
-        """The processes that run functions now: pid, function, busy."""
-        found: list[dict[str, Any]] = self._pull("GET", "/functions")["functions"]
+        """Return the processes that run functions now: pid, function, busy."""
+        found: list[dict[str, Any]] = self._call("GET", "/functions")["functions"]
         return found
 
     def kill_functions(self, function: str | None = None, *, busy_only: bool = False) -> list[dict[str, Any]]:
-        """SIGKILL the processes of the functions whose name contains `function`, or all. Returns them."""
+        """Kill processes of functions with SIGKILL and return them.
+
+        Args:
+            function: Part of the functions' names; None: all functions.
+            busy_only: Whether to spare idle processes.
+        """
         body = {"function": function, "busyOnly": busy_only}
-        killed: list[dict[str, Any]] = self._pull("POST", "/functions/kill", body)["killed"]
+        killed: list[dict[str, Any]] = self._call("POST", "/functions/kill", body)["killed"]
         return killed
 
     def expire_credentials(self, function: str | None = None) -> list[str]:
-        """Let the credentials of the functions (or sessions of roles) expire whose name contains `function`, or of all.
+        """Expire the credentials of functions (or role sessions) and return their names.
 
-        Until their processes are killed they call AWS in vain. Returns their names.
+        Their AWS calls fail until their processes are killed.
+
+        Args:
+            function: Part of their names; None: all.
         """
-        expired: list[str] = self._pull("POST", "/functions/expire", {"function": function})["expired"]
+        expired: list[str] = self._call("POST", "/functions/expire", {"function": function})["expired"]
         return expired
 
     def release_messages(self, queue: str) -> int:
-        """Give back at once what a crashed function held of the queues whose name contains `queue`.
+        """Make messages that a crashed function received visible again; return their number.
 
-        Else it comes back after the queue's visibility timeout, which is minutes, and passes at no greater speed here.
+        Without this they are visible after the visibility timeout, which is minutes and not accelerated.
+
+        Args:
+            queue: Part of the queues' names.
         """
-        return int(self._pull("POST", f"/queues/{queue}/release")["released"])
+        return int(self._call("POST", f"/queues/{queue}/release")["released"])
 
     def invoke(self, function: str, payload: Mapping[str, Any] | None = None) -> Any:
-        """Run the function whose name contains `function` and wait for its answer; for what a schedule would start."""
+        """Invoke a function and return its response, e.g. in place of its schedule.
+
+        Args:
+            function: Part of the function's name.
+            payload: The event.
+
+        Raises:
+            SandboxError: The function failed.
+        """
         client = self.client("lambda")
         pages = client.get_paginator("list_functions").paginate()
         names = [entry["FunctionName"] for page in pages for entry in page["Functions"]]
@@ -205,5 +246,5 @@ class Sandbox:
             raise SandboxError(f"{name} failed: {document}")
         return document
 
-    def _pull(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         return admin_client.call(self.info.port, method, path, body)

@@ -1,4 +1,4 @@
-"""The template as CloudFormation gets it, after the SAM transform (`headway_sandbox.local.expand`)."""
+"""The template after the SAM transform (`headway_sandbox.local.expand`)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from headway_sandbox.local.checkout import Checkout
 
 
 def expanded(checkout: Checkout, **parameters: str) -> dict[str, Any]:
-    """A checkout's template, expanded; every parameter has its default, or the value that is given for it.
+    """Expand a checkout's template.
+
+    Args:
+        checkout: The checkout.
+        parameters: Values of parameters; the others have their defaults.
 
     Raises:
-        SandboxError: the transform refuses it.
-        SetupMissing: the transform is not installed.
+        SandboxError: The transform failed.
+        SetupMissing: The transform is not installed.
     """
     given = [f"{name}={value}" for name, value in parameters.items()]
     done = subprocess.run(
@@ -26,6 +30,6 @@ def expanded(checkout: Checkout, **parameters: str) -> dict[str, Any]:
         env=os.environ | {"AWS_DEFAULT_REGION": "eu-central-1"},
     )  # fmt: skip
     if done.returncode != 0:
-        raise SandboxError(f"template.yaml can't be expanded: {done.stderr[-2000:]}")
+        raise SandboxError(f"Cannot expand template.yaml: {done.stderr[-2000:]}")
     template: dict[str, Any] = json.loads(done.stdout)
     return template

@@ -1,15 +1,15 @@
-"""What a caller must be allowed to do for a SageMaker call, as on AWS.
+"""The IAM permissions that a SageMaker call requires, as on AWS.
 
-Source: the Service Authorization Reference for SageMaker. CreateTrainingJob needs
-`sagemaker:CreateTrainingJob` on the training job's ARN, `sagemaker:AddTags` if it carries tags, and
-`iam:PassRole` on the role that it hands over, which a policy usually limits by `iam:PassedToService`. Tags that ride
-in a request are told by `sagemaker:TaggingAction` from those that AddTags puts on what is there already.
+Source: the Service Authorization Reference for SageMaker. CreateTrainingJob requires
+`sagemaker:CreateTrainingJob` on the training job's ARN, `sagemaker:AddTags` if the request has tags, and
+`iam:PassRole` on the passed role, which a policy usually limits by `iam:PassedToService`. `sagemaker:TaggingAction`
+distinguishes tags of a create request from tags that AddTags adds to an existing resource.
 
-With a training plan it needs `sagemaker:CreateTrainingJob` on the plan and on its reserved capacity, too: so has the
-managed policy AmazonSageMakerFullAccess it, statement AllowUseOfTrainingPlanResources. Which tags such a check sees is
-not documented: here it sees none, which is the harder case for a policy that asks for them.
+With a training plan it also requires `sagemaker:CreateTrainingJob` on the plan and on its reserved capacity. Source:
+the managed policy AmazonSageMakerFullAccess, statement AllowUseOfTrainingPlanResources. Which tags such a check sees is
+not documented: here it sees none, which is the harder case for a policy with conditions on tags.
 
-With a key for its volumes it needs `kms:CreateGrant` on the key, unless the training job's role has that. Source:
+With a key for its volumes it requires `kms:CreateGrant` on the key, unless the training job's role has that. Source:
 SageMaker developer guide, "SageMaker API Permissions: Actions, Permissions, and Resources Reference".
 """
 
@@ -29,16 +29,24 @@ _JOB_OPERATIONS = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Permission:
+    """A permission that a call requires."""
+
     action: str
     resource: str
     context: Mapping[str, Any] = field(default_factory=dict)
-    """Condition keys of the request beyond the global ones."""
+    """Condition keys of the request, other than the global ones."""
     or_role: str = ""
-    """ARN of a role whose own permission is enough."""
+    """ARN of a role. The call is also allowed if this role has the permission."""
 
 
 def permissions(operation: str, request: Mapping[str, Any], *, arn_prefix: str) -> list[Permission]:
-    """What a request needs; `arn_prefix` is that of a training job's ARN, up to its name."""
+    """Return the permissions that a request requires.
+
+    Args:
+        operation: Its operation.
+        request: Its members.
+        arn_prefix: A training job's ARN without its name.
+    """
     tags = {tag["Key"]: tag["Value"] for tag in _tags(request)}
     tag_context: dict[str, Any] = {f"aws:RequestTag/{key}": value for key, value in tags.items()}
     if tags:
@@ -74,7 +82,7 @@ def _member(request: Mapping[str, Any], structure: str, name: str) -> str:
 
 
 def _keys(request: Mapping[str, Any]) -> dict[str, str]:
-    """Condition keys of CreateTrainingJob for the keys that a request names."""
+    """Return the condition keys of CreateTrainingJob for the KMS keys in a request."""
     named = {
         "sagemaker:VolumeKmsKey": _member(request, "ResourceConfig", "VolumeKmsKeyId"),
         "sagemaker:OutputKmsKey": _member(request, "OutputDataConfig", "KmsKeyId"),
@@ -86,7 +94,7 @@ def _plan(request: Mapping[str, Any], *, arn_prefix: str) -> list[Permission]:
     plan = _member(request, "ResourceConfig", "TrainingPlanArn")
     if not plan:
         return []
-    # Which reserved capacities a plan has, only SageMaker knows; a policy can name them all, or none.
+    # Only SageMaker has the names of a plan's reserved capacities, so a policy can only allow all of them or none.
     capacity = f"{arn_prefix.removesuffix('training-job/')}reserved-capacity/{plan.rpartition('/')[2]}"
     return [Permission(action="sagemaker:CreateTrainingJob", resource=resource) for resource in (plan, capacity)]
 
@@ -110,7 +118,13 @@ def _tags(request: Mapping[str, Any]) -> list[Mapping[str, str]]:
 
 
 def denied(permission: Permission, *, principal: str, explicit: bool) -> AwsError:
-    """SageMaker's words for a call that no policy allows, or one forbids."""
+    """Return SageMaker's error for a call without permission.
+
+    Args:
+        permission: The missing permission.
+        principal: ARN of the caller.
+        explicit: Whether a policy denies it explicitly.
+    """
     why = (
         "with an explicit deny in an identity-based policy"
         if explicit
@@ -123,7 +137,11 @@ def denied(permission: Permission, *, principal: str, explicit: bool) -> AwsErro
 
 
 def check_role(request: Mapping[str, Any], *, trusted: bool) -> None:
-    """Refuse a role that SageMaker can't assume.
+    """Refuse a role that SageMaker cannot assume.
+
+    Args:
+        request: A CreateTrainingJob request.
+        trusted: Whether its role exists and trusts SageMaker.
 
     Raises:
         AwsError: ValidationException.

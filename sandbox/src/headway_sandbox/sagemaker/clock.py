@@ -1,4 +1,4 @@
-"""How fast the sandbox's world goes."""
+"""The sandbox's speed: how durations of AWS are scaled."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
-    """Turns durations of the real world into waiting time here, and back.
+    """Converts real durations into durations in the sandbox, and back.
 
-    At `speed` 60 the 120 seconds that a stopping job gets pass in 2. Points in time are never scaled: every
-    timestamp that is handed out is the time at which something happened here.
+    At `speed` 60 the 120 seconds of a stopping job take 2 seconds. Points in time are never scaled: every timestamp is
+    the time at which the event happened in the sandbox.
     """
 
     speed: float = 1.0
 
     def __post_init__(self) -> None:
         if not self.speed > 0:
-            raise ValueError(f"The sandbox's speed has to be above 0, not {self.speed}.")
+            raise ValueError(f"The sandbox's speed must be above 0, not {self.speed}.")
 
     def wait_s(self, world_s: float) -> float:
-        """How many seconds to wait here for `world_s` seconds of the real world."""
+        """Convert real seconds into seconds in the sandbox."""
         return world_s / self.speed
 
     def world_s(self, waited_s: float) -> float:
-        """How many seconds of the real world `waited_s` seconds here stand for."""
+        """Convert seconds in the sandbox into real seconds."""
         return waited_s * self.speed

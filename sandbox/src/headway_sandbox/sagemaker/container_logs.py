@@ -1,11 +1,11 @@
-"""What the containers of a training job print, as CloudWatch Logs is told.
+"""The log lines of a training job's containers in CloudWatch Logs.
 
-Source: SageMaker guide, "CloudWatch Logs for Amazon SageMaker AI": training jobs have the log group GROUP, and in it a
-stream `[training-job-name]/algo-[instance-number-in-cluster]-[epoch_timestamp]` for each host. That a spot job which
-comes back prints to new streams follows from the time in their names.
+Source: SageMaker guide, "CloudWatch Logs for Amazon SageMaker AI": training jobs have the log group GROUP, with a
+stream `[training-job-name]/algo-[instance-number-in-cluster]-[epoch_timestamp]` per host. A restarted spot job writes
+to new streams, which follows from the time in their names.
 
-What is printed is little: where a container begins and from which checkpoint, a step now and then, SIGTERM, and its
-exit status. Pure: all of it follows from the jobs and the time, so nothing has to be kept.
+A container prints its host and checkpoint at its start, some steps, SIGTERM and its exit status. Pure: the lines are a
+function of the jobs and the time, so there is no state.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 
 from headway_sandbox.sagemaker import service_facts
 from headway_sandbox.sagemaker.clock import Clock
-from headway_sandbox.sagemaker.training_intervals import TrainingInterval, spells
+from headway_sandbox.sagemaker.training_intervals import TrainingInterval, training_intervals
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
 GROUP = "/aws/sagemaker/TrainingJobs"
-# A step is a second of training. One a minute of the real world is printed, at most one in a second here.
+# A step is a second of training. One step per real minute is printed, at most one per second in the sandbox.
 _INTERVAL_S = 60.0
 _SHORTEST_INTERVAL_S = 1.0
-# A container falls silent after so many: a job that runs for days must not fill the machine's memory.
+# A container prints at most this number of steps: a job that runs for days must not fill the machine's memory.
 STEPS_MAX = 500
-# 128 and the number of the signal, as shells tell it.
+# 128 plus the number of the signal, as in shells.
 _ENDED_BY_SIGTERM, _KILLED = 143, 137
 
 
@@ -37,45 +37,54 @@ class LogLine(NamedTuple):
 
 
 def lines(job: TrainingJob, clock: Clock, *, after_s: float, until_s: float, found_step: int = 0) -> Iterator[LogLine]:
-    """All that is printed after one moment and not after another, s since the epoch; in order for each host.
+    """Return a job's log lines of a time range, in order for each host.
 
     Args:
-        job: whose hosts print.
-        clock: how fast the world goes.
-        after_s: what was printed by then is left out.
-        until_s: the last moment.
-        found_step: of the checkpoint that it found when it was created (`checkpointed_step`).
+        job: The training job.
+        clock: The sandbox's speed.
+        after_s: Start of the range, exclusive, s since the epoch.
+        until_s: End of the range, inclusive, s since the epoch.
+        found_step: Step of the checkpoint that existed when the job was created (`checkpointed_step`).
     """
     hosts = service_facts.hosts(job.request)
-    for spell in spells(job, clock):
+    for interval in training_intervals(job, clock):
         printed = [
             (time_s, text)
-            for time_s, text in _printed(job, spell, clock, found_step, after_s=after_s, until_s=until_s)
+            for time_s, text in _printed(job, interval, clock, found_step, after_s=after_s, until_s=until_s)
             if after_s < time_s <= until_s
         ]
         for number, instance_type in enumerate(hosts, start=1):
-            stream = f"{job.name}/algo-{number}-{int(spell.started_s * 1000)}"
-            if after_s < spell.started_s <= until_s:
+            stream = f"{job.name}/algo-{number}-{int(interval.started_s * 1000)}"
+            if after_s < interval.started_s <= until_s:
                 host = f"algo-{number} of {len(hosts)} ({instance_type})"
-                yield LogLine(stream, spell.started_s, f"training job {job.name} begins on {host}")
+                yield LogLine(stream, interval.started_s, f"training job {job.name} begins on {host}")
             yield from (LogLine(stream, time_s, text) for time_s, text in printed)
 
 
 def checkpointed_step(job: TrainingJob, others: Iterable[TrainingJob], clock: Clock) -> int:
-    """At which step is the checkpoint that a job finds in its folder, left by those before it; 0 if there is none."""
+    """Return the step of the checkpoint that earlier jobs saved in a job's folder; 0 if there is none.
+
+    Args:
+        job: The training job.
+        others: All jobs that may have used its folder.
+        clock: The sandbox's speed.
+    """
     folder = _checkpoint_folder(job.request)
     if folder is None:
         return 0
     return sum(
-        max((_steps_by(spell, spell.ended_s, clock) for spell in spells(other, clock) if spell.ended_s), default=0)
+        max(
+            (_steps_by(each, each.ended_s, clock) for each in training_intervals(other, clock) if each.ended_s),
+            default=0,
+        )
         for other in others
         if other.ended and other.modified <= job.created and _checkpoint_folder(other.request) == folder
     )
 
 
-def _steps_by(spell: TrainingInterval, moment_s: float, clock: Clock) -> int:
-    """How many steps a job had done by a moment of a spell."""
-    return int(spell.trained_s + clock.world_s(moment_s - spell.started_s))
+def _steps_by(interval: TrainingInterval, moment_s: float, clock: Clock) -> int:
+    """Return the number of steps done by a moment of a training interval."""
+    return int(interval.trained_s + clock.world_s(moment_s - interval.started_s))
 
 
 def _checkpoint_folder(request: Mapping[str, Any]) -> str | None:
@@ -84,23 +93,23 @@ def _checkpoint_folder(request: Mapping[str, Any]) -> str | None:
 
 
 def _printed(
-    job: TrainingJob, spell: TrainingInterval, clock: Clock, found_step: int, *, after_s: float, until_s: float
+    job: TrainingJob, interval: TrainingInterval, clock: Clock, found_step: int, *, after_s: float, until_s: float
 ) -> Iterator[tuple[float, str]]:
-    """What every host prints in a spell; of the steps those of a certain time and perhaps a few more."""
+    """Return the lines that every host prints in an interval; of the steps those in range and perhaps a few more."""
     folder = _checkpoint_folder(job.request)
-    yield spell.started_s, _origin(folder, found_step + _steps_by(spell, spell.started_s, clock))
+    yield interval.started_s, _origin(folder, found_step + _steps_by(interval, interval.started_s, clock))
 
-    interval_s = max(clock.wait_s(_INTERVAL_S), _SHORTEST_INTERVAL_S)
-    # One or two too many, as fractions are rounded.
-    for number in range(max(1, int((after_s - spell.started_s) / interval_s) - 1), STEPS_MAX + 1):
-        moment_s = spell.started_s + number * interval_s
-        if moment_s > until_s or (spell.ended_s is not None and moment_s >= spell.ended_s):
+    every_s = max(clock.wait_s(_INTERVAL_S), _SHORTEST_INTERVAL_S)
+    # Begins one or two steps early, because of rounding.
+    for number in range(max(1, int((after_s - interval.started_s) / every_s) - 1), STEPS_MAX + 1):
+        moment_s = interval.started_s + number * every_s
+        if moment_s > until_s or (interval.ended_s is not None and moment_s >= interval.ended_s):
             break
-        step = found_step + _steps_by(spell, moment_s, clock)
+        step = found_step + _steps_by(interval, moment_s, clock)
         yield moment_s, f"step {step}: loss {4 / (1 + step / 1000):.4f}"
 
-    if spell.ended_s is not None:
-        yield from _end(spell, folder, found_step + _steps_by(spell, spell.ended_s, clock))
+    if interval.ended_s is not None:
+        yield from _end(interval, folder, found_step + _steps_by(interval, interval.ended_s, clock))
 
 
 def _origin(folder: str | None, step: int) -> str:
@@ -111,8 +120,8 @@ def _origin(folder: str | None, step: int) -> str:
     return f"resumed from checkpoint {folder}/step-{step}"
 
 
-def _end(spell: TrainingInterval, folder: str | None, step: int) -> Iterator[tuple[float, str]]:
-    then, ended_s = spell.then, spell.ended_s
+def _end(interval: TrainingInterval, folder: str | None, step: int) -> Iterator[tuple[float, str]]:
+    then, ended_s = interval.then, interval.ended_s
     if then is None or ended_s is None:
         return
     match then.status:
@@ -121,12 +130,12 @@ def _end(spell: TrainingInterval, folder: str | None, step: int) -> Iterator[tup
         case "Failed" if then.message.startswith("AlgorithmError"):
             yield ended_s, then.message
             yield ended_s, "exit status 1"
-        case "Failed":  # the container is not told why
+        case "Failed":  # the container does not get the reason
             yield ended_s, f"exit status {_KILLED}"
         case _:
             kept = f"saving checkpoint {folder}/step-{step}" if folder else f"ending at step {step}"
             yield ended_s, f"SIGTERM received: {kept}"
-            # Who is asked to stop has some time to do so; spot instances go at once.
+            # A stopped container has a grace period; interrupted spot instances are removed at once.
             gone_s = then.end if then.status == "Stopping" else ended_s
             if gone_s is not None:
                 yield gone_s, f"exit status {_ENDED_BY_SIGTERM}"

@@ -1,4 +1,4 @@
-"""State-change events on their way: at least once, in no guaranteed order (aws-facts: Events)."""
+"""Delivery of state-change events: at least once, in no guaranteed order (EventBridge user guide)."""
 
 from __future__ import annotations
 
@@ -19,16 +19,23 @@ class _PendingEvent:
 
 
 class EventDelivery:
-    """Holds event details until they are due. Without faults an event is due at once, in order."""
+    """Queues event details until they are due. Without faults an event is due at once, in order."""
 
     def __init__(self, *, clock: Clock, rng: random.Random) -> None:
         self._clock = clock
         self._rng = rng
-        self._letters: list[_PendingEvent] = []
+        self._pending: list[_PendingEvent] = []
         self._count = 0
 
-    def post(self, detail: dict[str, Any], *, now: float, faults: Faults) -> None:
-        # Four draws each time, needed or not: turning one fault up doesn't change what the others hit.
+    def send(self, detail: dict[str, Any], *, now: float, faults: Faults) -> None:
+        """Queue an event; faults may drop, delay or duplicate it.
+
+        Args:
+            detail: Its detail.
+            now: The time, s.
+            faults: The probabilities.
+        """
+        # Always four draws, so that changing one fault's probability does not change the events that others hit.
         dropped, doubled, delayed = (self._rng.random() for _ in range(3))
         late_s = self._clock.wait_s(self._rng.random() * faults.event_delay_s)
         if dropped < faults.event_drop:
@@ -37,25 +44,33 @@ class EventDelivery:
         if doubled < faults.event_duplicate:
             self._put(detail, now + late_s)
 
-    def take(self, now: float, *, faults: Faults) -> list[dict[str, Any]]:
-        """The details that are due by `now`, removed."""
+    def pop_due(self, now: float, *, faults: Faults) -> list[dict[str, Any]]:
+        """Remove and return the details that are due.
+
+        Args:
+            now: The time, s.
+            faults: The probability of a random order.
+        """
         due = []
-        while self._letters and self._letters[0].due <= now:
-            due.append(heapq.heappop(self._letters).detail)
+        while self._pending and self._pending[0].due <= now:
+            due.append(heapq.heappop(self._pending).detail)
         if len(due) > 1 and self._rng.random() < faults.event_shuffle:
             self._rng.shuffle(due)
         return due
 
     def next_due(self) -> float | None:
-        return self._letters[0].due if self._letters else None
+        """When the next event is due, s; None if there is none."""
+        return self._pending[0].due if self._pending else None
 
     def _put(self, detail: dict[str, Any], due: float) -> None:
         self._count += 1
-        heapq.heappush(self._letters, _PendingEvent(due, self._count, detail))
+        heapq.heappush(self._pending, _PendingEvent(due, self._count, detail))
 
     def to_document(self) -> list[dict[str, Any]]:
-        return [{"due": letter.due, "detail": letter.detail} for letter in sorted(self._letters)]
+        """Return the queued events, for `load`."""
+        return [{"due": event.due, "detail": event.detail} for event in sorted(self._pending)]
 
     def load(self, document: list[dict[str, Any]]) -> None:
-        for letter in document:
-            self._put(letter["detail"], letter["due"])
+        """Queue events that `to_document` returned."""
+        for event in document:
+            self._put(event["detail"], event["due"])

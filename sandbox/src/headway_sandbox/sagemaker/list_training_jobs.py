@@ -18,13 +18,17 @@ _SORT_KEYS: Mapping[str, Callable[[TrainingJob], tuple[Any, ...]]] = {
 
 
 def page(jobs: Iterable[TrainingJob], request: Mapping[str, Any]) -> dict[str, Any]:
-    """One page.
+    """Return one page.
 
-    `StatusEquals` thins out the page after it was cut (model, StatusEquals and MaxResults), so a page can be
-    short or empty while there is a NextToken.
+    `StatusEquals` filters the page after it was cut (model, StatusEquals and MaxResults), so a page can be short or
+    empty and still have a NextToken.
+
+    Args:
+        jobs: All jobs.
+        request: The ListTrainingJobs request.
 
     Raises:
-        AwsError: the token is none of ours.
+        AwsError: The token is invalid.
     """
     found = sorted(
         (job for job in jobs if _matches(job, request)),
@@ -51,7 +55,7 @@ def _matches(job: TrainingJob, request: Mapping[str, Any]) -> bool:
         request.get("NameContains", "").lower() in job.name.lower()
         and between(job.created, "CreationTime")
         and between(job.modified, "LastModifiedTime")
-        # Nothing here leaves a warm pool behind or runs on a training plan.
+        # The fake SageMaker has no warm pools and no training plans.
         and "WarmPoolStatusEquals" not in request
         and "TrainingPlanArnEquals" not in request
     )
@@ -65,5 +69,5 @@ def _offset(token: str | None) -> int:
         if mark == "headway-sandbox":
             return int(number)
     except (ValueError, binascii.Error):
-        pass  # falls to the one answer for a token that isn't ours
+        pass  # same error as for a token with another mark
     raise service_facts.validation("Invalid pagination token.")

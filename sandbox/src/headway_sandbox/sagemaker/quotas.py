@@ -1,8 +1,7 @@
-"""The account's quotas of instances, and what is counted against them.
+"""The account's instance quotas and their use.
 
-An instance type has two: `ml.p5.48xlarge for training job usage`, and another for managed spot training,
-`ml.p5.48xlarge for spot training job usage`. What the one counts, the other does not. Source: AWS General Reference,
-"Amazon SageMaker endpoints and quotas".
+An instance type has two separate quotas: `ml.p5.48xlarge for training job usage`, and for managed spot training
+`ml.p5.48xlarge for spot training job usage`. Source: AWS General Reference, "Amazon SageMaker endpoints and quotas".
 """
 
 from __future__ import annotations
@@ -18,25 +17,25 @@ from headway_sandbox.sagemaker.training_job import TrainingJob
 
 
 def check(request: Mapping[str, Any], jobs: Iterable[TrainingJob], faults: Faults, *, now: float, clock: Clock) -> None:
-    """Refuse a CreateTrainingJob request that goes beyond a quota.
+    """Refuse a CreateTrainingJob request that exceeds a quota.
 
     Args:
-        request: the request.
-        jobs: all that may count: those that have not ended and, if use trails the end, those that have.
-        faults: the quotas, and for how long use trails the end of a job.
-        now: s.
-        clock: of the jobs.
+        request: The request.
+        jobs: All jobs that may count: those that have not ended, and with `Faults.quota_lag_s` also ended ones.
+        faults: The quotas and their lag.
+        now: The time, s.
+        clock: The sandbox's speed.
 
     Raises:
         AwsError: ResourceLimitExceeded.
     """
     spot = bool(request.get("EnableManagedSpotTraining"))
     sizes, word = (faults.spot_quotas, "spot training") if spot else (faults.quotas, "training")
-    trails = clock.wait_s(faults.quota_lag_s)
+    lag_s = clock.wait_s(faults.quota_lag_s)
     used: Counter[str] = Counter()
     for job in jobs:
         # A job is last modified when it ends.
-        if job.spot == spot and (not job.ended or now < job.modified + trails):
+        if job.spot == spot and (not job.ended or now < job.modified + lag_s):
             used.update(job.instances)
     for kind, wanted in service_facts.instances(request).items():
         size = sizes.get(kind)
@@ -44,6 +43,6 @@ def check(request: Mapping[str, Any], jobs: Iterable[TrainingJob], faults: Fault
             limit = f"{kind} for {word} job usage"
             raise service_facts.quota_exceeded(limit=limit, size=size, in_use=used[kind], wanted=wanted)
         if (request.get("ResourceConfig") or {}).get("KeepAlivePeriodInSeconds"):
-            # Guide: the quota of warm pools is 0 until it is raised, and here nobody raises it.
+            # Guide: the quota of warm pools is 0 until it is raised, which the sandbox does not support.
             limit = f"{kind} for training warm pool usage"
             raise service_facts.quota_exceeded(limit=limit, size=0, in_use=0, wanted=wanted)

@@ -1,4 +1,4 @@
-"""Answers that AWS did not write: what load balancers and proxies on the way put in the place of its own."""
+"""Responses that do not come from the service: load balancers and proxies replace its own by them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ HTML = b"<html>\r\n<head><title>Error</title></head>\r\n<body>The server could n
 TRUNCATED = b'{"__type":"com.amazonaws#Validation'
 
 BODIES: Mapping[str, bytes] = {"empty": EMPTY, "html": HTML, "truncated": TRUNCATED}
-"""By the names that levers give them."""
+"""By their names in `Faults.raw_answers`."""
 
 
 class RawAnswer(Exception):
-    """The caller gets this status and these bytes."""
+    """Raised to send this status and body to the caller."""
 
     def __init__(self, status: int, body: bytes) -> None:
         super().__init__(f"HTTP {status} {body[:20]!r}")
@@ -32,7 +32,7 @@ BEFORE: tuple[tuple[int, bytes], ...] = (
     (429, HTML),
     (200, HTML),
 )
-"""Statuses and bodies of calls that did not get to the service."""
+"""Statuses and bodies for calls that did not reach the service."""
 
 AFTER: tuple[tuple[int, bytes], ...] = (
     (500, EMPTY),
@@ -45,4 +45,4 @@ AFTER: tuple[tuple[int, bytes], ...] = (
     (200, TRUNCATED),
     (200, EMPTY),
 )
-"""Of calls that the service has carried out. None is 429: what says so has turned the call away."""
+"""For calls that the service has executed. None is 429, which means that the call was rejected."""

@@ -1,4 +1,4 @@
-"""CreateTrainingJob requests that the fake SageMaker plays."""
+"""Builds CreateTrainingJob requests for the fake SageMaker."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def training_request(
     outcome: str = "complete",
     tags: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """A CreateTrainingJob request.
+    """Return a CreateTrainingJob request.
 
     Args:
         name: TrainingJobName.
-        demand: instance types and how many of each.
-        run_s: how long it trains, s.
-        outcome: how it ends: ``complete``, or a FailureReason to fail with (`headway_sandbox.sagemaker.run_script`).
-        tags: of the training job.
+        demand: Instance types and counts.
+        run_s: Training time, s.
+        outcome: ``complete``, or the FailureReason of the job's failure (`headway_sandbox.sagemaker.run_script`).
+        tags: Tags of the training job.
     """
     if len(demand) == 1:
         ((pool, count),) = demand

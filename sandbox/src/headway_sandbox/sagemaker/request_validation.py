@@ -1,9 +1,8 @@
-"""Requests checked against botocore's model of a service, in AWS's words.
+"""Validation of requests against botocore's model of a service, with AWS's messages.
 
-An SDK checks little before it sends: types and required members. Lengths, ranges and patterns are checked by
-the service, so a request that the SDK lets through can still be refused (seen: "1 validation error detected:
-Value '...' at 'trainingJobName' failed to satisfy constraint: Member must satisfy regular expression pattern:
-...").
+An SDK validates only types and required members. The service validates lengths, ranges and patterns, so a request that
+passes the SDK can still be refused (seen: "1 validation error detected: Value '...' at 'trainingJobName' failed to
+satisfy constraint: Member must satisfy regular expression pattern: ...").
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from headway_sandbox.errors import AwsError
 from headway_sandbox.sagemaker import service_facts
 
 _Shape = botocore.model.Shape
-# AWS's own answers quote few of many; the bound keeps a hostile request from writing a book.
+# AWS's messages contain only some of many errors. The bound limits the response to a hostile request.
 _MAX_PROBLEMS = 10
 _SHOWN = 256
 _TYPES: Mapping[str, tuple[type, ...]] = {
@@ -40,25 +39,33 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 @functools.cache
 def service_model(service: str = "sagemaker") -> botocore.model.ServiceModel:
-    """A service's model. Loading SageMaker's JSON takes a quarter of a second, once."""
+    """Return a service's model. Loading SageMaker's JSON takes a quarter of a second, once."""
     document = botocore.loaders.Loader().load_service_model(service, "service-2")
     return botocore.model.ServiceModel(document, service)
 
 
 def check(operation: str, request: Mapping[str, Any]) -> None:
-    """Check a request to SageMaker against the model.
+    """Validate a request to SageMaker against the model.
+
+    Args:
+        operation: Its operation.
+        request: Its members.
 
     Raises:
-        AwsError: ValidationException that lists what is wrong, or SerializationException for a wrong JSON
-        type.
+        AwsError: ValidationException with the violated constraints, or SerializationException for a wrong JSON type.
     """
-    wrong = what_is_wrong("sagemaker", operation, request)
+    wrong = violations("sagemaker", operation, request)
     if wrong is not None:
         raise service_facts.validation(wrong)
 
 
-def what_is_wrong(service: str, operation: str, request: Mapping[str, Any]) -> str | None:
-    """What a service says of a request that its model does not allow; None if there is nothing to say.
+def violations(service: str, operation: str, request: Mapping[str, Any]) -> str | None:
+    """Return a service's message about a request that violates its model; None if the request is valid.
+
+    Args:
+        service: Name of the service in botocore.
+        operation: The request's operation.
+        request: Its members.
 
     Raises:
         AwsError: SerializationException for a wrong JSON type.
@@ -95,7 +102,7 @@ def _structure_problems(shape: botocore.model.StructureShape, value: Any, path: 
         if value.get(name) is None:
             yield f"Value null at '{_join(path, name)}' failed to satisfy constraint: Member must not be null"
     for name, member in value.items():
-        # What the model doesn't know is ignored, as the service does with members of other API versions.
+        # Unknown members are ignored, as the service ignores members of other API versions.
         if name in shape.members and member is not None:
             yield from _problems(shape.members[name], member, _join(path, name))
 
@@ -113,14 +120,14 @@ def _broken_rules(shape: _Shape, rules: Mapping[str, Any], value: Any) -> Iterat
     word = "value" if is_number else "length"
     if size is not None and "max" in rules and size > rules["max"]:
         yield f"have {word} less than or equal to {rules['max']}"
-        return  # and don't run a pattern over what is too long
+        return  # do not match a pattern against a value that is too long
     if size is not None and "min" in rules and size < rules["min"]:
         yield f"have {word} greater than or equal to {rules['min']}"
     if isinstance(value, str):
         if "enum" in rules and value not in rules["enum"]:
             yield f"satisfy enum value set: [{', '.join(rules['enum'])}]"
         pattern = rules.get("pattern")
-        # Java's \p{...} classes are not Python's: such patterns are left out.
+        # Python has no \p{...} classes of Java: such patterns are not checked.
         if pattern is not None and "\\p" not in pattern and not re.fullmatch(pattern, value):
             yield f"satisfy regular expression pattern: {pattern}"
 
@@ -131,7 +138,7 @@ def _join(path: str, name: str) -> str:
 
 
 def check_create(request: Mapping[str, Any]) -> None:
-    """The rules between members of CreateTrainingJob that the model can't say.
+    """Validate the rules between members of CreateTrainingJob that the model cannot express.
 
     Raises:
         AwsError: ValidationException.
@@ -145,7 +152,7 @@ def check_create(request: Mapping[str, Any]) -> None:
             raise service_facts.validation(
                 "Invalid MaxWaitTimeInSeconds. It must be present and be greater than or equal to MaxRuntimeInSeconds"
             )
-    elif wait_s is not None:  # seen word for word
+    elif wait_s is not None:  # seen verbatim
         raise service_facts.validation(
             "Invalid MaxWaitTimeInSeconds. It is only supported when EnableManagedSpotTraining is set to true"
         )
@@ -156,7 +163,7 @@ def check_create(request: Mapping[str, Any]) -> None:
 def _check_instances(request: Mapping[str, Any]) -> None:
     config = request.get("ResourceConfig")
     if config is None:
-        if request.get("ServerlessJobConfig") is None:  # model: only a serverless job goes without
+        if request.get("ServerlessJobConfig") is None:  # model: optional only for a serverless job
             raise service_facts.validation(
                 "1 validation error detected: Value null at 'resourceConfig' failed to satisfy constraint: "
                 "Member must not be null"
@@ -165,14 +172,18 @@ def _check_instances(request: Mapping[str, Any]) -> None:
     one = bool(config.get("InstanceType")) or bool(config.get("InstanceCount"))
     if config.get("InstanceGroups") and (one or config.get("InstancePreferences")):  # model, InstanceGroups
         raise service_facts.validation(
-            "InstanceGroups can't be given together with InstanceType, InstanceCount or InstancePreferences."
+            "InstanceGroups cannot be used together with InstanceType, InstanceCount or InstancePreferences."
         )
     if not service_facts.instances(request):
-        raise service_facts.validation("ResourceConfig has to name an instance type and at least one instance.")
+        raise service_facts.validation("ResourceConfig must have an instance type and at least one instance.")
 
 
 def check_tags(tags: list[Mapping[str, str]]) -> None:
-    """Tag keys are unique and don't begin with `aws:` (model, Tag and AddTags)."""
+    """Validate that tag keys are unique and do not begin with `aws:` (model, Tag and AddTags).
+
+    Raises:
+        AwsError: ValidationException.
+    """
     keys = [tag["Key"] for tag in tags]
     if len(set(keys)) != len(keys):
         raise service_facts.validation("Duplicate tag keys found in the request. Tag keys must be unique.")

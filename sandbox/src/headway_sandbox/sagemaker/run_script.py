@@ -1,16 +1,16 @@
-"""What a fake training run does: read from its request's `Environment`.
+"""The behavior of a fake training run, read from its request's `Environment`.
 
-SANDBOX_RUN_SECONDS   how long it trains, in seconds of the real world (default 600)
-SANDBOX_STOP_SECONDS  how long it takes to end after SIGTERM, at most the 120 it is given (default 120)
-SANDBOX_OUTCOME       `complete` (default), or the FailureReason it ends with, which starts with what kind of
-                      error it is: `AlgorithmError: exit code 1`, `ClientError: no such channel`,
+SANDBOX_RUN_SECONDS   training time in real seconds (default 600)
+SANDBOX_STOP_SECONDS  time from SIGTERM to the end, in real seconds, at most 120 (default 120)
+SANDBOX_OUTCOME       `complete` (default), or the FailureReason, which begins with the kind of error:
+                      `AlgorithmError: exit code 1`, `ClientError: no such channel`,
                       `InternalServerError: We encountered an internal error.`; a `CapacityError...` fails
-                      while the instances are being provisioned, the others when the training time is over
+                      during provisioning, the others at the end of the training time
 SANDBOX_GPU_UTILIZATION, SANDBOX_CPU_UTILIZATION
-                      how busy its hosts are: `0:760,600:0` means 760 % from the start of its training on, and 0
-                      once it has trained for 600 seconds of the real world. Figures run to 100 for each GPU or
-                      core. For hosts that differ: `0:760;0:0` is for algo-1, and for algo-2 and all that follow
-                      (default: 90 for each GPU; 90 on all cores together)
+                      utilization of its hosts: `0:760,600:0` is 760 % from the start of training, and 0 % after
+                      600 real seconds of training. The maximum is 100 per GPU or core. Different hosts are
+                      separated by `;`: `0:760;0:0` is for algo-1, and for algo-2 and all that follow
+                      (default: 90 per GPU; 90 for all cores together)
 """
 
 from __future__ import annotations
@@ -27,47 +27,49 @@ GPU_UTILIZATION, CPU_UTILIZATION = "SANDBOX_GPU_UTILIZATION", "SANDBOX_CPU_UTILI
 _PREFIX = "SANDBOX_"
 _KNOWN = (RUN_SECONDS, STOP_SECONDS, OUTCOME, GPU_UTILIZATION, CPU_UTILIZATION)
 _LONGEST_S = 10 * 365 * 86_400
-# More than the cores of any instance type.
+# Above the maximum of any instance type.
 _MOST_PERCENT = 100_000.0
 
-Course = tuple[tuple[float, float], ...]
-"""What a figure is, in percent, from how many seconds of training on."""
+LoadProfile = tuple[tuple[float, float], ...]
+"""Utilization over time: pairs of a start, in seconds of training, and percent."""
 _DEFAULT_RUN_S = 600.0
 _REASONS = ("AlgorithmError", "ClientError", "InternalServerError", "CapacityError")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Script:
+    """Behavior of one training run."""
+
     run_s: float
     stop_s: float
     failure: str | None
-    """The FailureReason it ends with; None when it completes."""
-    gpu: tuple[Course, ...] = ()
-    """How busy the GPUs of each host are; the last one is for all hosts that follow. Empty: as usual."""
-    cpu: tuple[Course, ...] = ()
-    """The same for its cores."""
+    """Its FailureReason; None if it completes."""
+    gpu: tuple[LoadProfile, ...] = ()
+    """GPU utilization per host; the last one is for all further hosts. Empty: the default."""
+    cpu: tuple[LoadProfile, ...] = ()
+    """The same for the cores."""
 
     @property
     def lacks_capacity(self) -> bool:
+        """Whether it fails with a capacity error."""
         return self.failure is not None and self.failure.startswith("CapacityError")
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Script:
-        """As it was saved as JSON, which has no tuples."""
-        courses = {name: _tuples(document.get(name, ())) for name in ("gpu", "cpu")}
-        return cls(**{**document, **courses})
+        """Load a script from JSON, which has no tuples."""
+        profiles = {name: _tuples(document.get(name, ())) for name in ("gpu", "cpu")}
+        return cls(**{**document, **profiles})
 
 
 def read(environment: Mapping[str, str]) -> Script:
-    """The script in a request's `Environment`.
+    """Read the script from a request's `Environment`.
 
     Raises:
-        AwsError: a value makes no sense; said at once, as a test that misspells it would else wait for
-        nothing.
+        AwsError: A variable is unknown or a value is invalid. A test with a misspelled one fails at once.
     """
     unknown = sorted(name for name in environment if name.startswith(_PREFIX) and name not in _KNOWN)
     if unknown:
-        raise service_facts.validation(f"Sandbox: there is no {', '.join(unknown)}, but {', '.join(_KNOWN)}.")
+        raise service_facts.validation(f"Sandbox: unknown {', '.join(unknown)}. Known: {', '.join(_KNOWN)}.")
     outcome = environment.get(OUTCOME, "complete").strip()
     if outcome == "complete":
         failure = None
@@ -77,31 +79,31 @@ def read(environment: Mapping[str, str]) -> Script:
         failure = outcome
     else:
         raise service_facts.validation(
-            f"Sandbox: {OUTCOME} is `complete` or begins with one of {', '.join(_REASONS)}, not '{outcome}'."
+            f"Sandbox: {OUTCOME} must be `complete` or begin with one of {', '.join(_REASONS)}, not '{outcome}'."
         )
     return Script(
         run_s=_seconds(environment, RUN_SECONDS, _DEFAULT_RUN_S),
         stop_s=min(_seconds(environment, STOP_SECONDS, service_facts.STOP_GRACE_S), service_facts.STOP_GRACE_S),
         failure=failure,
-        gpu=_courses(environment, GPU_UTILIZATION),
-        cpu=_courses(environment, CPU_UTILIZATION),
+        gpu=_profiles(environment, GPU_UTILIZATION),
+        cpu=_profiles(environment, CPU_UTILIZATION),
     )
 
 
-def _courses(environment: Mapping[str, str], name: str) -> tuple[Course, ...]:
+def _profiles(environment: Mapping[str, str], name: str) -> tuple[LoadProfile, ...]:
     text = environment.get(name)
     if text is None:
         return ()
     try:
-        return tuple(_course(host) for host in text.split(";"))
+        return tuple(_profile(host) for host in text.split(";"))
     except ValueError:
         raise service_facts.validation(
-            f"Sandbox: {name} is like `0:760,600:0`: seconds of training, beginning with 0 and going up, each with the "
-            f"percentage from then on; for hosts that differ one after the other with `;`. Not '{text}'."
+            f"Sandbox: {name} must be like `0:760,600:0`: seconds of training, ascending from 0, each with the "
+            f"percentage from then on; different hosts are separated by `;`. Got '{text}'."
         ) from None
 
 
-def _course(text: str) -> Course:
+def _profile(text: str) -> LoadProfile:
     steps = []
     for step in text.split(","):
         since, _, percent = step.partition(":")
@@ -127,5 +129,5 @@ def _seconds(environment: Mapping[str, str], name: str, default: float) -> float
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds <= _LONGEST_S:
-        raise service_facts.validation(f"Sandbox: {name} is a number of seconds of 0 or more, not '{text}'.")
+        raise service_facts.validation(f"Sandbox: {name} must be a number of seconds of 0 or more, not '{text}'.")
     return seconds

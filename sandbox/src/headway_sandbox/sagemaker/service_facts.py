@@ -1,8 +1,7 @@
-"""What SageMaker says, and the numbers it goes by.
+"""SageMaker's error messages, status messages, limits and defaults.
 
-Sources: "model" is botocore's service model of SageMaker (version 2017-07-24) with its documentation strings;
-"seen" is the wording that users quote from the service in public issue threads; "guide" is the SageMaker
-developer guide.
+Sources: "model" is botocore's service model of SageMaker (version 2017-07-24) with its documentation strings; "seen"
+marks wording that users quote from the service in public issue threads; "guide" is the SageMaker developer guide.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ ENDED = frozenset({COMPLETED, FAILED, STOPPED})  # model: a job can be deleted i
 DEFAULT_MAX_RUNTIME_S = 86_400
 # StopTrainingJob: SIGTERM, then 120 seconds, then the end (model).
 STOP_GRACE_S = 120.0
-# Reported for ListTrainingJobs: about 2 calls a second for an account, not adjustable; how many at once is not told.
+# Reported for ListTrainingJobs: about 2 calls per second and account, not adjustable; the burst is not documented.
 RATES: Mapping[str, Rate] = {"ListTrainingJobs": Rate(per_s=2, burst=10)}
 LIST_DEFAULT_RESULTS = 10  # ListTrainingJobs.MaxResults (model: default 10, at most 100)
 TAGS_MAX = 50  # model: TagList
 
-# What SecondaryStatusTransitions[].StatusMessage says (guide and model, DescribeTrainingJob).
+# SecondaryStatusTransitions[].StatusMessage (guide and model, DescribeTrainingJob).
 MESSAGES: Mapping[str, str] = {
     "Starting": "Starting the training job",
     "Pending": "Preparing the instances for training",
@@ -42,24 +41,24 @@ MESSAGES: Mapping[str, str] = {
     "MaxWaitTimeExceeded": "Training job exceeded MaxWaitTimeInSeconds provided",
 }
 
-# Seen: the whole sentence that follows is "Please retry using a different ML instance type or after some
-# time."
+# Seen; the full second sentence is "Please retry using a different ML instance type or after some time."
 CAPACITY_ERROR = (
     "CapacityError: Unable to provision requested ML compute capacity. Please retry using a different ML instance type."
 )
 
 
 def validation(message: str) -> AwsError:
+    """Return a ValidationException."""
     return AwsError("ValidationException", message)
 
 
 def not_found() -> AwsError:
-    """Seen: Describe and Stop answer ValidationException, although the model declares ResourceNotFound."""
+    """Return the error for an unknown job: ValidationException (seen), although the model declares ResourceNotFound."""
     return validation("Requested resource not found.")
 
 
 def name_in_use(arn: str) -> AwsError:
-    """Seen word for word. The name stays taken after the job has ended (model, DeleteTrainingJob)."""
+    """Return the error for a name in use (seen verbatim), also after the job has ended (model, DeleteTrainingJob)."""
     return AwsError(
         "ResourceInUse",
         "Training job names must be unique within an AWS account and region, "
@@ -68,24 +67,35 @@ def name_in_use(arn: str) -> AwsError:
 
 
 def repeated_create(arn: str, code: str) -> AwsError:
-    """The answer to a create whose name is in use; `code` replaces ResourceInUse, as another check may come first."""
+    """Return the error for a create with a name in use.
+
+    Args:
+        arn: ARN of the existing job.
+        code: Replaces ResourceInUse, as another check may come first; empty: ResourceInUse.
+    """
     if not code:
         return name_in_use(arn)
-    return AwsError(code, f"The sandbox answers a repeated CreateTrainingJob of {arn} so.")
+    return AwsError(code, f"The sandbox's switch repeated_create sets this answer for {arn}.")
 
 
 def not_stoppable(status: str) -> AwsError:
-    """Seen for ended jobs; that a job which is Stopping is refused too is assumed, the harder case."""
+    """Return the error for a stop of an ended job (seen), or of a Stopping one (assumed, the harder case)."""
     return validation(f"The request was rejected because the training job is in status {status}.")
 
 
 def not_deletable(name: str, status: str) -> AwsError:
-    """Model: only ended jobs can be deleted; ResourceInUse is the error it declares. The words are ours."""
-    return AwsError("ResourceInUse", f"Training job {name} is in status {status} and can't be deleted.")
+    """Return the error for a delete of a job that has not ended (model: ResourceInUse; the wording is ours)."""
+    return AwsError("ResourceInUse", f"Training job {name} is in status {status} and cannot be deleted.")
 
 
 def unknown_operation(service: str, operation: str, known: Iterable[str]) -> AwsError:
-    """AWS's code for an operation that a service doesn't have; the sandbox's own services lack most."""
+    """Return the error for an unsupported operation.
+
+    Args:
+        service: Name of the service.
+        operation: The operation.
+        known: The supported operations.
+    """
     return AwsError(
         "UnknownOperationException",
         f"The sandbox's {service} has no {operation}. It has {', '.join(sorted(known))}.",
@@ -93,7 +103,14 @@ def unknown_operation(service: str, operation: str, known: Iterable[str]) -> Aws
 
 
 def quota_exceeded(*, limit: str, size: int, in_use: int, wanted: int) -> AwsError:
-    """Seen word for word, first sentence; the second has changed over the years."""
+    """Return the error for an exceeded quota. The first sentence is seen verbatim; the second varies over the years.
+
+    Args:
+        limit: Name of the quota.
+        size: The quota, in instances.
+        in_use: Used instances.
+        wanted: Requested instances.
+    """
     return AwsError(
         "ResourceLimitExceeded",
         f"The account-level service limit '{limit}' is {size} Instances, with current utilization of "
@@ -104,17 +121,17 @@ def quota_exceeded(*, limit: str, size: int, in_use: int, wanted: int) -> AwsErr
 
 
 def throttled() -> AwsError:
-    """Code and words common to AWS's JSON services; botocore's standard retry mode retries it."""
+    """Return the throttling error common to AWS's JSON services; botocore's standard retry mode retries it."""
     return AwsError("ThrottlingException", "Rate exceeded")
 
 
 def answer_lost() -> AwsError:
-    """The call took effect and the caller never learns: what a cut connection or a 500 looks like."""
+    """Return the error for a call that took effect but whose response is lost: an HTTP 500."""
     return AwsError("InternalFailure", "The request processing has failed because of an unknown error.", status=500)
 
 
 def role_not_assumable(role_arn: str) -> AwsError:
-    """Seen: CreateTrainingJob with a role that is missing or doesn't trust SageMaker."""
+    """Return the error for a role that does not exist or does not trust SageMaker (seen)."""
     return validation(
         f"Could not assume role {role_arn}. Please ensure that the role exists and allows principal "
         "'sagemaker.amazonaws.com' to assume the role."
@@ -122,11 +139,11 @@ def role_not_assumable(role_arn: str) -> AwsError:
 
 
 def hosts(request: Mapping[str, Any]) -> list[str]:
-    """The instance types that a CreateTrainingJob request asks for, one for each host; none for a serverless job.
+    """Return the instance type of each host of a CreateTrainingJob request; none for a serverless job.
 
-    The hosts are named `algo-1`, `algo-2`, … in this order. Of InstancePreferences the first is the one that this
-    SageMaker picks (model: one to five, in order of preference; `InstanceCount` may stand in the preference or beside
-    the list).
+    The hosts are named `algo-1`, `algo-2`, … in this order. The fake SageMaker always selects the first of
+    InstancePreferences (model: one to five, in order of preference; `InstanceCount` is in the preference or beside the
+    list).
     """
     config = request.get("ResourceConfig") or {}
     preferences = config.get("InstancePreferences")
@@ -140,5 +157,5 @@ def hosts(request: Mapping[str, Any]) -> list[str]:
 
 
 def instances(request: Mapping[str, Any]) -> dict[str, int]:
-    """Instances per type that a CreateTrainingJob request asks for; none for a serverless job."""
+    """Return the requested instances per type of a CreateTrainingJob request; none for a serverless job."""
     return dict(Counter(hosts(request)))

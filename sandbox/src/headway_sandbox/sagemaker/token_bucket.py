@@ -1,4 +1,4 @@
-"""How often an operation may be called: a token bucket for each, over the time that the caller says."""
+"""Rate limits: one token bucket per operation. The caller passes the time."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """What an account may call of one operation."""
+    """Rate limit of one operation per account."""
 
     per_s: float
     burst: int
-    """How many at once, after a while without any."""
+    """Calls at once, after a time without calls."""
 
     def __post_init__(self) -> None:
         if not (self.per_s > 0 and self.burst >= 1):
-            raise ValueError(f"A rate is above 0 and its burst at least 1, not {self.per_s} and {self.burst}.")
+            raise ValueError(f"A rate must be above 0 and its burst at least 1, not {self.per_s} and {self.burst}.")
 
 
 class Throttle:
-    """Counts the calls of operations that have a rate; others are not limited."""
+    """Limits the calls of operations that have a rate; others are not limited."""
 
     def __init__(self, rates: Mapping[str, Rate]) -> None:
         self._rates = rates
         self._left: dict[str, tuple[float, float]] = {}
 
     def admits(self, operation: str, now: float, *, rate: Rate | None = None) -> bool:
-        """Whether one more call may be made now; if so it is counted.
+        """Return whether a call is allowed now, and count it if so.
 
         Args:
-            operation: what is called.
-            now: s.
-            rate: holds in place of the operation's own; calls that were counted before stay so.
+            operation: The called operation.
+            now: The time, s.
+            rate: Replaces the operation's own rate; earlier calls still count.
         """
         rate = rate or self._rates.get(operation)
         if rate is None:

@@ -1,4 +1,4 @@
-"""When a training job trained: a spot job that is interrupted does so more than once."""
+"""When a training job trained: an interrupted spot job trains more than once."""
 
 from __future__ import annotations
 
@@ -11,21 +11,25 @@ from headway_sandbox.sagemaker.training_job import TrainingJob, Transition
 
 
 class TrainingInterval(NamedTuple):
-    """A time of training. Moments are s since the epoch."""
+    """One period of training. Moments are s since the epoch."""
 
     started_s: float
     ended_s: float | None
     """None while it trains."""
     trained_s: float
-    """How much of its training was done before, s of the real world."""
+    """Training done before it, real seconds."""
     then: Transition | None
-    """What came next; None while it trains."""
+    """The next transition; None while it trains."""
 
 
-def spells(job: TrainingJob, clock: Clock) -> Iterator[TrainingInterval]:
-    """Each time that it trained, in order.
+def training_intervals(job: TrainingJob, clock: Clock) -> Iterator[TrainingInterval]:
+    """Return a job's training intervals, in order.
 
-    With a checkpoint an interrupted job goes on where it was, else it begins anew, as the fleet has it.
+    An interrupted job continues from its checkpoint if it has a CheckpointConfig, else from the beginning.
+
+    Args:
+        job: The training job.
+        clock: The sandbox's speed.
     """
     trained_s = 0.0
     for transition, then in itertools.zip_longest(job.transitions, job.transitions[1:]):

@@ -1,4 +1,4 @@
-"""One training job of the fake SageMaker: what it is, what happens to it next, how it describes itself."""
+"""One training job of the fake SageMaker: its state, its deadlines and its API documents."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from headway_sandbox.sagemaker.clock import Clock
 
 @dataclass(frozen=True, kw_only=True)
 class Durations:
-    """How long the stages take, in seconds of the real world. Users report minutes for the first."""
+    """Durations of the stages in real seconds. Users report minutes for the first."""
 
     provisioning_s: float = 180.0
-    """From CreateTrainingJob until the instances are there (Starting, then Pending)."""
+    """From CreateTrainingJob until the instances are provisioned (Starting, then Pending)."""
     download_s: float = 30.0
     upload_s: float = 20.0
     release_s: float = 30.0
-    """What a stop takes before there are instances."""
+    """Duration of a stop before the instances are provisioned."""
     restart_s: float = 300.0
-    """From a spot interruption until there are spot instances again."""
+    """From a spot interruption until spot instances are available again."""
 
 
 @dataclass(kw_only=True)
 class Transition:
+    """An entry of SecondaryStatusTransitions."""
+
     status: str
     start: float
     end: float | None = None
@@ -35,7 +37,7 @@ class Transition:
 
 @dataclass(kw_only=True)
 class TrainingJob:
-    """Times are seconds since the epoch (whatever epoch the caller's clock has)."""
+    """A training job. Times are seconds since the epoch of the caller's clock."""
 
     name: str
     arn: str
@@ -51,32 +53,42 @@ class TrainingJob:
     training_started: float | None = None
     training_ended: float | None = None
     phase_ends: float | None = None
-    """When the present stage is over by itself; None once the job has ended."""
-    spell_started: float | None = None
-    """Since when it holds instances, if it does."""
+    """When the current stage ends by itself; None once the job has ended."""
+    allocated_at: float | None = None
+    """Since when it has instances; None if it has none."""
     held_s: float = 0.0
-    """Seconds of the real world for which it held instances in earlier spells (spot)."""
+    """Real seconds for which it had instances before its last interruption (spot)."""
     run_left_s: float = 0.0
-    """Training that is still to be done, in seconds of the real world."""
+    """Remaining training time, in real seconds."""
     stop_becomes: str = "Stopped"
-    """The secondary status that a stop under way ends in."""
+    """Secondary status at the end of the current stop."""
     version: int = 0
-    """Counts changes of plan, so that what was planned before is recognised as out of date."""
+    """Incremented with each stage, so that agenda entries of earlier stages are recognized as stale."""
 
     @property
     def ended(self) -> bool:
+        """Whether it is Completed, Failed or Stopped."""
         return self.status in service_facts.ENDED
 
     @property
     def spot(self) -> bool:
+        """Whether it uses managed spot training."""
         return bool(self.request.get("EnableManagedSpotTraining"))
 
     @property
     def instances(self) -> dict[str, int]:
+        """Requested instances per type."""
         return service_facts.instances(self.request)
 
     def enter(self, secondary: str, now: float, *, status: str | None = None, message: str | None = None) -> None:
-        """Go over to another secondary status, and keep the transition."""
+        """Change the secondary status and record the transition.
+
+        Args:
+            secondary: The new secondary status.
+            now: The time, s.
+            status: The new status; None: unchanged.
+            message: StatusMessage of the transition; None: the usual one.
+        """
         if self.transitions:
             self.transitions[-1].end = now
         self.secondary = secondary
@@ -88,25 +100,27 @@ class TrainingJob:
         if self.ended:
             self.transitions[-1].end = now
 
-    def take_instances(self, now: float) -> None:
-        self.spell_started = now
+    def allocate_instances(self, now: float) -> None:
+        """Record that its instances are provisioned."""
+        self.allocated_at = now
         if self.training_started is None:
             self.training_started = now
 
-    def give_instances_back(self, now: float, clock: Clock) -> None:
-        if self.spell_started is not None:
-            self.held_s += clock.world_s(now - self.spell_started)
-            self.spell_started = None
+    def release_instances(self, now: float, clock: Clock) -> None:
+        """Record that its instances, if any, are released."""
+        if self.allocated_at is not None:
+            self.held_s += clock.world_s(now - self.allocated_at)
+            self.allocated_at = None
 
     def runtime_ends(self, clock: Clock) -> float | None:
-        """When MaxRuntimeInSeconds is used up, if it holds instances and isn't stopping already."""
-        if self.spell_started is None or self.status != service_facts.IN_PROGRESS:
+        """When MaxRuntimeInSeconds is reached; None if it has no instances or is already stopping."""
+        if self.allocated_at is None or self.status != service_facts.IN_PROGRESS:
             return None
         limit_s = self._condition().get("MaxRuntimeInSeconds", service_facts.DEFAULT_MAX_RUNTIME_S)
-        return self.spell_started + clock.wait_s(max(0.0, limit_s - self.held_s))
+        return self.allocated_at + clock.wait_s(max(0.0, limit_s - self.held_s))
 
     def waiting_ends(self, clock: Clock) -> float | None:
-        """When MaxWaitTimeInSeconds is over, which counts from the creation of a spot job."""
+        """When MaxWaitTimeInSeconds is reached, counted from a spot job's creation."""
         limit_s = self._condition().get("MaxWaitTimeInSeconds")
         if limit_s is None or self.status != service_facts.IN_PROGRESS:
             return None
@@ -117,13 +131,13 @@ class TrainingJob:
         return condition
 
     def describe(self, clock: Clock) -> dict[str, Any]:
-        """DescribeTrainingJob's answer as it goes over the wire: timestamps are epoch seconds."""
+        """Return DescribeTrainingJob's response in wire format: timestamps are epoch seconds."""
         request = copy.deepcopy(self.request)
         answer: dict[str, Any] = {
             "EnableNetworkIsolation": False,
             "EnableInterContainerTrafficEncryption": False,
             "EnableManagedSpotTraining": False,
-            # SessionChainingConfig is not told (model).
+            # The response has no SessionChainingConfig (model).
             **{name: value for name, value in request.items() if name != "SessionChainingConfig"},
             "TrainingJobArn": self.arn,
             "TrainingJobStatus": self.status,
@@ -133,7 +147,7 @@ class TrainingJob:
             "LastModifiedTime": _wire(self.modified),
             "SecondaryStatusTransitions": [_transition(entry) for entry in self.transitions],
             "StoppingCondition": {"MaxRuntimeInSeconds": service_facts.DEFAULT_MAX_RUNTIME_S, **self._condition()},
-            # Seen: a missing key id comes back as an empty string, one reason why this is not a request.
+            # Seen: a missing key id is an empty string in the response.
             "OutputDataConfig": {"KmsKeyId": "", "CompressionType": "GZIP", **request["OutputDataConfig"]},
             "ProfilingStatus": "Disabled",
         }
@@ -158,8 +172,8 @@ class TrainingJob:
         return answer
 
     def summary(self) -> dict[str, Any]:
-        """Its line in ListTrainingJobs' answer: no instance type, no count (model, TrainingJobSummary)."""
-        line: dict[str, Any] = {
+        """Return its entry in ListTrainingJobs: no instance type, no count (model, TrainingJobSummary)."""
+        entry: dict[str, Any] = {
             "TrainingJobName": self.name,
             "TrainingJobArn": self.arn,
             "CreationTime": _wire(self.created),
@@ -168,11 +182,11 @@ class TrainingJob:
             "SecondaryStatus": self.secondary,
         }
         if self.training_ended is not None:
-            line["TrainingEndTime"] = _wire(self.training_ended)
-        return line
+            entry["TrainingEndTime"] = _wire(self.training_ended)
+        return entry
 
     def event_detail(self, clock: Clock) -> dict[str, Any]:
-        """The `detail` of its event: like a description, with epoch milliseconds and Tags as a map."""
+        """Return its event's `detail`: like DescribeTrainingJob, with epoch milliseconds and Tags as a map."""
         detail = self.describe(clock)
         for name in ("CreationTime", "LastModifiedTime", "TrainingStartTime", "TrainingEndTime"):
             if name in detail:
@@ -188,11 +202,12 @@ class TrainingJob:
         return f"{self.request['OutputDataConfig']['S3OutputPath'].rstrip('/')}/{self.name}/output/model.tar.gz"
 
     def to_document(self) -> dict[str, Any]:
-        """As JSON, to be read again with `from_document`."""
+        """Return its state as JSON, for `from_document`."""
         return asdict(self)
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> TrainingJob:
+        """Load a job that `to_document` saved."""
         return cls(
             **{
                 **document,

@@ -1,10 +1,11 @@
-"""How busy the hosts of a training job are, as CloudWatch is told.
+"""Utilization metrics of a training job's hosts in CloudWatch.
 
-Source: SageMaker guide, "Amazon SageMaker AI metrics in Amazon CloudWatch", on training jobs: a figure a minute, with
-the dimension Host, in percent; those of CPU and GPU are sums over the cores and GPUs. Nothing is told of the cores of
-Trainium and Inferentia. The request's Environment says what the figures are (`headway_sandbox.sagemaker.run_script`).
+Source: SageMaker guide, "Amazon SageMaker AI metrics in Amazon CloudWatch", on training jobs: one value per minute,
+with the dimension Host, in percent; CPU and GPU utilization are sums over the cores and GPUs. There are no metrics of
+the cores of Trainium and Inferentia. The request's Environment sets the values
+(`headway_sandbox.sagemaker.run_script`).
 
-Pure: all of it follows from the job and the time, so nothing has to be kept.
+Pure: the values are a function of the job and the time, so there is no state.
 """
 
 from __future__ import annotations
@@ -15,45 +16,56 @@ from typing import Any, NamedTuple
 from headway.jobpolicy.accelerators import gpus_of
 from headway_sandbox.sagemaker import service_facts
 from headway_sandbox.sagemaker.clock import Clock
-from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION, Course, Script
-from headway_sandbox.sagemaker.training_intervals import spells
+from headway_sandbox.sagemaker.run_script import GPU_UTILIZATION, LoadProfile, Script
+from headway_sandbox.sagemaker.training_intervals import training_intervals
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
 NAMESPACE, DIMENSION, UNIT = "/aws/sagemaker/TrainingJobs", "Host", "Percent"
 CPU, MEMORY, DISK = "CPUUtilization", "MemoryUtilization", "DiskUtilization"
 GPU, GPU_MEMORY = "GPUUtilization", "GPUMemoryUtilization"
 _INTERVAL_S = 60.0
-# Where the clock is fast, a minute is too short to tell figures apart: at most one in this time, s.
+# At a high speed a minute is too short to distinguish values: at most one value in this time, s.
 _SHORTEST_INTERVAL_S = 1.0
-_USUAL = {CPU: 90.0, MEMORY: 40.0, DISK: 20.0}
-_USUAL_PER_GPU = {GPU: 90.0, GPU_MEMORY: 70.0}
+_DEFAULT = {CPU: 90.0, MEMORY: 40.0, DISK: 20.0}
+_DEFAULT_PER_GPU = {GPU: 90.0, GPU_MEMORY: 70.0}
 
 
 class Figure(NamedTuple):
-    """One figure of one host."""
+    """One metric value of one host."""
 
     metric: str
     host: str
-    """The value of its dimension."""
+    """Value of its dimension."""
     time_s: float
     percent: float
 
 
 def check(request: Mapping[str, Any], script: Script) -> None:
-    """Check that the hosts of a request can be as busy as its script says.
+    """Validate that a request's hosts can reach the GPU utilization of its script.
+
+    Args:
+        request: A CreateTrainingJob request.
+        script: Its script.
 
     Raises:
-        AwsError: a host has fewer GPUs.
+        AwsError: A host has too few GPUs.
     """
     for number, instance_type in enumerate(service_facts.hosts(request), start=1):
         gpus = gpus_of(instance_type)
-        course = _course_of(script.gpu, number)
-        if gpus and any(percent > 100 * gpus for _since_s, percent in course):
+        profile = _profile_of(script.gpu, number)
+        if gpus and any(percent > 100 * gpus for _since_s, percent in profile):
             raise service_facts.validation(f"Sandbox: {GPU_UTILIZATION} is at most {100 * gpus} for {instance_type}.")
 
 
 def figures(job: TrainingJob, clock: Clock, *, after_s: float, until_s: float) -> Iterator[Figure]:
-    """All figures of a job that come to be after one moment and not after another, s since the epoch."""
+    """Return a job's metric values of a time range.
+
+    Args:
+        job: The training job.
+        clock: The sandbox's speed.
+        after_s: Start of the range, exclusive, s since the epoch.
+        until_s: End of the range, inclusive, s since the epoch.
+    """
     moments = list(_moments(job, clock, after_s=after_s, until_s=until_s))
     if not moments:
         return
@@ -67,7 +79,16 @@ def figures(job: TrainingJob, clock: Clock, *, after_s: float, until_s: float) -
 def figures_of(
     job: TrainingJob, clock: Clock, *, metric: str, number: int, after_s: float, until_s: float
 ) -> list[tuple[float, float]]:
-    """The times and values of one metric of its n-th host; none if there is no such host, or no such figure of it."""
+    """Return times and values of one metric of one host; none if the host or the metric does not exist.
+
+    Args:
+        job: The training job.
+        clock: The sandbox's speed.
+        metric: Name of the metric.
+        number: Number of the host, from 1.
+        after_s: Start of the range, exclusive, s since the epoch.
+        until_s: End of the range, inclusive, s since the epoch.
+    """
     hosts = service_facts.hosts(job.request)
     if not 1 <= number <= len(hosts) or metric not in _metrics(hosts[number - 1]):
         return []
@@ -78,14 +99,14 @@ def figures_of(
 
 
 def _metrics(instance_type: str) -> tuple[str, ...]:
-    return (*_USUAL, *(_USUAL_PER_GPU if gpus_of(instance_type) else ()))
+    return (*_DEFAULT, *(_DEFAULT_PER_GPU if gpus_of(instance_type) else ()))
 
 
 def _moments(job: TrainingJob, clock: Clock, *, after_s: float, until_s: float) -> Iterator[tuple[float, float]]:
-    """When there is a figure, and for how long it has trained by then, s of the real world."""
+    """Return the moments of the metric values, and the training time until then in real seconds."""
     interval_s = max(clock.wait_s(_INTERVAL_S), _SHORTEST_INTERVAL_S)
-    for started_s, ended_s, trained_s, _then in spells(job, clock):
-        # One or two too many, as fractions are rounded; those are sorted out below.
+    for started_s, ended_s, trained_s, _then in training_intervals(job, clock):
+        # Begins one or two values early, because of rounding; they are skipped below.
         number = max(0, int((after_s - started_s) / interval_s) - 1)
         moment_s = started_s + number * interval_s
         while moment_s <= until_s and (ended_s is None or moment_s < ended_s):
@@ -96,11 +117,11 @@ def _moments(job: TrainingJob, clock: Clock, *, after_s: float, until_s: float) 
 
 
 def _percent(script: Script, instance_type: str, number: int, metric: str, trained_s: float) -> float:
-    course = _course_of({GPU: script.gpu, CPU: script.cpu}.get(metric, ()), number)
-    if course:
-        return [percent for since_s, percent in course if since_s <= trained_s][-1]
-    return _USUAL[metric] if metric in _USUAL else _USUAL_PER_GPU[metric] * (gpus_of(instance_type) or 0)
+    profile = _profile_of({GPU: script.gpu, CPU: script.cpu}.get(metric, ()), number)
+    if profile:
+        return [percent for since_s, percent in profile if since_s <= trained_s][-1]
+    return _DEFAULT[metric] if metric in _DEFAULT else _DEFAULT_PER_GPU[metric] * (gpus_of(instance_type) or 0)
 
 
-def _course_of(courses: Sequence[Course], number: int) -> Course:
-    return courses[min(number, len(courses)) - 1] if courses else ()
+def _profile_of(profiles: Sequence[LoadProfile], number: int) -> LoadProfile:
+    return profiles[min(number, len(profiles)) - 1] if profiles else ()

@@ -1,4 +1,4 @@
 """How do clients reach the sandbox over HTTP?
 
-Imported by `local`.
+Imported by `local` and the layers above.
 """

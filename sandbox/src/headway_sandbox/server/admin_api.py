@@ -1,19 +1,19 @@
-"""`/_headway/…`: what a test can turn that nobody can on AWS. On loopback, for whoever may run programs here.
+"""`/_headway/…`: controls for tests that AWS does not have. On loopback only, without authentication.
 
-GET   /_headway/health               who answers: pid, stateDir, region, account, speed
-GET   /_headway/jobs                 every training job with status and instances, and what is in use
-POST  /_headway/jobs/NAME/finish     completes now
-POST  /_headway/jobs/NAME/fail       {"reason": "AlgorithmError: ..."}
-POST  /_headway/jobs/NAME/interrupt  takes a spot job's instances away
+GET   /_headway/health               the server's pid, stateDir, region, account, speed
+GET   /_headway/jobs                 all training jobs with status and instances, and the instances in use
+POST  /_headway/jobs/NAME/finish     completes the job now
+POST  /_headway/jobs/NAME/fail       {"reason": "AlgorithmError: ..."}: fails the job now
+POST  /_headway/jobs/NAME/interrupt  interrupts a spot job
 GET   /_headway/faults               the switches (`headway_sandbox.sagemaker.faults.Faults`)
-PUT   /_headway/faults               sets them; those not named go back to their defaults
-PATCH /_headway/faults               sets those that are named
-GET   /_headway/calls                what functions asked of AWS so far (`headway_sandbox.call_recorder.Call`)
-PUT   /_headway/calls                {"calls": [...]}: takes these for it, after policies were changed on purpose
-POST  /_headway/queues/NAME/release  what a crashed function held comes back now, not after minutes
+PUT   /_headway/faults               sets switches; the others get their defaults
+PATCH /_headway/faults               sets switches; the others keep their values
+GET   /_headway/calls                AWS calls of functions so far (`headway_sandbox.call_recorder.Call`)
+PUT   /_headway/calls                {"calls": [...]}: replaces them, after a test has changed policies on purpose
+POST  /_headway/queues/NAME/release  makes the messages of a crashed function visible now, not after minutes
 GET   /_headway/functions            the processes that run functions: pid, function, busy
 POST  /_headway/functions/kill       {"function": part of its name or null, "busyOnly": bool}: SIGKILL
-POST  /_headway/functions/expire     {"function": part of its name or null}: its credentials expire, until it is killed
+POST  /_headway/functions/expire     {"function": part of its name or null}: expires its credentials until it is killed
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from headway_sandbox.call_recorder import Calls, of_document
+from headway_sandbox.call_recorder import Calls, call_from_document
 from headway_sandbox.emulator import patches
 from headway_sandbox.emulator.patches import Receive, Scope
 from headway_sandbox.errors import AwsError
@@ -43,16 +43,27 @@ _Answer = tuple[int, Any]
 async def answer(
     fleet: FakeSageMaker, calls: Calls, state_dir: Path, scope: Scope, receive: Receive
 ) -> tuple[int, bytes]:
-    """Status and JSON body."""
+    """Handle a request.
+
+    Args:
+        fleet: The fake SageMaker.
+        calls: The recorded calls.
+        state_dir: The server's state directory.
+        scope: ASGI scope of the request.
+        receive: ASGI receive function.
+
+    Returns:
+        Status and JSON body.
+    """
     status, document = await _answer(fleet, calls, state_dir, scope, receive)
     return status, json.dumps(document).encode()
 
 
 async def _answer(fleet: FakeSageMaker, calls: Calls, state_dir: Path, scope: Scope, receive: Receive) -> _Answer:
     headers = {key.lower() for key, _value in scope["headers"]}
-    # A page in somebody's browser may not pull these levers: browsers send Origin with what could do harm.
+    # Refuses web pages: browsers send Origin with requests that change state.
     if (scope.get("client") or ("",))[0] not in _LOOPBACK or b"origin" in headers:
-        return 403, {"message": "This answers programs on this machine only."}
+        return 403, {"message": "Only programs on this machine may use this API."}
     try:
         body = await _read(receive)
         if (scope["method"], scope["path"]) == ("GET", f"{PREFIX}health"):
@@ -76,7 +87,7 @@ async def _read(receive: Receive) -> dict[str, Any]:
             raise ValueError(f"The body has more than {_MAX_BODY} bytes.")
     document = json.loads(content or b"{}")
     if not isinstance(document, dict):
-        raise TypeError("The body has to be a JSON object.")
+        raise TypeError("The body must be a JSON object.")
     return document
 
 
@@ -92,7 +103,7 @@ def _route(fleet: FakeSageMaker, calls: Calls, method: str, path: list[str], bod
             return 200, fleet.faults.to_document()
         case "GET" | "PUT", ["calls"]:
             if method == "PUT":
-                calls.replace(map(of_document, body["calls"]))
+                calls.replace(map(call_from_document, body["calls"]))
             return 200, {"calls": [asdict(call) for call in calls.all()]}
         case "POST", ["queues", name, "release"]:
             return 200, {"released": patches.release_messages(name)}
@@ -149,6 +160,6 @@ def _act(fleet: FakeSageMaker, name: str, action: str, body: Mapping[str, Any]) 
         "interrupt": lambda: fleet.interrupt(name, now=now),
     }
     if action not in actions:
-        return 404, {"code": "NotFound", "message": f"A job can't {action}: {', '.join(actions)}."}
+        return 404, {"code": "NotFound", "message": f"Unknown action {action}. Actions: {', '.join(actions)}."}
     actions[action]()
     return 200, fleet.describe(name, now=now)

@@ -1,4 +1,4 @@
-"""The client's side of `/_headway/…` (`headway_sandbox.server.admin_api`)."""
+"""Client of the admin API (`headway_sandbox.server.admin_api`)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,24 @@ from headway_sandbox.errors import SandboxError
 
 _PREFIX = "/_headway"
 _TIMEOUT_S = 30.0
-"""A sandbox that starts many functions at once, on a machine with more to do, answers late."""
+"""Long, as a sandbox that starts many functions at once on a busy machine responds late."""
 
 
 def call(port: int, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """One call, e.g. `call(4566, "PATCH", "/faults", {"event_drop": 0.1})`.
+    """Call the admin API, e.g. `call(4566, "PATCH", "/faults", {"event_drop": 0.1})`.
+
+    Args:
+        port: The sandbox's port.
+        method: HTTP method.
+        path: Path below `/_headway`.
+        body: JSON body.
+
+    Returns:
+        The response's body.
 
     Raises:
-        SandboxError: it was refused; the message says why.
-        OSError: nobody answers.
+        SandboxError: The call was refused, or another server listens on the port.
+        OSError: No server listens on the port.
     """
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT_S)
     try:
@@ -28,7 +37,7 @@ def call(port: int, method: str, path: str, body: Mapping[str, Any] | None = Non
         response = connection.getresponse()
         document: dict[str, Any] = json.loads(response.read())
     except (http.client.HTTPException, ValueError) as error:
-        raise SandboxError(f"What listens on port {port} is no sandbox.") from error
+        raise SandboxError(f"The server on port {port} is not a sandbox.") from error
     finally:
         connection.close()
     if response.status != 200:
@@ -37,7 +46,7 @@ def call(port: int, method: str, path: str, body: Mapping[str, Any] | None = Non
 
 
 def health(port: int) -> dict[str, Any] | None:
-    """What the sandbox on that port says of itself; None if there is none."""
+    """Return the health document of the sandbox on a port; None if there is no sandbox."""
     try:
         return call(port, "GET", "/health")
     except (OSError, SandboxError):

@@ -1,7 +1,7 @@
-"""What API Gateway refuses before any function is asked, as far as the emulator does not refuse it itself.
+"""API Gateway's own checks before it invokes a function, as far as the emulator lacks them.
 
-The emulator gives each method of a stage a token bucket, as API Gateway does with a stage's method settings. It has no
-limit for an account, takes a body of any size, and credentials that are scoped to any region.
+The emulator has a token bucket per method of a stage, from the stage's method settings. It has no limit per account,
+accepts a body of any size, and accepts credentials of any region.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_BODY_BYTES = 10 * 2**20
 """Source: API Gateway developer guide, quotas for REST APIs, payload size."""
 
 ACCOUNT = Rate(per_s=10_000, burst=5_000)
-"""All APIs of an account in a region. Source: API Gateway developer guide, account-level throttling, the default."""
+"""Default rate of an account's APIs in a region. Source: API Gateway developer guide, account-level throttling."""
 
 _CALL = re.compile(r"/_aws/execute-api/[^/]+/[^/]+")
 _EVERY_API = "every API"
@@ -27,19 +27,21 @@ _SERVICE = "execute-api"
 
 @dataclass(frozen=True, kw_only=True)
 class Refused:
-    """An answer of API Gateway's own. Source: API Gateway developer guide, gateway response types."""
+    """A gateway response. Source: API Gateway developer guide, gateway response types."""
 
     status: int
     message: str
     error: str = ""
-    """Of the header x-amzn-errortype, where it is known."""
+    """Header x-amzn-errortype, where it is known."""
 
     @property
     def body(self) -> bytes:
+        """The JSON body."""
         return json.dumps({"message": self.message}, separators=(",", ":")).encode()
 
     @property
     def headers(self) -> dict[str, str]:
+        """The response's headers."""
         known = {"x-amzn-errortype": self.error} if self.error else {}
         return {"content-type": "application/json", **known}
 
@@ -49,11 +51,11 @@ TOO_LONG = Refused(status=413, message="Request Too Long")
 
 
 class Gateway:
-    """Looks at calls of the APIs of an account in a region.
+    """Checks the calls of all APIs of an account in a region.
 
     Args:
-        region: where it is.
-        account: what all its APIs take together.
+        region: The region.
+        account: Rate of all APIs together.
     """
 
     def __init__(self, region: str, account: Rate = ACCOUNT) -> None:
@@ -63,13 +65,13 @@ class Gateway:
     def refusal(
         self, path: str, headers: Mapping[str, str], now: float, *, unsigned_payload: bool = False
     ) -> Refused | None:
-        """The answer to a call that is kept off; None if it may go on, or is no call.
+        """Return the response to a refused API call; None if the call passes, or is not an API call.
 
         Args:
-            path: of any request to the sandbox.
-            headers: of that request, their names in lower case.
-            now: s; a call is counted then.
-            unsigned_payload: whether a signature may leave the body out.
+            path: Path of any request to the sandbox.
+            headers: Its headers, with names in lower case.
+            now: The time, s.
+            unsigned_payload: Whether a signature may omit the body.
         """
         if _CALL.match(path) is None:
             return None
@@ -78,5 +80,5 @@ class Gateway:
             return TOO_LONG
         if not self._throttle.admits(_EVERY_API, now):
             return TOO_MANY
-        wrong = signatures.fault(headers, region=self._region, service=_SERVICE, unsigned_payload=unsigned_payload)
-        return Refused(status=403, message=wrong, error=signatures.CODE) if wrong else None
+        error = signatures.error_in(headers, region=self._region, service=_SERVICE, unsigned_payload=unsigned_payload)
+        return Refused(status=403, message=error, error=signatures.CODE) if error else None

@@ -1,8 +1,7 @@
-"""The HTTP face: SageMaker answered by the fleet, everything else by the emulator behind it.
+"""The sandbox's HTTP server: routes SageMaker's requests to the fake SageMaker and all others to the emulator.
 
-A request is SageMaker's if the credential scope of its signature says so; the protocol is AWS JSON 1.1.
-Beside the services lies `/_headway/…` (`headway_sandbox.server.admin_api`), by which tests and the demo turn what they
-can't on AWS.
+The credential scope of its signature identifies a request to SageMaker; the protocol is AWS JSON 1.1. `/_headway/…`
+(`headway_sandbox.server.admin_api`) has controls for tests and the demo.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from headway_sandbox.call_recorder import Record
+from headway_sandbox.call_recorder import RunRecorder
 from headway_sandbox.emulator import patches
 from headway_sandbox.emulator.patches import AsgiApp, Caller, Receive, Scope, Send
 from headway_sandbox.errors import AwsError
@@ -33,17 +32,23 @@ _log = logging.getLogger("headway.sandbox")
 _SAGEMAKER_SCOPE = re.compile(r"Credential=[^/\s]+/[^/]+/[^/]+/sagemaker/")
 _TARGET_PREFIX = "SageMaker."
 _DETAIL_TYPE = "SageMaker Training Job State Change"
-# However far away the next change is, look again: an administrator may have changed the fleet.
+# The longest sleep until the next due change, as a switch may have changed it.
 _LONGEST_SLEEP_S = 0.5
 _MONITORING_EVERY_S = 1.0
 _RECORD_EVERY_S = 5.0
 
 
 class AwsProxy:
-    """The ASGI application. All that touches the fleet runs on the server's one event loop, so it needs no lock."""
+    """The ASGI application. All access to the fake SageMaker runs on the server's event loop, without locks."""
 
     def __init__(
-        self, *, fleet: FakeSageMaker, state_dir: Path, record: Record, behind: AsgiApp, on_shutdown: Callable[[], None]
+        self,
+        *,
+        fleet: FakeSageMaker,
+        state_dir: Path,
+        record: RunRecorder,
+        behind: AsgiApp,
+        on_shutdown: Callable[[], None],
     ) -> None:
         self.fleet = fleet
         self._state_dir = state_dir
@@ -63,18 +68,18 @@ class AwsProxy:
             self._changed.set()
             await _respond(send, status, answer, {"content-type": "application/json"})
         elif scope["type"] == "http":
-            await self._through_proxies(scope, receive, send)
+            await self._respond_or_replace(scope, receive, send)
         else:
             await self._behind(scope, receive, send)
 
-    async def _through_proxies(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, unless somebody on the way does."""
+    async def _respond_or_replace(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond, unless `Faults.raw_answers` replaces the response."""
         operation = _header(scope, b"x-amz-target").rpartition(".")[2]
         raw, after, self.fleet.faults = self.fleet.faults.raw_answer(operation)
         if raw is None:
             await self._answer(scope, receive, send)
             return
-        await (self._answer(scope, receive, _unheard) if after else _read_all(receive))
+        await (self._answer(scope, receive, _discard) if after else _read_all(receive))
         await _respond(send, raw.status, raw.body, {"content-type": "text/html"})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -98,7 +103,7 @@ class AwsProxy:
         try:
             self._check_signature(scope)
             request = _parse(body)
-            refused = self._authorise(caller, operation, request)
+            refused = self._authorize(caller, operation, request)
             if refused is not None:
                 status, more, content = refused
                 await _respond(send, status, content, {**headers, **more})
@@ -110,24 +115,24 @@ class AwsProxy:
             await _respond(send, error.status, content, {**headers, "x-amzn-errortype": error.code})
             return
         self._changed.set()
-        if self._caller_dies(caller, operation):
+        if self._killed_caller(caller, operation):
             return
         has_output = request_validation.service_model().operation_model(operation).output_shape is not None
         await _respond(send, 200, json.dumps(answer).encode() if has_output else b"", headers)
 
     def _check_signature(self, scope: Scope) -> None:
         unsigned, region = self.fleet.faults.unsigned_payload, self.fleet.settings.region
-        wrong = signatures.fault(_headers(scope), region=region, service="sagemaker", unsigned_payload=unsigned)
-        if wrong is not None:
-            raise AwsError(signatures.CODE, wrong)
+        error = signatures.error_in(_headers(scope), region=region, service="sagemaker", unsigned_payload=unsigned)
+        if error is not None:
+            raise AwsError(signatures.CODE, error)
 
-    def _authorise(
+    def _authorize(
         self, caller: Caller, operation: str, request: Mapping[str, Any]
     ) -> tuple[int, dict[str, str], bytes] | None:
-        """None: go on. Else the response to a failed signature.
+        """Return the response to an invalid signature; None if the call is allowed.
 
         Raises:
-            AwsError: no policy allows it, or the role can't be assumed.
+            AwsError: No policy allows it, or the role cannot be assumed.
         """
         for permission in authorization.permissions(operation, request, arn_prefix=self.fleet.arn("")):
             if permission.or_role and patches.role_allows(
@@ -149,10 +154,10 @@ class AwsProxy:
             authorization.check_role(request, trusted=trusted)
         return None
 
-    def _caller_dies(self, caller: Caller, operation: str) -> bool:
-        """Kill the function that made the call, if that fault is on: its call took effect, it never learns."""
-        struck, self.fleet.faults = self.fleet.faults.used_up("kill_caller", operation)
-        if not struck:
+    def _killed_caller(self, caller: Caller, operation: str) -> bool:
+        """Kill the calling function after its call took effect, if `Faults.kill_caller` applies; return whether."""
+        applies, self.fleet.faults = self.fleet.faults.consume("kill_caller", operation)
+        if not applies:
             return False
         killed = patches.kill_workers(caller.session, busy_only=True) if caller.session else []
         _log.info("killed the caller of %s: %s", operation, [worker.pid for worker in killed])
@@ -177,20 +182,20 @@ class AwsProxy:
         while True:
             try:
                 await monitoring.step(time.time())
-            except Exception:  # noqa: BLE001  nor must one alarm stop CloudWatch's
-                _log.exception("a round of monitoring failed")
+            except Exception:  # noqa: BLE001  an error in one alarm must not stop the loop
+                _log.exception("an evaluation of alarms failed")
             await asyncio.sleep(_MONITORING_EVERY_S)
 
-    async def _keep_record(self) -> None:
+    async def _write_record(self) -> None:
         while True:
             await asyncio.sleep(_RECORD_EVERY_S)
-            await asyncio.to_thread(self._record.keep)
+            await asyncio.to_thread(self._record.write_if_new)
 
     async def _write_logs(self, now: float) -> None:
         try:
             await self._logs.write(now)
-        except Exception:  # noqa: BLE001  nor must what a container prints
-            _log.exception("the logs of training jobs could not be written")
+        except Exception:  # noqa: BLE001  an error in one log must not stop the loop
+            _log.exception("cannot write the logs of training jobs")
 
     def _send_event(self, detail: Mapping[str, Any]) -> None:
         try:
@@ -200,13 +205,13 @@ class AwsProxy:
                 detail=detail,
                 resource=detail["TrainingJobArn"],
             )
-        except Exception:  # noqa: BLE001  an event that a target chokes on must not stop the world's clock
-            _log.exception("an event could not be put")
+        except Exception:  # noqa: BLE001  an event that a target cannot handle must not stop the loop
+            _log.exception("cannot put an event")
 
     def _watch_for_startup(self, send: Send) -> Send:
         async def watched(message: Any) -> None:
             if message["type"] == "lifespan.startup.complete":
-                clocks = (self._run_clock(), self._run_monitoring(), self._keep_record())
+                clocks = (self._run_clock(), self._run_monitoring(), self._write_record())
                 self._clocks = [asyncio.create_task(clock) for clock in clocks]
             await send(message)
 
@@ -218,7 +223,7 @@ class AwsProxy:
             if message["type"] == "lifespan.shutdown":
                 for clock in self._clocks:
                     clock.cancel()
-                # Before the emulator saves: functions must not go on writing to what is being saved.
+                # Before the emulator saves its state: functions must not write while it is saved.
                 await asyncio.to_thread(self._on_shutdown)
             return message
 
@@ -230,8 +235,8 @@ async def _read_all(receive: Receive) -> None:
         pass
 
 
-async def _unheard(_: Any) -> None:
-    """Take an answer that nobody gets."""
+async def _discard(_: Any) -> None:
+    """Discard a response."""
 
 
 def _is_sagemaker(scope: Scope) -> bool:

@@ -1,4 +1,4 @@
-"""CloudWatch's clock in the sandbox: what training jobs show is published, and alarms are evaluated."""
+"""Periodic work of CloudWatch: publishes the metrics of training jobs and evaluates alarms."""
 
 from __future__ import annotations
 
@@ -12,45 +12,41 @@ from headway_sandbox.emulator.cloudwatch import AlarmKey
 from headway_sandbox.sagemaker import utilization
 from headway_sandbox.sagemaker.service import FakeSageMaker
 
-# What no alarm looks at is kept for so long, for people who do.
+# Retention of data points that no alarm needs, for users.
 _KEPT_S = 900.0
-# So much is published anew when the server starts: an alarm that looks farther back finds less for a while.
-_MADE_UP_FOR_S = 3600.0
-_FORGET_EVERY_S = 60.0
-# After so many alarms others get their turn: there may be thousands, and the server has one thread.
+# Metrics of this time before the server's start are published again: longer evaluation ranges lack data for a while.
+_REPUBLISHED_S = 3600.0
+_EVICT_EVERY_S = 60.0
+# Yield to other tasks after this number of alarms: there may be thousands, and the server has one thread.
 _AT_ONCE = 20
 
 
 class Monitoring:
-    """Publishes and evaluates; `step` is called about once a second."""
+    """Publishes metrics and evaluates alarms; `step` is called about once a second."""
 
     def __init__(self, fleet: FakeSageMaker) -> None:
         self._fleet = fleet
         self._rounds: evaluation_schedule.EvaluationSchedule[AlarmKey] = evaluation_schedule.EvaluationSchedule()
         self._published_s: float | None = None
-        self._forgot_s = 0.0
+        self._evicted_s = 0.0
 
     async def step(self, now_s: float) -> None:
-        """Do what is due.
-
-        Args:
-            now_s: the time, s since the epoch.
-        """
+        """Publish and evaluate what is due at `now_s` (s since the epoch)."""
         self._publish(now_s)
         for number, key in enumerate(self._rounds.due(cloudwatch.alarms(), now_s), start=1):
             self._evaluate(key, now_s)
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
-        if now_s - self._forgot_s >= _FORGET_EVERY_S:
-            cloudwatch.forget(now_s - _KEPT_S)
-            self._forgot_s = now_s
+        if now_s - self._evicted_s >= _EVICT_EVERY_S:
+            cloudwatch.evict(now_s - _KEPT_S)
+            self._evicted_s = now_s
 
     def _publish(self, now_s: float) -> None:
         if self._published_s is None:
-            # The jobs went on while the server was stopped, and CloudWatch would have heard of it. All of it follows
-            # from the jobs, so nothing of it is saved.
+            # The jobs continued while the server was stopped. The metrics are a function of the jobs, so they are not
+            # saved but computed again.
             cloudwatch.drop(utilization.NAMESPACE)
-            self._published_s = now_s - _MADE_UP_FOR_S
+            self._published_s = now_s - _REPUBLISHED_S
         cloudwatch.record(
             utilization.NAMESPACE,
             utilization.UNIT,
@@ -71,6 +67,6 @@ class Monitoring:
         alarm = cloudwatch.alarm_of(key)
         if alarm is None:
             return
-        found = evaluation_schedule.change(alarm, partial(cloudwatch.measured, key), now_s)
+        found = evaluation_schedule.state_change(alarm, partial(cloudwatch.samples_of, key), now_s)
         if found is not None:
             cloudwatch.set_state(key, found.state, found.reason, now_s=now_s)

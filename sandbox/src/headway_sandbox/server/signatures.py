@@ -1,8 +1,8 @@
-"""What a signature has to be scoped to and to cover, which the emulator does not ask.
+"""Checks of a signature's scope and body hash, which the emulator lacks.
 
-Source: IAM user guide, "Elements of an AWS API request signature". The words are those that users quote from SageMaker
-and API Gateway in public issue threads. That a signature may leave the body out is documented for S3 only
-("Authenticating Requests: Using the Authorization Header"), and of other services nothing is said; so a switch decides.
+Source: IAM user guide, "Elements of an AWS API request signature". The wording is that of SageMaker and API Gateway in
+public issue threads. Unsigned bodies are documented for S3 only ("Authenticating Requests: Using the Authorization
+Header") and not documented for other services, so a switch decides.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ MISMATCH = (
 )
 
 
-def fault(headers: Mapping[str, str], *, region: str, service: str, unsigned_payload: bool) -> str | None:
-    """What is wrong with a request's signature before it is known who signed; None if nothing is, or it has none.
+def error_in(headers: Mapping[str, str], *, region: str, service: str, unsigned_payload: bool) -> str | None:
+    """Return the error in a request's signature, without the signer's key; None if it is valid or missing.
 
     Args:
-        headers: of the request, their names in lower case.
-        region: that it came to.
-        service: that it came to, as signatures name it.
-        unsigned_payload: whether a signature may leave the body out.
+        headers: The request's headers, with names in lower case.
+        region: Region of the called service.
+        service: The called service, as named in signatures.
+        unsigned_payload: Whether a signature may omit the body.
     """
     scope = _SCOPE.search(headers.get("authorization", ""))
     if scope is None:

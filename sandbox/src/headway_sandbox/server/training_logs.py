@@ -1,4 +1,4 @@
-"""The logs of training jobs in the sandbox: what their containers print is written to CloudWatch Logs."""
+"""Writes the log lines of training jobs' containers to CloudWatch Logs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from headway_sandbox.sagemaker.container_logs import GROUP
 from headway_sandbox.sagemaker.service import FakeSageMaker
 from headway_sandbox.sagemaker.training_job import TrainingJob
 
-# After so many jobs others get their turn: the server has one thread.
+# Yield to other tasks after this number of jobs: the server has one thread.
 _AT_ONCE = 20
 
 
 class TrainingLogs:
-    """Writes; `write` is called whenever something may have changed, and now and then."""
+    """Writes the log lines; `write` is called after changes and periodically."""
 
     def __init__(self, fleet: FakeSageMaker) -> None:
         self._fleet = fleet
@@ -24,26 +24,22 @@ class TrainingLogs:
         self._found_steps: dict[str, int] = {}
 
     async def write(self, now_s: float) -> None:
-        """Write what was printed since the last time.
-
-        Args:
-            now_s: the time, s since the epoch.
-        """
+        """Write the lines since the last call, until `now_s` (s since the epoch)."""
         if self._written_s is None:
-            # The jobs went on while the server was stopped. All that they print follows from them, so nothing of it is
-            # saved: it is written anew.
+            # The jobs continued while the server was stopped. The lines are a function of the jobs, so they are not
+            # saved but written again.
             logs.drop(GROUP)
         after_s, self._written_s = self._written_s or 0.0, now_s
         jobs = self._fleet.jobs(now=now_s)
-        news = [job for job in jobs if not job.ended or job.modified > after_s]
-        self._found_steps = {job.name: self._found_step(job, jobs) for job in news}
-        for number, job in enumerate(news, start=1):
+        changed = [job for job in jobs if not job.ended or job.modified > after_s]
+        self._found_steps = {job.name: self._found_step(job, jobs) for job in changed}
+        for number, job in enumerate(changed, start=1):
             self._write_job(job, after_s=after_s, until_s=now_s)
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
 
     def _found_step(self, job: TrainingJob, jobs: list[TrainingJob]) -> int:
-        """Looked up once for each job: it has to go over all others."""
+        """Return `checkpointed_step`, computed once per job, as it scans all jobs."""
         if job.name in self._found_steps:
             return self._found_steps[job.name]
         return container_logs.checkpointed_step(job, jobs, self._fleet.settings.clock)

@@ -1,6 +1,6 @@
-"""The simulator: a trace of jobs, played through the decisions of the queue on virtual time.
+"""How long would the jobs of a trace wait? Simulates the queue on a trace in virtual time.
 
-What decides is :func:`headway.scheduling.scheduler.schedule`, the code that is deployed;
-:class:`headway.scheduling.simulation.Simulation` advances the clock.
-Nothing is drawn at random but which jobs write checkpoints, and that from a seed.
+The top layer, beside `demo`. The decisions come from :func:`headway.scheduling.scheduler.schedule`, the deployed code;
+:class:`headway.scheduling.simulation.Simulation` advances the clock. Only the choice of the jobs that write checkpoints
+is random, from a seed.
 """

@@ -1,13 +1,13 @@
-"""`make sim`: the simulator against a reference, and the queue against what users would pick instead.
+"""`make sim`: compares the simulator with a reference simulator, and the queue with alternative schedulers.
 
     python -m headway_sandbox.simulator.checks --traces FOLDER [--out build/sim] [--rows N]
 
-Exit code 1 if one of these does not hold:
+Exit code 1 if one of these conditions is false:
 
-- our FIFO and EASY agree with the reference simulator, on the same jobs and as many single instances;
-- the queue's average JCT is no worse than that of EASY with the same limits;
-- where jobs have priorities and limits count among equals, important ones wait less than a tenth of the others, and all
-  jobs end.
+- FIFO and EASY agree with the reference simulator, with the same jobs and number of single instances;
+- the queue's average JCT is no worse than EASY's with the same limits;
+- with priorities, and shorter limits first among equal priorities, jobs of priority 1 wait less than a tenth of the
+  others' wait, and all jobs end.
 """
 
 from __future__ import annotations
@@ -39,20 +39,21 @@ LIMITS = (1.0, 2.0, 5.0)
 PROCESSES = 2
 
 AGREEMENT = 0.01
-"""How far the average JCT may be from the reference's."""
+"""Largest relative difference of the average JCT from the reference's."""
 
 NO_WORSE = 0.001
-"""Ties fall differently, so an average JCT that is longer by no more than this is no worse."""
+"""Largest relative increase of an average JCT that counts as no worse, as ties are broken differently."""
 
 WAIT_RATIO = 0.1
-"""What important jobs may wait of what the others wait."""
+"""Largest ratio of the average waits of important jobs and others."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Run the checks and return the exit code."""
     parser = argparse.ArgumentParser(description="Check the simulator and the queue on real traces.")
     parser.add_argument("--traces", type=Path, required=True, help="the folder of the traces")
-    parser.add_argument("--out", type=Path, default=Path("build/sim"), help="where figures and pictures go")
-    parser.add_argument("--rows", type=int, help="only so many jobs of each trace: a try, not the real figures")
+    parser.add_argument("--out", type=Path, default=Path("build/sim"), help="folder for results and plots")
+    parser.add_argument("--rows", type=int, help="only this number of jobs of each trace, for a quick test")
     args = parser.parse_args(argv)
     args.out.mkdir(parents=True, exist_ok=True)
     try:
@@ -73,9 +74,9 @@ Verdict = tuple[bool, str]
 
 def _check_itp(traces: Path, out: Path, rows: int | None) -> list[Verdict]:
     trace = read_trace(traces / "msr-itp.csv.gz", {POOL: ITP_GPUS}, rows=rows)
-    them = scenarios(trace, ["fifo", "sjf", "easy", "headway", "headway-short"], LIMITS)
-    results = simulate_all(them, processes=PROCESSES, report=_tell)
-    _keep(out, "msr-itp", trace, results)
+    planned = scenarios(trace, ["fifo", "sjf", "easy", "headway", "headway-short"], LIMITS)
+    results = simulate_all(planned, processes=PROCESSES, report=_report)
+    _write_results(out, "msr-itp", trace, results)
     print()
     alike, placed = _reference(traces, trace)
     print("\nReference simulator on single instances, as here, and on 8-GPU nodes with placement (average JCT, s)")
@@ -96,31 +97,31 @@ def _check_itp(traces: Path, out: Path, rows: int | None) -> list[Verdict]:
 def _check_muri(traces: Path, name: str, out: Path, rows: int | None) -> list[Verdict]:
     trace = read_trace(traces / f"{name}.csv.gz", {POOL: MURI_GPUS}, rows=rows)
     alone = replace(trace, jobs=tuple(job for job in trace.jobs if job.priority))
-    them = [
+    planned = [
         *scenarios(alone, ["headway-short"], checkpointing=1.0),
         *scenarios(trace, ["headway-short"], LIMITS, checkpointing=1.0),
         *scenarios(trace, ["headway", "fifo", "easy", "sjf", "article"], checkpointing=1.0),
     ]
-    undisturbed, *results = simulate_all(them, processes=PROCESSES, report=_tell)
-    _keep(out, name, trace, results)
+    undisturbed, *results = simulate_all(planned, processes=PROCESSES, report=_report)
+    _write_results(out, name, trace, results)
     return [verdict for ours in results[: len(LIMITS)] for verdict in _orders(ours, undisturbed)]
 
 
 def _orders(ours: Result, undisturbed: Result) -> list[Verdict]:
-    """Whether priorities count, and nobody is forgotten."""
+    """Check that priorities have an effect and all jobs end."""
     high, low = ours.wait_by_priority_s.get("1", 0.0), ours.wait_by_priority_s.get("0", 0.0)
     least = undisturbed.wait.avg_s
     name = f"{ours.trace}, {ours.label}"
     waits = (
         f"{name}: jobs of priority 1 wait {high:.0f} s on average, those of priority 0 {low:.0f} s "
-        f"({high / low if low else 0:.3f}); with nobody else there they would wait {least:.0f} s"
+        f"({high / low if low else 0:.3f}); jobs of priority 1 alone would wait {least:.0f} s"
     )
     ends = f"{name}: {ours.jobs} of {ours.jobs + ours.unfinished} jobs end; the longest wait is {ours.wait.max_s:.0f} s"
     return [(high < WAIT_RATIO * low, waits), (not ours.unfinished, ends)]
 
 
 def _compares(ours: Result, easy: Result, factor: float) -> Verdict:
-    """Whether the queue is no worse than EASY backfill with the same limits."""
+    """Check that the queue is no worse than EASY backfill with the same limits."""
     sentence = (
         f"msr-itp, limits {factor:g}x: average JCT {ours.jct.avg_s:.0f} s, EASY {easy.jct.avg_s:.0f} s; "
         f"p99 wait {ours.wait.p99_s:.0f} s, EASY {easy.wait.p99_s:.0f} s"
@@ -137,10 +138,10 @@ def _agrees(ours: Result, reference_s: float) -> Verdict:
 
 
 def _reference(traces: Path, trace: Trace) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the reference says of the same jobs, with every GPU a node of its own, and with real nodes.
+    """Return the reference's results for the same jobs, with one GPU per node, and with real nodes.
 
     Its nodes have 8 GPUs each. A trace in which every job demands 8 times its GPUs, on as many nodes as there are GPUs,
-    therefore has no fragmentation, just like our pool of single instances.
+    therefore has no fragmentation, like a pool of single instances.
     """
     script = traces / "sim" / "ref_sim.py"
     with tempfile.TemporaryDirectory() as folder:
@@ -179,7 +180,7 @@ def _write(trace: Trace, path: Path, *, times: int) -> None:
             writer.writerow([*row, "", "", job.team, "", job.priority])
 
 
-def _keep(out: Path, name: str, trace: Trace, results: Sequence[Result]) -> None:
+def _write_results(out: Path, name: str, trace: Trace, results: Sequence[Result]) -> None:
     print(f"\n{name}: {len(trace.jobs)} jobs on {sum(trace.pools.values())} GPUs (times in s)")
     print(table(results))
     for note in notes(results):
@@ -189,7 +190,7 @@ def _keep(out: Path, name: str, trace: Trace, results: Sequence[Result]) -> None
     (out / f"{name}.svg").write_text(draw(results, sum(trace.pools.values())), encoding="utf-8")
 
 
-def _tell(result: Result) -> None:
+def _report(result: Result) -> None:
     print(f"simulate: {result.trace}, {result.label}: {result.wall_s:.1f} s", file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong with the input of a simulation. Each message says what to change."""
+"""Errors in the input of a simulation. Each message says what to change."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from headway_sandbox.errors import SandboxError
 
 
 class InvalidInput(SandboxError):
-    """An option or a file of a simulation makes no sense."""
+    """An option or a file of a simulation is invalid."""
 
 
 class InvalidTrace(InvalidInput):
-    """A trace can't be read, or a row of it can't be a job."""
+    """A trace cannot be read, or has an invalid row."""
 
 
 class InvalidCapacity(InvalidInput):
-    """The pools that were asked for make no sense, or a job belongs to none of them."""
+    """The pools are invalid, or a job's pool is missing."""
 
 
 class UnknownPolicy(InvalidInput):
-    """There is no policy of that name."""
+    """The policy does not exist."""

@@ -1,4 +1,4 @@
-"""What is measured on a simulation."""
+"""Metrics of a simulation."""
 
 from __future__ import annotations
 
@@ -15,30 +15,36 @@ PERCENTILES = (50, 95, 99)
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one job."""
+    """Outcome of one job."""
 
     job: TraceJob
-    #: All the time that it stood in the line, after preemptions too.
+    #: Total time in the queue, including after preemptions.
     waited_ms: int = 0
     ended_ms: int | None = None
-    #: Times that it was asked to stop for another job, and times that it did stop for one.
+    #: Number of preemption requests, and of preemptions that ended an attempt.
     preemptions: int = 0
     yields: int = 0
-    #: Instance-milliseconds held for nothing.
+    #: Instance-milliseconds of lost work.
     lost_ms: int = 0
     waits_since_ms: int = 0
 
 
 @dataclass
 class Timeline:
-    """Instances in use and jobs in the line, from each change on."""
+    """Instances in use and waiting jobs, from each change on."""
 
     times_ms: list[int] = field(default_factory=list)
     used: list[int] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
 
-    def note(self, time_ms: int, used: int, waiting: int) -> None:
-        """The state from now on; of one instant the last counts."""
+    def record(self, time_ms: int, used: int, waiting: int) -> None:
+        """Record a change. The last state of an instant counts.
+
+        Args:
+            time_ms: Time of the change.
+            used: Instances in use.
+            waiting: Waiting jobs.
+        """
         if self.times_ms and self.times_ms[-1] == time_ms:
             self.used[-1], self.waiting[-1] = used, waiting
             return
@@ -47,7 +53,7 @@ class Timeline:
         self.waiting.append(waiting)
 
     def averages(self, parts: int) -> Timeline:
-        """The same over equal parts of the time, each with its averages, rounded."""
+        """Return a timeline of equal parts with rounded averages."""
         if len(self.times_ms) < 2:
             return self
         first, last = self.times_ms[0], self.times_ms[-1]
@@ -66,7 +72,7 @@ class Timeline:
                 used += self.used[at] * (until - now)
                 waiting += self.waiting[at] * (until - now)
                 now = until
-            result.note(begin, round(used / (end - begin)), round(waiting / (end - begin)))
+            result.record(begin, round(used / (end - begin)), round(waiting / (end - begin)))
         return result
 
 
@@ -82,7 +88,7 @@ class Spread:
 
     @classmethod
     def of(cls, times_ms: Iterable[int]) -> Spread:
-        """The spread of times in ms; zeros if there are none."""
+        """Return the spread of times in ms; zeros if there are none."""
         ordered = sorted(times_ms) or [0]
         p50, p95, p99 = (ordered[min(len(ordered) - 1, len(ordered) * p // 100)] / 1000 for p in PERCENTILES)
         average = round(sum(ordered) / len(ordered) / 1000, 1)
@@ -91,20 +97,20 @@ class Spread:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """The figures of one simulation. Waits and JCTs are those of jobs that ended."""
+    """Metrics of one simulation. Waits and JCTs are those of ended jobs."""
 
     trace: str
     policy: str
-    #: None for a policy that reads no limits.
+    #: None for a policy that does not use limits.
     limit_factor: float | None
     jobs: int
-    #: Jobs that neither ended nor ever will under this policy.
+    #: Jobs that never end under this policy.
     unfinished: int
     too_large: int
     wait: Spread
     jct: Spread
     makespan_s: float
-    #: Useful instance-time over all that there was, from the first submission to the last end.
+    #: Useful instance-time divided by total instance-time, from the first submission to the last end.
     utilisation: float
     preemptions: int
     most_preemptions: int
@@ -114,18 +120,18 @@ class Result:
     #: Average wait per team and per priority, s.
     wait_by_team_s: Mapping[str, float]
     wait_by_priority_s: Mapping[str, float]
-    #: Jain's index of the teams' average waits: 1 if all wait alike, 1/n if only one of n waits.
+    #: Jain's index of the teams' average waits: 1 if all are equal, 1/n if only one of n waits.
     fairness: float
     wall_s: float
     timeline: Timeline
 
     @property
     def label(self) -> str:
-        """The policy, with its limits if it reads them."""
+        """The policy, with its limit factor if it uses limits."""
         return self.policy if self.limit_factor is None else f"{self.policy} {self.limit_factor:g}x"
 
     def to_document(self, parts: int = 500) -> dict[str, Any]:
-        """All of it for JSON, with a timeline of so many parts."""
+        """Return the metrics for JSON, with a timeline of `parts` parts."""
         return {**asdict(self), "timeline": asdict(self.timeline.averages(parts))}
 
 
@@ -139,7 +145,17 @@ def measure(
     refused: int,
     wall_s: float,
 ) -> Result:
-    """Work out the figures."""
+    """Compute the metrics of a simulation.
+
+    Args:
+        trace: The trace.
+        policy: Name of the policy.
+        limit_factor: Limits divided by run times; None if the policy does not use limits.
+        outcomes: Outcomes by job.
+        timeline: Instances in use and waiting jobs.
+        refused: Launches that SageMaker's quota refused.
+        wall_s: Duration of the simulation.
+    """
     ended = [outcome for outcome in outcomes.values() if outcome.ended_ms is not None]
     first_ms = trace.jobs[0].submit_ms
     makespan_ms = max((outcome.ended_ms or 0 for outcome in ended), default=first_ms) - first_ms
@@ -169,7 +185,7 @@ def measure(
 
 
 def jain(values: Sequence[float]) -> float:
-    """Jain's fairness index: 1 if all values are alike, down to one over their number."""
+    """Return Jain's fairness index: 1 if all values are equal, at least one divided by their number."""
     squares = sum(value * value for value in values)
     return round(sum(values) ** 2 / (len(values) * squares), 4) if squares else 1.0
 

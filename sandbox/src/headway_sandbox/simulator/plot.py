@@ -1,6 +1,6 @@
-"""A plot of simulations as SVG: instances in use at the top, waiting jobs at the bottom, one curve for each policy.
+"""A plot of simulations as SVG: instances in use at the top, waiting jobs at the bottom, one curve per policy.
 
-It is drawn here and not by matplotlib: the wheel ships the simulator, so matplotlib would become its dependency.
+Without matplotlib, which would become a dependency of the wheel, as the wheel includes the simulator.
 """
 
 from __future__ import annotations
@@ -10,14 +10,19 @@ from xml.sax.saxutils import escape
 
 from headway_sandbox.simulator.metrics import Result, Timeline
 
-_COLOURS = ("#0b6e99", "#d9730d", "#448361", "#9065b0", "#c14c8a", "#64473a", "#787774", "#cb912f")
+_COLORS = ("#0b6e99", "#d9730d", "#448361", "#9065b0", "#c14c8a", "#64473a", "#787774", "#cb912f")
 _FONT = 'font-family="sans-serif" font-size="12"'
 _PARTS = 400
 _LEFT, _WIDTH, _HEIGHT, _GAP = 70, 860, 200, 60
 
 
 def draw(results: Sequence[Result], capacity: int) -> str:
-    """Return the picture as the text of an SVG file."""
+    """Return the plot as the text of an SVG file.
+
+    Args:
+        results: The simulations.
+        capacity: Total number of instances.
+    """
     curves = [result.timeline.averages(_PARTS) for result in results]
     begin = min((curve.times_ms[0] for curve in curves if curve.times_ms), default=0)
     end = max((curve.times_ms[-1] for curve in curves if curve.times_ms), default=1)
@@ -35,16 +40,16 @@ def draw(results: Sequence[Result], capacity: int) -> str:
     for number, result in enumerate(results):
         y = 36 + 18 * number
         label = f"{result.label}: average wait {_duration(result.wait.avg_s)}, JCT {_duration(result.jct.avg_s)}"
-        parts.append(f'<rect x="{_LEFT}" y="{y - 8}" width="14" height="4" fill="{_colour(number)}"/>')
+        parts.append(f'<rect x="{_LEFT}" y="{y - 8}" width="14" height="4" fill="{_color(number)}"/>')
         parts.append(f'<text x="{_LEFT + 20}" y="{y}">{escape(label)}</text>')
     for y, name, most, read in (
         (top, "instances in use", capacity, _used),
-        (lower, "jobs in the line", longest, _waiting),
+        (lower, "waiting jobs", longest, _waiting),
     ):
         parts += _frame(y, name, most)
         for number, curve in enumerate(curves):
             points = " ".join(_points(curve, read(curve), begin, end, y, most))
-            parts.append(f'<polyline fill="none" stroke="{_colour(number)}" stroke-width="1.2" points="{points}"/>')
+            parts.append(f'<polyline fill="none" stroke="{_color(number)}" stroke-width="1.2" points="{points}"/>')
     days = (end - begin) / 86_400_000
     parts.append(f'<text x="{_LEFT}" y="{height - 12}">0</text>')
     parts.append(f'<text x="{_LEFT + _WIDTH}" y="{height - 12}" text-anchor="end">{days:.1f} days</text>')
@@ -77,8 +82,8 @@ def _points(curve: Timeline, values: Sequence[int], begin: int, end: int, y: int
     ]
 
 
-def _colour(number: int) -> str:
-    return _COLOURS[number % len(_COLOURS)]
+def _color(number: int) -> str:
+    return _COLORS[number % len(_COLORS)]
 
 
 def _duration(seconds: float) -> str:

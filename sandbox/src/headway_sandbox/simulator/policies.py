@@ -1,4 +1,4 @@
-"""The policies that are compared: the queue's own, the textbook's, and the founding article's."""
+"""The compared policies: the queue's own, textbook policies, and the founding article's."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ Decide = Callable[[Snapshot], Plan]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contender:
-    """A way to run a queue."""
+class SimulatedPolicy:
+    """A scheduling policy in simulations."""
 
     name: str
     policy: Policy
-    #: Whether it reads the limits of jobs, so that it matters how far they are from the truth.
-    reads_limits: bool = False
-    #: Whether it looks at priorities; those of the trace are taken as 0 otherwise.
-    reads_priorities: bool = False
-    #: Whether the line is ordered by run time, as nobody could in earnest.
+    #: Whether it uses jobs' limits, so that their accuracy matters.
+    uses_limits: bool = False
+    #: Whether it uses priorities; otherwise all priorities are 0.
+    uses_priorities: bool = False
+    #: Whether the queue is ordered by true run time, which a real queue does not have.
     shortest_first: bool = False
-    #: Makes the scheduler, one for each simulation.
+    #: Creates the scheduler of a simulation.
     scheduler: Callable[[], Decide] = field(default=lambda: partial(schedule, explain=False))
 
 
 class Article:
-    """The founding article's queue: it counts a job as one instance, whatever the job demands.
+    """The founding article's queue, which counts each job as one instance.
 
-    Jobs are started in order of priority while fewer jobs run than there are instances. What does not fit in truth is
-    refused by SageMaker's quota, and is tried again at the next event. If as many jobs run as there are instances, the
-    running job of lowest priority is stopped for a waiting one of higher priority; nothing is kept for that one.
+    It starts jobs in order of priority while fewer jobs run than there are instances. SageMaker's quota refuses jobs
+    that do not fit; they are retried at the next event. If as many jobs run as there are instances, the running job
+    of lowest priority is stopped for a waiting one of higher priority, without a reservation for that job.
 
     Attributes:
-        refused: launches that the quota refused.
+        refused: Launches that the quota refused.
     """
 
     def __init__(self) -> None:
         self.refused = 0
 
     def __call__(self, snapshot: Snapshot) -> Plan:
-        """Decide. Asked again at the same instant, it has nothing more to do."""
+        """Decide. A second decision at the same instant is empty."""
         slots = sum(snapshot.pools.values()) - len(snapshot.allocations)
         waiting = sorted(snapshot.waiting, key=rank)
         left = free(snapshot)
@@ -64,7 +64,7 @@ class Article:
         if not actions:
             actions += self._preempt(snapshot, slots)
         if not actions:
-            # Those that were refused beside a start are asked about again at once, and count then.
+            # Jobs that were refused beside a start are decided again at the same instant, and count then.
             self.refused += refused
         return Plan(actions=tuple(actions), waits=())
 
@@ -86,45 +86,45 @@ class Article:
 
 
 SHORT_FIRST = 10
-"""How much limits count for the queue that prefers short jobs among equals."""
+"""Weight of limits in the queue that prefers short jobs among equal priorities."""
 
 _IN_ORDER = Policy(backfill=False, backfill_window=0, preemption=False)
 
-CONTENDERS = {
-    contender.name: contender
-    for contender in (
-        Contender(
+POLICIES = {
+    each.name: each
+    for each in (
+        SimulatedPolicy(
             name="headway",
-            # As wide a window as EASY's, for their comparison.
+            # The same window as EASY's, for the comparison.
             policy=Policy(backfill_window=MAX_BACKFILL_WINDOW),
-            reads_limits=True,
-            reads_priorities=True,
+            uses_limits=True,
+            uses_priorities=True,
         ),
-        Contender(
+        SimulatedPolicy(
             name="headway-short",
             policy=Policy(backfill_window=MAX_BACKFILL_WINDOW, limit_weight=SHORT_FIRST),
-            reads_limits=True,
-            reads_priorities=True,
+            uses_limits=True,
+            uses_priorities=True,
         ),
-        Contender(name="fifo", policy=_IN_ORDER),
-        Contender(
+        SimulatedPolicy(name="fifo", policy=_IN_ORDER),
+        SimulatedPolicy(
             name="easy",
             policy=Policy(reserved_heads=1, preemption=False, backfill_window=MAX_BACKFILL_WINDOW),
-            reads_limits=True,
+            uses_limits=True,
         ),
-        Contender(name="sjf", policy=_IN_ORDER, shortest_first=True),
-        Contender(name="article", policy=Policy(), reads_priorities=True, scheduler=Article),
+        SimulatedPolicy(name="sjf", policy=_IN_ORDER, shortest_first=True),
+        SimulatedPolicy(name="article", policy=Policy(), uses_priorities=True, scheduler=Article),
     )
 }
 
 
-def contender(name: str) -> Contender:
-    """The policy of that name.
+def policy_named(name: str) -> SimulatedPolicy:
+    """Return the policy with a name.
 
     Raises:
-        UnknownPolicy: there is none.
+        UnknownPolicy: It does not exist.
     """
     try:
-        return CONTENDERS[name]
+        return POLICIES[name]
     except KeyError:
-        raise UnknownPolicy(f"there is no policy {name!r}; choose from {', '.join(CONTENDERS)}") from None
+        raise UnknownPolicy(f"there is no policy {name!r}; choose from {', '.join(POLICIES)}") from None

@@ -1,4 +1,4 @@
-"""The figures as a table."""
+"""The metrics of simulations as a table."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ _HEADERS = (
 
 
 def table(results: Sequence[Result]) -> str:
-    """Return one line a simulation. Times are in seconds."""
+    """Return a table with one row per simulation. Times are in seconds."""
     return tabulate([_row(result) for result in results], headers=_HEADERS, disable_numparse=True, stralign="right")
 
 
 def notes(results: Sequence[Result]) -> list[str]:
-    """What the table does not say."""
-    said = []
+    """Return sentences on results that are not in the table."""
+    found = []
     if results and results[0].too_large:
-        said.append(f"{results[0].too_large} jobs demand more than their pool holds and were left out.")
+        found.append(f"{results[0].too_large} jobs demand more than their pool's size and were left out.")
     for result in results:
         if result.unfinished:
-            said.append(f"{result.label}: {result.unfinished} jobs never ended.")
+            found.append(f"{result.label}: {result.unfinished} jobs never ended.")
         if result.refused:
-            said.append(f"{result.label}: the quota refused {result.refused} launches.")
+            found.append(f"{result.label}: the quota refused {result.refused} launches.")
         if len(result.wait_by_priority_s) > 1:
             waits = ", ".join(f"{priority}: {wait:.0f} s" for priority, wait in result.wait_by_priority_s.items())
-            said.append(
+            found.append(
                 f"{result.label}: average wait by priority: {waits}; the longest was {result.wait.max_s:.0f} s."
             )
-    return said
+    return found
 
 
 def _row(result: Result) -> list[str]:

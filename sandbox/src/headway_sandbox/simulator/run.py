@@ -1,4 +1,4 @@
-"""Playing a trace under one policy, and under many."""
+"""Simulates a trace with one or several policies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headway.scheduling.ordering import handicap_ms
 from headway.scheduling.simulation import Arrival, Event, EventKind, Simulation
 from headway_sandbox.simulator.errors import InvalidInput
 from headway_sandbox.simulator.metrics import Outcome, Result, Timeline, measure
-from headway_sandbox.simulator.policies import Article, Contender, contender
+from headway_sandbox.simulator.policies import Article, SimulatedPolicy, policy_named
 from headway_sandbox.simulator.trace import Trace, TraceJob
 
 
@@ -23,34 +23,34 @@ class Scenario:
 
     trace: Trace
     policy: str
-    #: The limit of each job is its true run time times this.
+    #: Limit of each job divided by its true run time.
     limit_factor: float = 1.0
-    #: How long an attempt takes to stop.
+    #: Duration of an attempt's stop.
     stop_ms: int = 120_000
-    #: The part of the jobs that writes checkpoints, 0 to 1 ...
+    #: Fraction of the jobs that write checkpoints, 0 to 1.
     checkpointing: float = 0.0
-    #: ... and what decides which these are.
+    #: Seed of the choice of these jobs.
     seed: int = 0
 
 
 def simulate(scenario: Scenario) -> Result:
-    """Play a trace under a policy."""
+    """Simulate a trace with a policy."""
     began = time.perf_counter()
-    way = contender(scenario.policy)
-    decide = way.scheduler()
+    policy = policy_named(scenario.policy)
+    decide = policy.scheduler()
     record = _Recorder(scenario.trace)
-    course = Simulation(
-        Snapshot(now_ms=scenario.trace.jobs[0].submit_ms, pools=scenario.trace.pools, policy=way.policy),
+    simulation = Simulation(
+        Snapshot(now_ms=scenario.trace.jobs[0].submit_ms, pools=scenario.trace.pools, policy=policy.policy),
         decide,
         stop_ms=scenario.stop_ms,
-        arrivals=_arrivals(scenario, way),
+        arrivals=_arrivals(scenario, policy),
         record=record,
     )
-    course.run()
+    simulation.run()
     return measure(
         trace=scenario.trace,
         policy=scenario.policy,
-        limit_factor=scenario.limit_factor if way.reads_limits else None,
+        limit_factor=scenario.limit_factor if policy.uses_limits else None,
         outcomes=record.outcomes,
         timeline=record.timeline,
         refused=decide.refused if isinstance(decide, Article) else 0,
@@ -67,75 +67,89 @@ def scenarios(
     checkpointing: float = 0.0,
     seed: int = 0,
 ) -> list[Scenario]:
-    """Every policy with every limit, but those that read no limits only once.
+    """Return a scenario per policy and limit; only one for policies that do not use limits.
+
+    Args:
+        trace: The trace.
+        policies: Names of the policies.
+        limits: Factors of the true run times.
+        stop_ms: Duration of an attempt's stop.
+        checkpointing: Fraction of the jobs that write checkpoints, 0 to 1.
+        seed: Seed of the choice of these jobs.
 
     Raises:
-        InvalidInput: a policy, a limit or another number makes no sense.
+        InvalidInput: An argument is invalid.
     """
     if not policies or not limits:
         raise InvalidInput("name at least one policy and one limit")
     if any(not 1 <= factor <= 1000 for factor in limits):
-        raise InvalidInput("a limit is a factor from 1 to 1000: jobs that outlive theirs would be cut short")
+        raise InvalidInput("a limit is a factor from 1 to 1000: jobs with shorter limits would be timed out")
     if not 0 <= checkpointing <= 1:
-        raise InvalidInput("the part of the jobs that writes checkpoints is a number from 0 to 1")
+        raise InvalidInput("the fraction of the jobs that write checkpoints is a number from 0 to 1")
     if stop_ms < 0:
-        raise InvalidInput("the time that a job takes to stop can't be negative")
+        raise InvalidInput("the duration of a job's stop cannot be negative")
     return [
         Scenario(
             trace=trace, policy=policy, limit_factor=factor, stop_ms=stop_ms, checkpointing=checkpointing, seed=seed
         )
         for policy in dict.fromkeys(policies)
-        for factor in (limits if contender(policy).reads_limits else limits[:1])
+        for factor in (limits if policy_named(policy).uses_limits else limits[:1])
     ]
 
 
 def simulate_all(
-    them: Sequence[Scenario], *, processes: int = 1, report: Callable[[Result], None] = lambda _: None
+    planned: Sequence[Scenario], *, processes: int = 1, report: Callable[[Result], None] = lambda _: None
 ) -> list[Result]:
-    """Play many scenarios, in order, and tell of each as soon as those before it are done."""
+    """Simulate scenarios and return their results in order.
+
+    Args:
+        planned: The scenarios.
+        processes: Number of parallel processes.
+        report: Called with each result, in order.
+    """
     results: list[Result] = []
-    if processes <= 1 or len(them) <= 1:
-        for scenario in them:
+    if processes <= 1 or len(planned) <= 1:
+        for scenario in planned:
             results.append(simulate(scenario))
             report(results[-1])
         return results
     with ProcessPoolExecutor(max_workers=processes) as pool:
-        for result in pool.map(simulate, them):
+        for result in pool.map(simulate, planned):
             results.append(result)
             report(result)
     return results
 
 
-def _arrivals(scenario: Scenario, way: Contender) -> list[Arrival]:
+def _arrivals(scenario: Scenario, policy: SimulatedPolicy) -> list[Arrival]:
     random = Random(scenario.seed)
     return [
         Arrival(
             time_ms=job.submit_ms,
-            job=_waiting(job, scenario.limit_factor, way),
+            job=_waiting(job, scenario.limit_factor, policy),
             run_ms=job.run_ms,
-            # Drawn for each job, whether it is asked for or not, so that one seed gives all policies the same jobs.
+            # Drawn for every job, so that one seed gives all policies the same jobs.
             checkpoints=random.random() < scenario.checkpointing,
         )
         for job in scenario.trace.jobs
     ]
 
 
-def _waiting(job: TraceJob, limit_factor: float, way: Contender) -> WaitingJob:
+def _waiting(job: TraceJob, limit_factor: float, policy: SimulatedPolicy) -> WaitingJob:
     limit_ms = round(job.run_ms * limit_factor)
     return WaitingJob(
         name=job.name,
         demand={job.pool: job.count},
-        priority=job.priority if way.reads_priorities else 0,
-        # The line of shortest job first is the line of a queue to which each job came at the time that it takes.
-        entry_time_ms=job.run_ms if way.shortest_first else job.submit_ms,
+        priority=job.priority if policy.uses_priorities else 0,
+        # Shortest job first is the order of a queue with each job's run time as its entry time.
+        entry_time_ms=job.run_ms if policy.shortest_first else job.submit_ms,
         team=job.team,
         limit_ms=limit_ms,
-        handicap_ms=handicap_ms(limit_ms, way.policy),
+        handicap_ms=handicap_ms(limit_ms, policy.policy),
     )
 
 
 class _Recorder:
-    """Takes in the events of a course: what becomes of each job, and how full the pools are."""
+    """Records the outcomes of the jobs and the timeline from a simulation's events."""
 
     def __init__(self, trace: Trace) -> None:
         self.outcomes = {job.name: Outcome(job=job) for job in trace.jobs}
@@ -165,4 +179,4 @@ class _Recorder:
                     outcome.waits_since_ms = event.time_ms
                 else:
                     outcome.ended_ms = event.time_ms
-        self.timeline.note(event.time_ms, self._used, self._waiting)
+        self.timeline.record(event.time_ms, self._used, self._waiting)

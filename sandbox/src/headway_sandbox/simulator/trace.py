@@ -1,4 +1,4 @@
-"""Reading a trace: one row a job, as CSV with a header, gzipped or not."""
+"""Reads a trace: CSV with a header and one row per job, optionally gzipped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headway_sandbox.simulator.errors import InvalidCapacity, InvalidTrace
 
 GPUS_PER_NODE = 8
 MAPPINGS = ("gpus", "nodes")
-"""What an instance of the pool stands for: a single GPU, or a whole node."""
+"""What an instance of the pool is in the trace: a GPU, or a node."""
 
 _NEEDED = ("submit_s", "duration_s", "gpus")
 _LARGEST = 10**12
@@ -32,51 +32,51 @@ class TraceJob:
     run_ms: int
     pool: str
     count: int
-    #: Who is charged for it: its virtual cluster, or else its user.
+    #: Its virtual cluster, or else its user.
     team: str = ""
     priority: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """The jobs of a trace that can run, by submit time, and the pools that they run in."""
+    """The runnable jobs of a trace, by submit time, and their pools."""
 
     source: str
     pools: Mapping[str, int]
     jobs: tuple[TraceJob, ...]
-    #: Jobs of the file that no policy could ever start, as they demand more than their pool holds.
+    #: Number of jobs that demand more than their pool's size.
     too_large: int = 0
 
 
 def read_trace(path: Path, pools: Mapping[str, int], *, mapping: str = "gpus", rows: int | None = None) -> Trace:
     """Read a trace.
 
-    A job goes to the pool that its column ``pool`` names, if there is such a column; else to the only pool; else to the
-    pool that is called like its ``vc``.
+    A job's pool is the value of its column ``pool`` if the column exists, else the only pool, else the pool named like
+    its ``vc``.
 
     Args:
-        path: a ``.csv`` or ``.csv.gz``.
-        pools: their sizes, by name.
-        mapping: one of `MAPPINGS`.
-        rows: read only so many jobs.
+        path: A ``.csv`` or ``.csv.gz`` file.
+        pools: Sizes by pool.
+        mapping: One of `MAPPINGS`.
+        rows: Largest number of rows to read.
 
     Raises:
-        InvalidTrace: the file can't be read, or a row of it is no job.
-        InvalidCapacity: a job belongs to none of the pools.
+        InvalidTrace: The file cannot be read, or has an invalid row.
+        InvalidCapacity: A job's pool is missing, or no job fits.
     """
     with _opened(path) as lines:
         reader = csv.DictReader(lines, strict=True)
         missing = [column for column in _NEEDED if column not in (reader.fieldnames or [])]
         if missing:
-            raise InvalidTrace(f"{path} has no column {' and no '.join(missing)}; its first line has to name them")
+            raise InvalidTrace(f"{path} has no column {' and no '.join(missing)}; its first line must name them")
         read = [_job(row, path, reader.line_num, pools, mapping) for row in _first(reader, rows)]
     if not read:
-        raise InvalidTrace(f"{path} holds no jobs")
+        raise InvalidTrace(f"{path} has no jobs")
     read.sort(key=lambda job: job.submit_ms)
     width = len(str(len(read)))
     named = [
         TraceJob(
-            # Padded, so that names sort like rows: of two jobs of one time the upper row goes first.
+            # Padded, so that jobs with equal times are ordered by row.
             name=f"job-{number:0{width}d}",
             submit_ms=job.submit_ms,
             run_ms=job.run_ms,
@@ -97,7 +97,7 @@ def parse_capacity(text: str) -> dict[str, int]:
     """Read ``POOL=N[,POOL=N...]``.
 
     Raises:
-        InvalidCapacity: it is something else.
+        InvalidCapacity: The text is malformed.
     """
     pools: dict[str, int] = {}
     for part in text.split(","):
@@ -122,7 +122,7 @@ def _opened(path: Path) -> Iterator[TextIO]:
     except FileNotFoundError as error:
         raise InvalidTrace(f"there is no file {path}") from error
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidTrace(f"{path} can't be read: {error}") from error
+        raise InvalidTrace(f"cannot read {path}: {error}") from error
 
 
 def _first(reader: Iterable[dict[str, str]], rows: int | None) -> Iterator[dict[str, str]]:
@@ -168,7 +168,7 @@ def _milliseconds(row: Mapping[str, str | None], column: str, where: str) -> int
 def _whole(row: Mapping[str, str | None], column: str, where: str, *, least: int = 0, most: int = _LARGEST) -> int:
     number = _number(row, column, where)
     if number != int(number) or not least <= number <= most:
-        raise InvalidTrace(f"{where}: {column} is {row.get(column)!r}; it has to be a whole number from {least} on")
+        raise InvalidTrace(f"{where}: {column} is {row.get(column)!r}; it must be a whole number of at least {least}")
     return int(number)
 
 
@@ -179,5 +179,5 @@ def _number(row: Mapping[str, str | None], column: str, where: str) -> float:
     except ValueError:
         number = math.nan
     if not 0 <= number <= _LARGEST:
-        raise InvalidTrace(f"{where}: {column} is {text!r}; it has to be a number, 0 or more")
+        raise InvalidTrace(f"{where}: {column} is {text!r}; it must be a number of 0 or more")
     return number

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import reduce
 from typing import NamedTuple
 
-from headway_sandbox.call_recorder import Call, Decision, Run, common
+from headway_sandbox.call_recorder import Call, Decision, Run, common_prefix
 from headway_verification.least_privilege.exceptions import REFUSED_ON_PURPOSE, Reason
 from headway_verification.least_privilege.grants import Grant
 
@@ -148,7 +148,9 @@ def _too_wide(uses: dict[Grant, Use], runs: Sequence[Run]) -> Iterator[Finding]:
     for (role, sid, _), calls in sorted(seen.items()):
         # By stack, as each has its own names. What a statement's actions were called on counts for all of them.
         patterns = sorted({call.granted for call in calls})
-        used = {pattern: reduce(common, (c.resource for c in calls if c.granted == pattern)) for pattern in patterns}
+        used = {
+            pattern: reduce(common_prefix, (c.resource for c in calls if c.granted == pattern)) for pattern in patterns
+        }
         enough = [narrower(pattern, resource) for pattern, resource in used.items()]
         if all(enough):
             actions = ", ".join(sorted({call.action for call in calls}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from headway_sandbox.call_recorder import Call, Decision, Record
+from headway_sandbox.call_recorder import Call, Decision, RunRecorder
 from headway_sandbox.local.checkout import Checkout
 
 
@@ -17,9 +17,9 @@ def keep(name: str, needed: Iterable[Counter[tuple[str, str]]]) -> None:
         needed: what functions would have had to be allowed to do, function and action.
     """
     checkout = Checkout.here()
-    record = Record(checkout.calls_folder(), name=name, sources=checkout.code_hash())
+    record = RunRecorder(checkout.calls_folder(), name=name, sources=checkout.code_hash())
     for calls in needed:
         for (function, action), count in calls.items():
             role = f"{function.capitalize()}FunctionRole"
-            record.calls.note(Call(role=role, action=action, decision=Decision.SIMULATED, count=count))
-    record.finish()
+            record.calls.add(Call(role=role, action=action, decision=Decision.SIMULATED, count=count))
+    record.write()

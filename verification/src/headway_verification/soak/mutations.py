@@ -11,7 +11,7 @@ from unittest import mock
 
 from headway.lifecycle import AttemptState
 from headway.plan import Start
-from headway.reasons import ReasonCode
+from headway.reasons import Reason, ReasonCode
 from headway_service.aws import cloudwatch_alarms, sagemaker_training_jobs
 from headway_service.errors import Conflict, NothingToStop, OutcomeUnknown
 from headway_service.events import publisher
@@ -130,7 +130,8 @@ def _unclear_is_failed() -> Patch:
         try:
             return whole(self, attempt, now_ms)
         except OutcomeUnknown:
-            self._postpone(attempt, ReasonCode.LAUNCH_POSTPONED, "?", now_ms, name_is_free=True)
+            reason = Reason(code=ReasonCode.LAUNCH_POSTPONED, message="?")
+            self._postpone(attempt, reason, now_ms, name_is_free=True)
             return False
 
     return Patch(launcher.Launcher, "_launch", launch)
@@ -270,7 +271,7 @@ PATCHES: dict[str, Patch] = {
     "what is heard before a launch is settled does not count": _observed_too_early(),
     "lost events are made good by asking": Patch(reconciler, "read_ledger", lambda _: _NOTHING),
     "who is not listed as it is known is described": Patch(
-        reconciler, "skip_unchanged", lambda attempts, *_, **__: attempts
+        reconciler, "find_unchanged", lambda attempts, *_, **__: attempts
     ),
     "a lost wake-up is made good each minute": Patch(deployment, "EVERY_MINUTE", ("patrol", "watch")),
     "an alarm is read again before anybody is stopped": _believed(),

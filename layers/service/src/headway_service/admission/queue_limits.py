@@ -1,4 +1,4 @@
-"""Whether jobs may join their lines, which are bounded: for their team, and for their owner."""
+"""Limits how many jobs wait in a queue, per team and per owner."""
 
 from __future__ import annotations
 
@@ -11,51 +11,52 @@ from headway_service.store.records.queue_entry import QueueEntry, owner_hash
 
 
 class QueueLimits:
-    """What room the lines have for the jobs of one owner that one call brings.
+    """The limits of queues for the jobs of one owner in one call.
 
-    Each line is read once, when the first of them is about to join it, and those that joined since are added. There
-    is no counter that could drift and that all submissions would contend for. So calls at the same moment may together
-    pass a limit by as many jobs as they bring.
+    Each queue is read once, before the first job enters it, and later jobs of the call are added to that count. No
+    counter is stored, as it could drift and all submissions would contend for it. So simultaneous calls may together
+    exceed a limit by the number of their jobs.
 
     Args:
         table: the table.
         limits: the limits in force.
-        owner: ARN of whose jobs they are; None for nobody in particular, whom only the limits of teams bind.
+        owner: ARN of the owner; None checks the limits of teams only.
 
     Attributes:
-        lines: what was read, by partition.
+        tails: the queues that were read, by partition.
     """
 
     def __init__(self, table: Table, limits: Limits, owner: str | None) -> None:
         self._table = table
         self._limits = limits
         self._mark = owner_hash(owner)
-        self.lines: dict[str, QueueTail] = {}
+        self.tails: dict[str, QueueTail] = {}
 
     def require(self, job: JobRecord) -> None:
-        """Check that each line that a job is about to join has room for it.
+        """Check that a job may enter its queues.
 
         Raises:
-            QueueFull: one has not.
+            QueueFull: a queue is at its limit.
         """
         limits = self._limits
         whose = f" of the team {job.team}" if job.team else ""
         for pool in sorted(job.demand):
-            found = self._line(QueueEntry.partition(pool, job.team))
+            found = self._tail(QueueEntry.partition(pool, job.team))
             if found.items >= limits.waiting_per_team:
                 raise _full(f"{found.items} jobs{whose}", pool, limits.waiting_per_team, "waitingPerTeam")
             if self._mark and found.matching >= limits.waiting_per_owner:
                 raise _full(f"{found.matching} of your jobs{whose}", pool, limits.waiting_per_owner, "waitingPerOwner")
 
     def record(self, job: JobRecord) -> None:
-        """A job that was checked has joined its lines."""
+        """Count a job that has entered its queues."""
         for pool in job.demand:
-            self._line(QueueEntry.partition(pool, job.team)).join(job.rank())
+            self._tail(QueueEntry.partition(pool, job.team)).join(job.rank())
 
-    def _line(self, line: str) -> QueueTail:
-        if line not in self.lines:
-            self.lines[line] = read_queue_tail(self._table, line, self._mark, limit=self._limits.waiting_per_team)
-        return self.lines[line]
+    def _tail(self, partition: str) -> QueueTail:
+        if partition not in self.tails:
+            limit = self._limits.waiting_per_team
+            self.tails[partition] = read_queue_tail(self._table, partition, self._mark, limit=limit)
+        return self.tails[partition]
 
 
 def _full(who: str, pool: str, limit: int, rule: str) -> QueueFull:

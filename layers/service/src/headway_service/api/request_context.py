@@ -13,7 +13,7 @@ from aws_lambda_powertools.event_handler import Request
 from aws_lambda_powertools.event_handler.openapi.params import Header
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
-from headway_service.bootstrap import Services
+from headway_service.bootstrap import Container
 from headway_service.config.authorization import Caller, known_caller
 from headway_service.forecast.service import ForecastService
 
@@ -25,9 +25,9 @@ SUBMITTED = "submitted"
 """Where the invocation keeps the name of the job that it is requested to submit, for the log."""
 
 
-def services(request: Request) -> Services:
+def container(request: Request) -> Container:
     """The service layer."""
-    given: Services = request.context["services"]
+    given: Container = request.context["container"]
     return given
 
 
@@ -39,7 +39,7 @@ def remaining_ms(request: Request) -> Callable[[], int]:
 
 def forecast_service(request: Request) -> ForecastService:
     """Who looks ahead."""
-    return services(request).forecast_service
+    return container(request).forecast_service
 
 
 def caller(request: Request) -> Caller:

@@ -46,7 +46,7 @@ _BEFORE = "pk = :pk AND sk < :sk"
 _EVENTUALLY = {"ConsistentRead": False}
 
 MAX_CONTENTION_RETRIES = 5
-"""How often a write that met another transaction on the same item is tried again before the caller hears Busy."""
+"""How often a write that met another transaction on the same item is tried again before RetryLater is raised."""
 
 _FIRST_RETRY_S = 0.02
 _PASSING_CANCELLATIONS = {None, "None", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}

@@ -12,9 +12,9 @@ from headway_service.observability.logging import logger
 
 @contextmanager
 def raise_retry_later(what: str, passes: Collection[str] = ()) -> Iterator[None]:
-    """Turns what passes by itself, or is unclear, into Busy. A refusal or a missing permission is a fault, and stays.
+    """Raise RetryLater for transient and for unclear errors. A refusal or a missing permission is raised as it is.
 
-    A write that ends as Busy may have been carried out.
+    A write that ends as RetryLater may have been carried out.
 
     Args:
         what: what is asked, for the message.

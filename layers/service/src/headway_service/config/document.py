@@ -41,7 +41,7 @@ MAX_TEAMS = 20
 MAX_WAITING = 10_000
 """The longest line that ``limits`` can allow: a submission counts it, 4 MB of it."""
 
-MAX_LINES = 200
+MAX_QUEUES = 200
 """Pools times teams (and one for jobs without a team): each is a line of its own, which costs a tick one query."""
 
 DEFAULT_TEAM = "default"
@@ -344,10 +344,10 @@ def _team_errors(configuration: Configuration) -> Iterator[FieldError]:
     """What is wrong with the teams beyond the shape of the document."""
     pools, teams = configuration.pools, configuration.teams
     lines = len(pools) * (len(teams) + 1)
-    if lines > MAX_LINES:
+    if lines > MAX_QUEUES:
         message = (
             f"{len(teams)} teams and {len(pools)} pools make {lines} queues (pools times teams, plus one per pool "
-            f"for jobs without a team); at most {MAX_LINES} are possible"
+            f"for jobs without a team); at most {MAX_QUEUES} are possible"
         )
         yield FieldError(field="teams", message=message)
     for name, team in teams.items():

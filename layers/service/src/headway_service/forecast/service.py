@@ -89,9 +89,9 @@ class ForecastService:
         queue = build_snapshot(self._table, job.entry_time, configuration.policy())
         result = queue.what_if([Submit(job=job.waiting())])
         told = reasons_from_plan(result.plan).get(job.job_name)
-        place = self._explainer.places([job], read=room.lines)[job.job_name]
-        in_line = {each.name for each in queue.snapshot.waiting}
-        moved = [move for move in _moves(result) if move.job in in_line]
+        place = self._explainer.places([job], read=room.tails)[job.job_name]
+        waiting_names = {each.name for each in queue.snapshot.waiting}
+        moved = [move for move in _moves(result) if move.job in waiting_names]
         return DryRun(
             seen=JobView(job=job, place=place, reason=told[1] if told else job.reason),
             expected_start_ms=result.after.starts[job.job_name],
@@ -118,7 +118,7 @@ class ForecastService:
                 seen=seen, expected_start_ms=None, expected_end_ms=None, note="The job has ended.", remedy=remedy
             )
         pools = [use for use in read_capacity(self._table, self._configuration) if use.pool in job.demand]
-        if job.in_line:
+        if job.is_queued:
             return self._explain_waiting(seen, pools, remedy)
         attempt = find_live_attempt(self._table, job)
         if attempt is not None:

@@ -117,7 +117,7 @@ def build_snapshot(table: Table, now_ms: int, policy: Policy, also: Iterable[Job
     lengths = {
         (pool.pool, team): table.count_before(QueueEntry.partition(pool.pool, team), "~", limit=MAX_FORESEEN + 1)
         for pool in ledger.pools
-        for team in ledger.lines
+        for team in ledger.queue_teams
     }
     heads = _even_share(lengths.values())
     snapshot = read_snapshot(table, ledger, now_ms, policy=policy, also=also, heads=heads)
@@ -136,13 +136,13 @@ def _even_share(lengths: Collection[int]) -> int:
 
 def _cut(snapshot: Snapshot, lengths: Mapping[tuple[str, str], int], heads: int) -> _Turn | None:
     """The last turn up to which every queue was read."""
-    lines: dict[tuple[str, str], list[_Turn]] = {line: [] for line, length in lengths.items() if length > heads}
+    queues: dict[tuple[str, str], list[_Turn]] = {queue: [] for queue, length in lengths.items() if length > heads}
     for job in snapshot.waiting:
         for pool in job.demand:
-            if (pool, job.team) in lines:
-                lines[pool, job.team].append(_turn(job, snapshot))
+            if (pool, job.team) in queues:
+                queues[pool, job.team].append(_turn(job, snapshot))
     # Jobs beyond the first may have been read for another queue, so the last of the first ``heads`` jobs counts.
-    return min((sorted(turns)[:heads][-1] for turns in lines.values() if turns), default=None)
+    return min((sorted(turns)[:heads][-1] for turns in queues.values() if turns), default=None)
 
 
 def _turn(job: WaitingJob, snapshot: Snapshot) -> _Turn:

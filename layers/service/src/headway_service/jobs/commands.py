@@ -223,7 +223,7 @@ class JobCommands:
             raise Conflict([0])
         if attempt.stop_cause is StopCause.REQUEST:
             return []
-        return transitions.stop_holding(job, attempt, reasons.stop_requested(caller.name), now_ms)
+        return transitions.stop_active(job, attempt, reasons.stop_requested(caller.name), now_ms)
 
     def _seen(self, job: JobRecord) -> JobView:
         return self._explainer.explain([job])[0]

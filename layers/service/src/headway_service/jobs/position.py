@@ -55,26 +55,26 @@ class PositionExplainer:
 
     def explain(self, jobs: Sequence[JobRecord]) -> list[JobView]:
         """Jobs with their positions and current reasons, in the order given."""
-        waiting = [job for job in jobs if job.in_line]
+        waiting = [job for job in jobs if job.is_queued]
         if not waiting:
             return [JobView(job=job, place=None, reason=job.reason) for job in jobs]
         ledger = read_ledger_for_display(self._table)
         snapshot = read_snapshot(
             self._table, ledger, self._clock(), policy=self._policy(), also=waiting, heads=MAX_EXPLAINED
         )
-        told = reasons_from_plan(schedule(snapshot))
-        further_back = [job for job in waiting if job.job_name not in told]
-        places = _QueueView(self._table, ledger.lines, snapshot).places(further_back)
-        told |= {name: _further_back(place) for name, place in places.items()}
-        seen = []
+        explained = reasons_from_plan(schedule(snapshot))
+        further_back = [job for job in waiting if job.job_name not in explained]
+        places = _QueueView(self._table, ledger.queue_teams, snapshot).places(further_back)
+        explained |= {name: _further_back(place) for name, place in places.items()}
+        views = []
         for job in jobs:
             place: int | None = None
             reason = job.reason
-            if job.in_line:
+            if job.is_queued:
                 # A job that the decision did not include (or that has just been started) gets its position only.
-                place, reason = told[job.job_name]
-            seen.append(JobView(job=job, place=place, reason=reason))
-        return seen
+                place, reason = explained[job.job_name]
+            views.append(JobView(job=job, place=place, reason=reason))
+        return views
 
     def places(
         self, jobs: Sequence[JobRecord], teams: Sequence[str] | None = None, read: Mapping[str, QueueTail] | None = None
@@ -95,20 +95,20 @@ class PositionExplainer:
 
 def reasons_from_plan(plan: Plan) -> dict[str, tuple[int | None, ReasonRecord]]:
     """Position and reason of the jobs at the front of their queues, from the plan of a decision."""
-    told: dict[str, tuple[int | None, ReasonRecord]] = {}
+    explained: dict[str, tuple[int | None, ReasonRecord]] = {}
     ahead: dict[str, int] = {}
     for action in plan.actions:
         if isinstance(action, Start):
             place = 1 + max(ahead.get(pool, 0) for pool in action.demand)
-            told[action.job] = (place, ReasonRecord.of(reasons.starts_now(action.demand)))
+            explained[action.job] = (place, ReasonRecord.of(reasons.starts_now(action.demand)))
             for pool in action.demand:
                 ahead[pool] = ahead.get(pool, 0) + 1
-    for hold in plan.waits:
+    for wait in plan.waits:
         # Further back than what is always read, jobs may be missing from the snapshot.
-        if hold.ahead < MAX_EXPLAINED:
-            reason = Reason(code=hold.reason.code, message=hold.sentence, jobs=hold.reason.jobs)
-            told[hold.job] = (hold.ahead + 1, ReasonRecord.of(reason))
-    return told
+        if wait.ahead < MAX_EXPLAINED:
+            reason = Reason(code=wait.reason.code, message=wait.sentence, jobs=wait.reason.jobs)
+            explained[wait.job] = (wait.ahead + 1, ReasonRecord.of(reason))
+    return explained
 
 
 def _further_back(place: int | None) -> tuple[int | None, ReasonRecord]:

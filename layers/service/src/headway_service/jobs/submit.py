@@ -23,11 +23,11 @@ from headway_service.store.repository import find_job, get_job
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Terms:
-    """What all submissions of one call are checked against."""
+class SubmissionContext:
+    """The configuration and the limits that all submissions of one call are checked against."""
 
-    in_force: EffectiveConfig
-    room: QueueLimits
+    config: EffectiveConfig
+    limits: QueueLimits
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,12 +36,12 @@ class SubmittedJob:
 
     Attributes:
         job: the job.
-        made: whether this submission created it.
+        created: whether this submission created it.
         new: whether this submission created it, or an earlier one with the same key.
     """
 
     job: JobRecord
-    made: bool
+    created: bool
     new: bool
 
 
@@ -82,29 +82,33 @@ class Submitter:
             QueueFull: see :meth:`headway_service.admission.queue_limits.QueueLimits.require`.
             NameInUse: another request, or another caller's, has that name.
         """
-        terms = self.terms(caller)
-        entered = self.enter(request, caller, key, terms)
-        return self.places([entered], terms)[0], entered.new
+        context = self.context(caller)
+        submitted = self.enqueue(request, caller, key, context)
+        return self.places([submitted], context)[0], submitted.new
 
-    def terms(self, caller: Caller) -> Terms:
-        """What the submissions of a caller are checked against, as of now."""
-        in_force = self._in_force()
-        return Terms(in_force=in_force, room=QueueLimits(self._table, in_force.configuration.limits, caller.arn))
+    def context(self, caller: Caller) -> SubmissionContext:
+        """The context of the submissions of a caller, as of now."""
+        config = self._in_force()
+        limits = QueueLimits(self._table, config.configuration.limits, caller.arn)
+        return SubmissionContext(config=config, limits=limits)
 
-    def enter(self, request: Any, caller: Caller, key: str | None, terms: Terms) -> SubmittedJob:
-        """Submit a request as :meth:`submit` does, without its position in the queue.
+    def enqueue(self, request: Any, caller: Caller, key: str | None, context: SubmissionContext) -> SubmittedJob:
+        """Submit a request as :meth:`submit` does, but do not compute its position in the queue.
 
         Args:
             request: the request as decoded from JSON.
             caller: the caller, who will own the job.
             key: the idempotency key of the call, if it has one.
-            terms: from :meth:`terms`.
+            context: from :meth:`context`.
+
+        Raises:
+            RequestError: see :meth:`submit`.
         """
-        configuration = terms.in_force.configuration
+        configuration = context.config.configuration
         admitted = admit(request, configuration, caller)
         job = new_job(admitted, configuration.policy(), owner=caller.arn, key=key, now_ms=self._clock())
         try:
-            terms.room.require(job)
+            context.limits.require(job)
         except QueueFull:
             # A repeated call gets the same answer, even if its job was the last that fitted.
             if find_job(self._table, job.job_name) is None:
@@ -121,25 +125,27 @@ class Submitter:
                 ) from None
             # The first call may have died before it sent the wake-up.
             self._wake("submitted again")
-            return SubmittedJob(job=known, made=False, new=key is not None and known.idempotency_key == key)
-        terms.room.record(job)
+            return SubmittedJob(job=known, created=False, new=key is not None and known.idempotency_key == key)
+        context.limits.record(job)
         logger.info("accepted", extra={"job": job.job_name, "priority": job.priority, "demand": job.demand})
         self._wake("submitted")
-        return SubmittedJob(job=job, made=True, new=True)
+        return SubmittedJob(job=job, created=True, new=True)
 
-    def places(self, entered: Sequence[SubmittedJob], terms: Terms) -> list[JobView]:
+    def places(self, submitted: Sequence[SubmittedJob], context: SubmissionContext) -> list[JobView]:
         """The submitted jobs with their positions, in the order given; those found in the queue are explained.
 
         Args:
-            entered: from :meth:`enter`.
-            terms: from :meth:`terms`.
+            submitted: from :meth:`enqueue`.
+            context: from :meth:`context`.
         """
-        made = [each.job for each in entered if each.made]
-        places = self._explainer.places(made, terms.in_force.lines, terms.room.lines)
-        known = iter(self._explainer.explain([each.job for each in entered if not each.made]))
+        created = [each.job for each in submitted if each.created]
+        places = self._explainer.places(created, context.config.queue_teams, context.limits.tails)
+        known = iter(self._explainer.explain([each.job for each in submitted if not each.created]))
         return [
-            JobView(job=each.job, place=places[each.job.job_name], reason=each.job.reason) if each.made else next(known)
-            for each in entered
+            JobView(job=each.job, place=places[each.job.job_name], reason=each.job.reason)
+            if each.created
+            else next(known)
+            for each in submitted
         ]
 
     def _policy(self) -> Policy:

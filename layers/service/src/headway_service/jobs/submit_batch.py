@@ -9,7 +9,7 @@ from typing import Any
 from headway_service.config.authorization import Caller
 from headway_service.errors import RequestError, RetryLater
 from headway_service.jobs.position import JobView
-from headway_service.jobs.submit import SubmittedJob, Submitter, Terms
+from headway_service.jobs.submit import SubmissionContext, SubmittedJob, Submitter
 from headway_service.observability.request_log import job_named_in, log_refusal
 from headway_service.ports.messaging import Wake
 
@@ -59,28 +59,28 @@ def submit_all(
         RequestError: the queue cannot answer now. Jobs accepted so far stay; sent again, they are the same jobs.
     """
     wakes: list[str] = []
-    submits = submitter(wakes.append)
-    terms = submits.terms(caller)
+    batch_submitter = submitter(wakes.append)
+    context = batch_submitter.context(caller)
     results: list[SubmittedJob | RequestError] = []
     try:
         for request in requests:
             if remaining_ms() < BATCH_RESERVE_MS:
                 results.append(RetryLater("there was no time left for this request of the batch; send it again"))
             else:
-                results.append(_submit(submits, request, caller, key, call, terms))
+                results.append(_submit(batch_submitter, request, caller, key, call, context))
     finally:
         # Jobs that were accepted before a failure are in the queue.
         if wakes:
             wake(f"submitted {len(wakes)} in a batch")
-    seen = iter(submits.places([each for each in results if isinstance(each, SubmittedJob)], terms))
-    return [Accepted(seen=next(seen), new=each.new) if isinstance(each, SubmittedJob) else each for each in results]
+    views = iter(batch_submitter.places([each for each in results if isinstance(each, SubmittedJob)], context))
+    return [Accepted(seen=next(views), new=each.new) if isinstance(each, SubmittedJob) else each for each in results]
 
 
 def _submit(
-    submitter: Submitter, request: Any, caller: Caller, key: str | None, call: str, terms: Terms
+    submitter: Submitter, request: Any, caller: Caller, key: str | None, call: str, context: SubmissionContext
 ) -> SubmittedJob | RequestError:
     try:
-        return submitter.enter(request, caller, key, terms)
+        return submitter.enqueue(request, caller, key, context)
     except RequestError as error:
         log_refusal(error, caller=caller.arn, call=call, job=job_named_in(request))
         return error

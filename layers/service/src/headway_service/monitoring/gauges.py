@@ -52,8 +52,8 @@ def gauges(table: Table, ledger: Ledger, now_ms: int, after_s: int) -> list[Metr
         after_s: the reconciler asks SageMaker about an attempt whose status was not confirmed for this long.
     """
     try:
-        lines = list(backlogs(table, ledger))
-        startable = startable_jobs(table, ledger, lines, now_ms)
+        queues = list(backlogs(table, ledger))
+        startable = startable_jobs(table, ledger, queues, now_ms)
     except RetryLater as error:
         logger.warning("no gauges this time", extra={"error": str(error)})
         return []
@@ -67,20 +67,20 @@ def gauges(table: Table, ledger: Ledger, now_ms: int, after_s: int) -> list[Metr
         if names:
             logger.warning(what, extra={"count": len(names), "names": sorted(names)[:_MAX_NAMED]})
     return [
-        *pool_figures(ledger, lines, now_ms),
-        *team_figures(ledger, lines, now_ms),
+        *pool_figures(ledger, queues, now_ms),
+        *team_figures(ledger, queues, now_ms),
         metrics.STARTABLE.of(len(startable)),
         metrics.STUCK.of(len(stuck)),
         metrics.DRIFT.of(sum(drift.values())),
     ]
 
 
-def pool_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Iterator[MetricValue]:
+def pool_figures(ledger: Ledger, queues: Iterable[Backlog], now_ms: int) -> Iterator[MetricValue]:
     """The use of each pool, and the jobs that wait for it."""
     allocated = total(each.demand for each in ledger.attempts)
     reserved = total(each.demand for each in ledger.reservations)
     rogue = total(each.charged for each in ledger.rogues)
-    waits = list(lines)
+    waits = list(queues)
     for pool in ledger.pools:
         name = pool.pool
         held = allocated.get(name, 0)
@@ -98,16 +98,16 @@ def pool_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Itera
         yield metrics.OLDEST_IN_POOL.of(_longest_s(mine, now_ms), name)
 
 
-def team_figures(ledger: Ledger, lines: Iterable[Backlog], now_ms: int) -> Iterator[MetricValue]:
+def team_figures(ledger: Ledger, queues: Iterable[Backlog], now_ms: int) -> Iterator[MetricValue]:
     """The waiting jobs of each team. Jobs without a team do not count; a job that demands two pools counts in both."""
-    waits = list(lines)
+    waits = list(queues)
     for team in ledger.teams:
         mine = [each for each in waits if each.team == team.team]
         yield metrics.WAITING_OF_TEAM.of(sum(each.waiting for each in mine), team.team)
         yield metrics.OLDEST_OF_TEAM.of(_longest_s(mine, now_ms), team.team)
 
 
-def startable_jobs(table: Table, ledger: Ledger, lines: Collection[Backlog], now_ms: int) -> list[str]:
+def startable_jobs(table: Table, ledger: Ledger, queues: Collection[Backlog], now_ms: int) -> list[str]:
     """Waiting jobs that a decision would start now. The next tick should start them.
 
     This runs the decision itself, with pauses, back-offs, team limits and reserved starts. It reads nothing if no job
@@ -116,11 +116,11 @@ def startable_jobs(table: Table, ledger: Ledger, lines: Collection[Backlog], now
     Args:
         table: the table.
         ledger: the ledger as just read.
-        lines: the queues that are not empty.
+        queues: the queues that are not empty.
         now_ms: now.
     """
     usable = {pool.pool for pool in ledger.pools if pool.free > 0} | total(e.demand for e in ledger.reservations).keys()
-    force = find_applied(table) if any(each.pool in usable for each in lines) else None
+    force = find_applied(table) if any(each.pool in usable for each in queues) else None
     if force is None:
         return []
     _snapshot, plan = decide(table, ledger, now_ms, policy=force.configuration.policy())
@@ -177,6 +177,6 @@ def _is_stuck(attempt: AttemptRecord, now_ms: int) -> bool:
     return starts and not attempt.interruptions and held_s > STUCK_STARTING_S
 
 
-def _longest_s(lines: Iterable[Backlog], now_ms: int) -> float:
+def _longest_s(queues: Iterable[Backlog], now_ms: int) -> float:
     """How long the oldest job of some queues has waited, s; 0 if they are empty."""
-    return max(((now_ms - each.oldest_ms) / 1000 for each in lines), default=0.0)
+    return max(((now_ms - each.oldest_ms) / 1000 for each in queues), default=0.0)

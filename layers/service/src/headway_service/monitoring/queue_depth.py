@@ -30,15 +30,15 @@ class Backlog:
 def backlogs(table: Table, ledger: Ledger) -> Iterator[Backlog]:
     """The queues that are not empty."""
     for pool in ledger.pools:
-        for team in ledger.lines:
-            line = QueueEntry.partition(pool.pool, team)
-            oldest_ms = _oldest_ms(table, line)
+        for team in ledger.queue_teams:
+            partition = QueueEntry.partition(pool.pool, team)
+            oldest_ms = _oldest_ms(table, partition)
             if oldest_ms is not None:
-                waiting = table.count_before(line, "~", limit=MAX_COUNTED)
+                waiting = table.count_before(partition, "~", limit=MAX_COUNTED)
                 yield Backlog(pool=pool.pool, team=team, waiting=waiting, oldest_ms=oldest_ms)
 
 
-def _oldest_ms(table: Table, line: str) -> int | None:
+def _oldest_ms(table: Table, partition: str) -> int | None:
     """When the oldest job of a queue was accepted, ms; None if the queue is empty.
 
     Only the first job of each priority is read. It is the oldest one, unless the policy gives time limits a weight.
@@ -46,7 +46,7 @@ def _oldest_ms(table: Table, line: str) -> int | None:
     oldest_ms: int | None = None
     after = ""
     for _ in range(MAX_PRIORITIES):
-        items = table.query(line, after=after, limit=1)
+        items = table.query(partition, after=after, limit=1)
         if not items:
             break
         entry = QueueEntry.parse(items[0])

@@ -44,7 +44,7 @@ class EffectiveConfig:
     modified_ms: int = 0
     #: The teams that have queues, beginning with the empty name for jobs without a team; None if only the ledger has
     #: them, as pools and teams are still being updated.
-    lines: tuple[str, ...] | None = None
+    queue_teams: tuple[str, ...] | None = None
     #: Why the stored document is not in effect, if it is not.
     problem: str | None = None
 
@@ -71,12 +71,12 @@ def find_applied(table: Table) -> EffectiveConfig | None:
     item = upgrade(item)
     document = configuration.validate(json.loads(item["document"]))
     # Pools and teams have not been updated yet if the item lacks the removed teams.
-    lines = ("", *document.teams, *item["left"]) if "left" in item else None
+    queue_teams = ("", *document.teams, *item["left"]) if "left" in item else None
     return EffectiveConfig(
         configuration=document,
         version=int(item["version"]),
         modified_ms=int(item.get("modifiedMs", 0)),
-        lines=lines,
+        queue_teams=queue_teams,
     )
 
 
@@ -129,7 +129,7 @@ def _apply(
     table: Table, known: EffectiveConfig | None, stored: ConfigurationText, clock: Callable[[], int]
 ) -> EffectiveConfig:
     if known is not None and not known.is_older_than(stored):
-        return known if known.lines is not None else _bring_in_line(table, known, clock)
+        return known if known.queue_teams is not None else _apply_to_ledger(table, known, clock)
     try:
         wanted = configuration.parse(stored.text)
     except InvalidConfiguration as error:
@@ -139,10 +139,10 @@ def _apply(
             "the stored configuration is invalid; the last valid one stays in force", extra={"error": str(error)}
         )
         return replace(known, problem=str(error))
-    if known is not None and known.lines is None:
+    if known is not None and known.queue_teams is None:
         # Jobs may already wait in queues of teams that only this document names.
-        known = _bring_in_line(table, known, clock)
-        if known.lines is None:
+        known = _apply_to_ledger(table, known, clock)
+        if known.queue_teams is None:
             return known
     noted = EffectiveConfig(configuration=wanted, version=stored.version, modified_ms=stored.modified_ms)
     try:
@@ -151,10 +151,10 @@ def _apply(
         # Two at once, such as the first two submissions after a deployment. The other one completes it.
         logger.info("another call applies a configuration at the same time", extra={"version": stored.version})
         return find_applied(table) or noted
-    return _bring_in_line(table, noted, clock)
+    return _apply_to_ledger(table, noted, clock)
 
 
-def _bring_in_line(table: Table, noted: EffectiveConfig, clock: Callable[[], int]) -> EffectiveConfig:
+def _apply_to_ledger(table: Table, noted: EffectiveConfig, clock: Callable[[], int]) -> EffectiveConfig:
     """Update the pools and teams to match the recorded document."""
     still = Check(key=_KEY, requires=_is_noted(noted))
     try:
@@ -166,7 +166,7 @@ def _bring_in_line(table: Table, noted: EffectiveConfig, clock: Callable[[], int
         logger.info("another call applies a configuration at the same time", extra={"version": noted.version})
         return noted
     logger.info("configuration applied", extra={"version": noted.version})
-    return replace(noted, lines=("", *noted.configuration.teams, *left))
+    return replace(noted, queue_teams=("", *noted.configuration.teams, *left))
 
 
 def _item(noted: EffectiveConfig) -> dict[str, Any]:

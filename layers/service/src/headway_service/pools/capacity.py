@@ -74,7 +74,7 @@ def read_capacity(table: Table, configuration: Callable[[], Configuration]) -> l
 def _waiting(table: Table, pool: str, ledger: Ledger) -> int:
     """How many jobs of all teams wait for a pool, counted up to :data:`MAX_PLACE`."""
     found = 0
-    for team in ledger.lines:
+    for team in ledger.queue_teams:
         if found < MAX_PLACE:
             found += table.count_before(QueueEntry.partition(pool, team), "~", limit=MAX_PLACE - found)
     return found

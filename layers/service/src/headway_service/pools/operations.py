@@ -88,7 +88,7 @@ class PoolOperations:
                 self._require(pool)
             elif known.restored_ms is not None:
                 raise RestoreUnfinished(
-                    "the table was restored: nothing is launched before the patrol has looked at all training jobs; it "
+                    "the table was restored: nothing is launched before the patrol has checked all training jobs; it "
                     "then ends this pause itself, mostly within minutes"
                     + (
                         "; the one by " + known.by + " is not finished, so resume again after that"

@@ -20,7 +20,7 @@ class SeenAlarm:
 
 
 class Alarms(Protocol):
-    """The alarms on running jobs. Every method may raise :class:`headway_service.errors.Busy`."""
+    """The alarms on running jobs. Every method may raise :class:`headway_service.errors.RetryLater`."""
 
     def put(self, alarm: Alarm) -> None:
         """Make an alarm, or change the one for the same host and watch."""

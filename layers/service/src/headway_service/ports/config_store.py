@@ -20,7 +20,7 @@ class ConfigurationText:
 class ConfigurationStore(Protocol):
     """Where operators keep the configuration document.
 
-    Every method may raise :class:`headway_service.errors.Busy` when the store cannot answer now.
+    Every method may raise :class:`headway_service.errors.RetryLater` when the store cannot answer now.
     """
 
     def read(self) -> ConfigurationText:
@@ -30,4 +30,4 @@ class ConfigurationStore(Protocol):
         """The document of one version; None if the store does not have it, or does not show it."""
 
     def write(self, text: str) -> int:
-        """Store a document, whatever is stored, and return its version. After Busy it may be stored or not."""
+        """Store a document, whatever is stored, and return its version. After RetryLater it may be stored or not."""

@@ -21,7 +21,7 @@ class DeadLetter:
     #: The message's attributes that are text, such as EventBridge's ``ERROR_CODE``.
     attributes: Mapping[str, str]
     sent_ms: int
-    #: How often it was received, be it only to be looked at.
+    #: How often it was received, including for display.
     receive_count: int
 
 

@@ -151,8 +151,8 @@ class Table(Protocol):
 
     Data for display or for approximate limits is read eventually consistent, which costs half.
 
-    Every method may raise :class:`headway_service.errors.Busy` when the table cannot answer now, or its answer was
-    lost. A write that ends so may have been carried out.
+    Every method may raise :class:`headway_service.errors.RetryLater` when the table cannot answer now, or its answer
+    was lost. A write that ends so may have been carried out.
     """
 
     def get(self, key: Key) -> Item | None:

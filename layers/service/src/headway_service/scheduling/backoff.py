@@ -30,10 +30,10 @@ def next_back_off(pool: PoolRecord, now_ms: int, jitter: float) -> tuple[int, in
         now_ms: now.
         jitter: 0 to 1; shortens it by up to a half, so that pools and queues do not come back all at once.
     """
-    goes_on = now_ms <= pool.backs_off_until_ms + MAX_BACK_OFF_S * 1000
-    back_offs = pool.back_offs + 1 if goes_on else 1
-    longest_ms = min(MAX_BACK_OFF_S, FIRST_BACK_OFF_S * 2 ** min(back_offs - 1, 10)) * 1000
-    return now_ms + round(longest_ms * (1 - jitter / 2)), back_offs
+    goes_on = now_ms <= pool.backoff_until_ms + MAX_BACK_OFF_S * 1000
+    backoffs = pool.backoffs + 1 if goes_on else 1
+    longest_ms = min(MAX_BACK_OFF_S, FIRST_BACK_OFF_S * 2 ** min(backoffs - 1, 10)) * 1000
+    return now_ms + round(longest_ms * (1 - jitter / 2)), backoffs
 
 
 class PoolBackoff:
@@ -52,7 +52,7 @@ class PoolBackoff:
     def update(self, pools: Iterable[PoolRecord]) -> None:
         """Apply the state of the ledger."""
         for pool in pools:
-            self._until_ms[pool.pool] = max(pool.backs_off_until_ms, self._until_ms.get(pool.pool, 0))
+            self._until_ms[pool.pool] = max(pool.backoff_until_ms, self._until_ms.get(pool.pool, 0))
 
     def is_backing_off(self, demand: Demand, now_ms: int) -> bool:
         """Whether any of these pools backs off."""
@@ -64,13 +64,13 @@ class PoolBackoff:
             pool = find_pool(self._table, name)
             if pool is None:
                 continue
-            if pool.backs_off_until_ms <= now_ms:
-                until_ms, back_offs = next_back_off(pool, now_ms, self._jitter())
+            if pool.backoff_until_ms <= now_ms:
+                until_ms, backoffs = next_back_off(pool, now_ms, self._jitter())
                 pool = pool.model_copy(
                     update={
-                        "backs_off_until_ms": until_ms,
-                        "back_offs": back_offs,
-                        "back_off_cause": cause[:MAX_CAUSE_CHARS],
+                        "backoff_until_ms": until_ms,
+                        "backoffs": backoffs,
+                        "backoff_cause": cause[:MAX_CAUSE_CHARS],
                     }
                 )
                 try:
@@ -79,6 +79,6 @@ class PoolBackoff:
                     # It was removed meanwhile.
                     continue
                 logger.warning(
-                    "a pool backs off", extra={"pool": name, "back_offs": back_offs, "cause": pool.back_off_cause}
+                    "a pool backs off", extra={"pool": name, "back_offs": backoffs, "cause": pool.backoff_cause}
                 )
             self.update([pool])

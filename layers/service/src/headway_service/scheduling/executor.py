@@ -133,7 +133,7 @@ class Executor:
         for action in decision.plan.actions:
             if not self.has_time():
                 return False
-            if not isinstance(action, Release) and self._launcher.back_offs.is_backing_off(
+            if not isinstance(action, Release) and self._launcher.backoff.is_backing_off(
                 _for_launch(action), self._clock()
             ):
                 # SageMaker stopped answering after this was decided.

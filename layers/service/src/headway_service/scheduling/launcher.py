@@ -1,13 +1,13 @@
-"""Carries out intents: launches attempts that were decided on, and stops those that have to go.
+"""Executes intents: launches and stops attempts as they were decided.
 
-Decisions only write intents; this reads them and calls SageMaker. A crash anywhere in between leaves an intent
-that the next tick finds, so recovery is the normal way taken once more. Who may settle a launch is ruled by a
-lease: whoever wrote the intent holds it for as long as its invocation can live, and nobody else touches the
-launch before. So a launch that was given up can never be carried out late (promise 6).
+Decisions only write intents; the launcher reads them and calls SageMaker. A crash in between leaves an intent that the
+next tick finds, so recovery needs no path of its own. A lease controls which invocation may reconcile a launch: the one
+that wrote the intent holds the lease for as long as it can run, and no other acts on the launch before. So a canceled
+launch can never be executed late (promise 6).
 
-What SageMaker answers to a call counts only as far as it proves something. The first and only CreateTrainingJob of an
-attempt that is refused was not carried out. If an earlier answer is missing, a later refusal, or a training job that is
-not found, proves nothing until SageMaker has had time to show it (:mod:`headway_service.sagemaker_api.visibility`).
+An answer of SageMaker counts only for what it proves. If the only CreateTrainingJob of an attempt is refused, the
+attempt was not launched. If an earlier answer is missing, neither a later refusal nor a training job that is not found
+proves anything until SageMaker has had time to show it (:mod:`headway_service.sagemaker_api.visibility`).
 """
 
 from __future__ import annotations
@@ -79,21 +79,21 @@ class Launcher:
         self._observer = observer
         self.holder = holder
         self.lease_until_ms = deadline_ms + LEASE_MARGIN_MS
-        self.back_offs = PoolBackoff(table, jitter)
+        self.backoff = PoolBackoff(table, jitter)
         self._paused: frozenset[str] = frozenset()
         #: Attempts that SageMaker has accepted here, should that not have been written down.
         self._created: set[str] = set()
 
     def update(self, ledger: Ledger) -> None:
         """Apply the ledger's back-offs and pauses."""
-        self.back_offs.update(ledger.pools)
+        self.backoff.update(ledger.pools)
         self._paused = frozenset(pool.pool for pool in ledger.pools if ledger.pause_of(pool.pool) is not None)
 
     def pending(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Whether there is anything to do for an attempt that this invocation may do."""
         if attempt.attempt_state is AttemptState.LAUNCHING:
             launches = attempt.stop_cause is None and not self._is_paused(attempt)
-            if launches and self.back_offs.is_backing_off(attempt.demand, now_ms):
+            if launches and self.backoff.is_backing_off(attempt.demand, now_ms):
                 return False
             return attempt.lease_holder == self.holder or attempt.lease_until_ms < now_ms
         return attempt.attempt_state is AttemptState.STOPPING and attempt.stop_sent_ms is None
@@ -134,8 +134,8 @@ class Launcher:
         except (NameTaken, LaunchPostponed, LaunchRefused) as error:
             # A refusal for good ends the job, so it is asked about too: a table that was restored does not know each
             # earlier launch, and a name in use may be answered with any refusal.
-            asks = isinstance(error, NameTaken | LaunchRefused)
-            found = self._find(attempt, now_ms, asks=asks, in_use=isinstance(error, NameTaken))
+            describes = isinstance(error, NameTaken | LaunchRefused)
+            found = self._find(attempt, now_ms, describes=describes, in_use=isinstance(error, NameTaken))
             if found is not None and attempt.unanswered_ms is None:
                 self._adopt_found(attempt, found, now_ms)
             elif found is not None:
@@ -201,7 +201,7 @@ class Launcher:
 
     def _back_off(self, attempt: AttemptRecord, error: OutcomeUnknown, now_ms: int) -> None:
         cause = f"SageMaker gave no answer to a launch on {describe(attempt.demand)} ({error})"
-        self.back_offs.begin(attempt.demand, cause, now_ms)
+        self.backoff.begin(attempt.demand, cause, now_ms)
 
     def _confirm(self, attempt: AttemptRecord, now_ms: int, *, created: bool = False) -> bool:
         """Record that SageMaker has the attempt, and stop it if a stop was requested meanwhile.
@@ -281,20 +281,20 @@ class Launcher:
         return True
 
     def _find(
-        self, attempt: AttemptRecord, now_ms: int, *, asks: bool = False, in_use: bool = False
+        self, attempt: AttemptRecord, now_ms: int, *, describes: bool = False, in_use: bool = False
     ) -> TrainingJobStatus | None:
         """The attempt as SageMaker has it, where no call of this invocation has launched it; None if it has none.
 
         Args:
             attempt: the attempt, whose lease this invocation holds.
             now_ms: now.
-            asks: whether to describe it even if no known call could have launched it.
+            describes: whether to describe it even if no known call could have launched it.
             in_use: whether SageMaker reports that its name is in use.
 
         Raises:
             OutcomeUnknown: SageMaker may show it later; it is checked again.
         """
-        if attempt.unanswered_ms is None and not asks:
+        if attempt.unanswered_ms is None and not describes:
             return None
         sighting = self._training_jobs.describe(attempt.attempt_name)
         mark = None if sighting is None else self._training_jobs.mark_of(sighting.arn)

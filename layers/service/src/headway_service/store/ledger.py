@@ -27,7 +27,7 @@ class Ledger:
     pauses: tuple[PauseRecord, ...] = ()
 
     @property
-    def lines(self) -> tuple[str, ...]:
+    def queue_teams(self) -> tuple[str, ...]:
         """The teams that have queues, beginning with the empty name for jobs without a team."""
         return ("", *(team.team for team in self.teams))
 

@@ -82,7 +82,7 @@ def on_underuse(job: JobRecord, attempt: AttemptRecord, watch: UtilizationRule) 
         f"{'hosts' if watch.all_hosts else 'host'} could show, {watch.periods} times {watch.period_s} s in a row"
     )
     if watch.action is Action.NOTIFY:
-        if watch.name in attempt.told:
+        if watch.name in attempt.notified:
             return None
         return PolicyAction(reason=reasons.underused(found), watch=watch.name)
     reason = reasons.stopping_for_underuse(found)

@@ -17,7 +17,7 @@ from headway.scheduling.ordering import (
 from headway_service.ports.table import Table
 from headway_service.store.records.queue_entry import QueueEntry
 
-MAX_LINE_READS = 1000
+MAX_QUEUE_READS = 1000
 """Most entries of one queue that a decision reads; jobs behind them wait for a later decision."""
 
 
@@ -57,7 +57,7 @@ class QueueScan:
         self._now_ms = now_ms
         self._cap = policy.ageing.cap if policy.ageing is not None else 0
         self._page = PAGE
-        self._left = MAX_LINE_READS
+        self._left = MAX_QUEUE_READS
         #: Entries that were read and not yet scanned, by priority, and the first job of each priority by rank.
         self._read: dict[int, deque[WaitingJob]] = {}
         self._first: list[tuple[int, int, str, int]] = []

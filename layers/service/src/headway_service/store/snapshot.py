@@ -56,12 +56,12 @@ def read_snapshot(
     """
     sizes = {pool.pool: pool.size for pool in ledger.pools}
     waiting: dict[str, WaitingJob] = {}
-    share = -(-policy.backfill_window // (len(sizes) * len(ledger.lines))) if policy.backfill and sizes else 0
+    share = -(-policy.backfill_window // (len(sizes) * len(ledger.queue_teams))) if policy.backfill and sizes else 0
     allocations = (
         *(attempt.allocation() for attempt in ledger.attempts),
         *(rogue.allocation() for rogue in ledger.rogues if rogue.charged),
     )
-    unused = {team: _unused_guarantee(team, allocations, policy) for team in ledger.lines}
+    unused = {team: _unused_guarantee(team, allocations, policy) for team in ledger.queue_teams}
     pauses = {pool: pause.pause() for pool in sizes if (pause := ledger.pause_of(pool)) is not None}
     # A job that demands a paused pool cannot start, in whichever other queues it is.
     startable = {pool: 0 if pool in pauses else size for pool, size in sizes.items()}
@@ -70,12 +70,12 @@ def read_snapshot(
         held = sum(each.demand.get(pool, 0) for each in allocations)
         passed = held < size and (passing is None or pool in passing)
         behind = share if passed else policy.reserved_heads - 1
-        for team in ledger.lines:
+        for team in ledger.queue_teams:
             queue = QueueScan(table, pool, team, now_ms, policy)
             for job in _candidates(queue, startable, reachable, unused[team], share=behind, heads=heads):
                 waiting[job.name] = job
     for record in also:
-        if record.in_line and record.job_name not in waiting:
+        if record.is_queued and record.job_name not in waiting:
             waiting[record.job_name] = record.waiting()
     # A reservation stays with its job wherever that is in the queue, so the snapshot needs the job.
     owed = {each.job_name for each in ledger.reservations} | {
@@ -83,7 +83,7 @@ def read_snapshot(
     }
     for name in sorted(owed - waiting.keys()):
         owner = find_job(table, name)
-        if owner is not None and owner.in_line:
+        if owner is not None and owner.is_queued:
             waiting[name] = owner.waiting()
     # The ledger is read before the queues: a job that moves from one to the other in between is in both. It counts as
     # running; if it waits again, the next decision includes it.
@@ -102,20 +102,20 @@ def read_snapshot(
 
 def _held_back(waiting: Iterable[WaitingJob], pools: Iterable[PoolRecord], now_ms: int) -> Iterator[WaitingJob]:
     """The jobs; those that demand a backed-off pool may not start before the back-off is over."""
-    backing_off = {pool.pool: pool for pool in pools if pool.backs_off_until_ms > now_ms}
+    backing_off = {pool.pool: pool for pool in pools if pool.backoff_until_ms > now_ms}
     if not backing_off:
         yield from waiting
         return
     for job in waiting:
         last = max(
             (backing_off[pool] for pool in job.demand if pool in backing_off),
-            key=lambda pool: pool.backs_off_until_ms,
+            key=lambda pool: pool.backoff_until_ms,
             default=None,
         )
-        if last is None or last.backs_off_until_ms <= job.not_before_ms:
+        if last is None or last.backoff_until_ms <= job.not_before_ms:
             yield job
         else:
-            yield replace(job, not_before_ms=last.backs_off_until_ms, held_by=last.back_off_cause)
+            yield replace(job, not_before_ms=last.backoff_until_ms, held_by=last.backoff_cause)
 
 
 class _Reachable:

@@ -71,4 +71,4 @@ def origin_of(table: Table, marks: Marks, name: str, tags: Mapping[str, str]) ->
 
 
 def _is_awaited(job: JobRecord, name: str) -> bool:
-    return job.in_line and attempt_name(job.job_name, job.attempt_count + 1) == name
+    return job.is_queued and attempt_name(job.job_name, job.attempt_count + 1) == name

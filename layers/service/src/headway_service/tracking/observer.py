@@ -142,7 +142,7 @@ class Observer:
         if job is None or job.live_attempt != attempt.attempt_name:
             raise Conflict([0])
         preemptor = self._job(attempt.freed_for) if attempt.freed_for else None
-        if preemptor is not None and not preemptor.in_line:
+        if preemptor is not None and not preemptor.is_queued:
             preemptor = None
         reservation = find_reservation(self._table, preemptor.job_name) if preemptor is not None else None
         writes = transitions.end(
@@ -180,7 +180,7 @@ class Observer:
     def _record_live(self, attempt: AttemptRecord, sighting: TrainingJobStatus, now_ms: int) -> StatusOutcome:
         """Note a status that does not end the attempt. A tick is due if the policy stops the attempt now.
 
-        Both in one write: the same sighting is not looked at again.
+        Both in one write, as the same status is not applied again.
         """
         measure, job = None, None
         ruled, runs = attempt.ruled, attempt.stop_cause is None

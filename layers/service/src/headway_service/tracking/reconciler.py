@@ -1,35 +1,39 @@
 """Describes attempts without recent events, in case an event was lost, and wakes up the scheduler.
 
-The list of training jobs shows for most of them, a hundred at a time, that nothing has changed. The others are
-described, one by one.
+ListTrainingJobs shows for most of them, a hundred per page, that nothing has changed. The others are described one by
+one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from headway.lifecycle import AttemptState
-from headway_service.errors import Conflict, OutcomeUnknown, RetryLater
+from headway_service.errors import Conflict, ListingExpired, OutcomeUnknown, RetryLater
 from headway_service.observability.logging import logger
 from headway_service.ports.messaging import Wake
 from headway_service.ports.table import Table
-from headway_service.ports.training_jobs import AllTrainingJobs
+from headway_service.ports.training_jobs import AllTrainingJobs, TrainingJobSummary
 from headway_service.store import transitions
 from headway_service.store.ledger import Ledger, read_ledger
+from headway_service.store.records.attempt import AttemptRecord
 from headway_service.tracking.observer import Observer, StatusOutcome
-from headway_service.tracking.unchanged import skip_unchanged
+from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_S
 
 MAX_LOOKS = 100
 """Attempts that one run describes, oldest status first: DescribeTrainingJob is throttled per account."""
 
 MAX_NOTED = 500
-"""Attempts of which one run notes that they are unchanged, one write each: a few seconds. The others' turn is next."""
+"""Unchanged attempts that one run records, one write each, which takes a few seconds. The next run records others."""
+
+CLOCKS_MS = 60_000
+"""SageMaker's clock may be behind the one by which an attempt was written down, ms."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reconciled:
-    """What a run found.
+    """The result of a run.
 
     Attributes:
         ended: attempts that turned out to have ended.
@@ -46,13 +50,25 @@ def reconcile(
     training_jobs: AllTrainingJobs,
     observer: Observer,
     clock: Callable[[], int],
-    pause: Callable[[float], None],
+    sleep: Callable[[float], None],
     wake: Wake,
     after_s: int,
 ) -> Reconciled:
     """Describe every attempt without a status for ``after_s`` seconds that is not listed as unchanged.
 
-    One that SageMaker did not find is described again at once.
+    An attempt that SageMaker did not find is checked in each run.
+
+    Args:
+        table: the table.
+        training_jobs: SageMaker.
+        observer: applies the statuses.
+        clock: now, ms.
+        sleep: sleeps for a time, s.
+        wake: requests a tick.
+        after_s: the age of a status from which it is checked, s.
+
+    Returns:
+        How many attempts have ended, and the ledger that was read.
     """
     now_ms = clock()
     unheard = now_ms - after_s * 1000
@@ -67,7 +83,7 @@ def reconcile(
         ),
         key=lambda attempt: (attempt.seen_ms, attempt.attempt_name),
     )
-    same = skip_unchanged(silent, training_jobs, pause=pause)
+    same = find_unchanged(silent, training_jobs, sleep=sleep)
     for attempt in same[:MAX_NOTED]:
         try:
             # The state before the list was requested.
@@ -86,3 +102,54 @@ def reconcile(
     # Even if nothing was found: this recovers a wake-up that was lost between a write and its message.
     wake("reconcile")
     return Reconciled(ended=ended, ledger=ledger)
+
+
+def find_unchanged(
+    attempts: Collection[AttemptRecord], training_jobs: AllTrainingJobs, *, sleep: Callable[[float], None]
+) -> list[AttemptRecord]:
+    """Find the attempts that ListTrainingJobs shows as live and with their known status.
+
+    The list is trusted only where it shows no change. It may lag behind, which delays statuses but never frees
+    instances. Its pages begin with the newest training jobs; the last one that is read ends with the oldest attempt.
+
+    Args:
+        attempts: the attempts to check.
+        training_jobs: SageMaker.
+        sleep: sleeps for a time, s.
+
+    Returns:
+        The unchanged attempts. An attempt that no page shows, because SageMaker did not respond or there are too many
+        pages, is not among them.
+    """
+    unlisted = {each.attempt_name: each for each in attempts}
+    found: list[AttemptRecord] = []
+    after_ms = min((each.since_ms for each in attempts), default=0) - CLOCKS_MS
+    token = None
+    try:
+        for number in range(MAX_PAGES if attempts else 0):
+            if number:
+                sleep(PAGE_INTERVAL_S)
+            page = training_jobs.live(after_ms, token)
+            for listed in page.jobs:
+                attempt = unlisted.pop(listed.name, None)
+                if attempt is not None and is_unchanged(listed, attempt):
+                    found.append(attempt)
+            token = page.token
+            if token is None or not unlisted:
+                break
+    except (OutcomeUnknown, ListingExpired) as error:
+        logger.warning("the list ends early", extra={"unlisted": len(unlisted), "error": str(error)})
+    return found
+
+
+def is_unchanged(listed: TrainingJobSummary, attempt: AttemptRecord) -> bool:
+    """Whether the list shows the known status of an attempt.
+
+    Both times are SageMaker's own, of a change of the same training job, so no clock of ours takes part. The statuses
+    are compared too: two changes may have the same time if it is rounded to seconds.
+    """
+    return (
+        listed.modified_ms <= attempt.modified_ms
+        and listed.status == attempt.training_job_status
+        and listed.secondary_status in (None, attempt.secondary_status)
+    )

@@ -16,7 +16,7 @@ from headway_service.store.repository import find_scan
 MAX_PAGES = 10
 """Calls of ListTrainingJobs in one run; each gives up to a hundred training jobs, ended ones too."""
 
-PAUSE_S = 1.0
+PAGE_INTERVAL_S = 1.0
 """Time between two of them: users report a limit of two a second, which others in the account want a part of."""
 
 LONGEST_S = 60 * 86_400
@@ -33,7 +33,7 @@ def scan(
     training_jobs: AllTrainingJobs,
     *,
     clock: Callable[[], int],
-    pause: Callable[[float], None],
+    sleep: Callable[[float], None],
     has_time: Callable[[], bool],
     completed: Callable[[int], None],
 ) -> Iterator[tuple[str, ...]]:
@@ -46,7 +46,7 @@ def scan(
         table: the table.
         training_jobs: SageMaker.
         clock: now, ms.
-        pause: waits, s.
+        sleep: sleeps for a time, s.
         has_time: whether another page may be begun.
         completed: is called when a round has come to its end, with the time at which it began, ms.
 
@@ -57,11 +57,11 @@ def scan(
     if place is not None:
         recent = training_jobs.live(clock() - RECENT_S * 1000, None)
         yield tuple(each.name for each in recent.jobs)
-        pause(PAUSE_S)
+        sleep(PAGE_INTERVAL_S)
     began_ms = place.began_ms if place else clock()
     for number in range(MAX_PAGES):
         if number:
-            pause(PAUSE_S)
+            sleep(PAGE_INTERVAL_S)
         if not has_time():
             return
         after_ms = place.created_after_ms if place else clock() - LONGEST_S * 1000

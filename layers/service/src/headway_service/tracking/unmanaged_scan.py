@@ -27,34 +27,34 @@ RESERVED_MS = 15_000
 """A run begins nothing new when its invocation has less than this left."""
 
 
-def patrol(
+def scan_unmanaged_jobs(
     *,
     table: Table,
     training_jobs: AllTrainingJobs,
     rogues: UnmanagedJobs,
     clock: Callable[[], int],
-    pause: Callable[[float], None],
+    sleep: Callable[[float], None],
     wake: Wake,
     after_s: int,
     deadline_ms: int,
 ) -> int:
     """Check the unmanaged jobs that are due, then unknown live training jobs.
 
-    Due are those without a status for ``after_s`` seconds, those judged by another configuration, and those that
-    have to be stopped.
+    A job is due if its last status is older than ``after_s`` seconds, if it was checked against another configuration,
+    or if it has to be stopped.
 
     Args:
         table: the table.
         training_jobs: SageMaker.
         rogues: applies the statuses.
         clock: now, ms.
-        pause: waits, s.
+        sleep: sleeps for a time, s.
         wake: requests a tick.
-        after_s: see above.
-        deadline_ms: when this invocation dies, ms.
+        after_s: the age of a status from which it is checked, s.
+        deadline_ms: when this invocation is ended, ms.
 
     Returns:
-        How many training jobs were looked at.
+        How many training jobs were checked.
     """
     force = find_applied(table)
     if force is None:
@@ -79,7 +79,7 @@ def patrol(
     all(run.refresh(rogue.training_job_name) for rogue in due[: MAX_LOOKS // 2])
     try:
         for page in scan(
-            table, training_jobs, clock=clock, pause=pause, has_time=run.has_time, completed=run.round_completed
+            table, training_jobs, clock=clock, sleep=sleep, has_time=run.has_time, completed=run.round_completed
         ):
             if not all(run.refresh(name) for name in page if name not in known):
                 break
@@ -117,12 +117,12 @@ class _Run:
         except (OutcomeUnknown, RetryLater) as error:
             logger.warning("not looked at now", extra={"rogue": name, "error": str(error)})
             if self._restored is not None:
-                # Until every training job was looked at nothing is launched, so the next run begins with this page.
+                # Nothing is launched until every training job was checked, so the next run begins with this page.
                 return False
         return self.looks < MAX_LOOKS and self.has_time()
 
     def round_completed(self, began_ms: int) -> None:
-        """All training jobs were gone through since then. After a restore the queue may launch again.
+        """All training jobs were listed since then. After a restore the queue may launch again.
 
         Raises:
             Conflict: another invocation was faster.

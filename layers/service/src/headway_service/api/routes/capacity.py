@@ -10,7 +10,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Path
 
 from headway.api_documents.pools import Capacity
 from headway.api_documents.unmanaged_jobs import RogueJob, RogueJobs
-from headway_service.api.request_context import caller, services
+from headway_service.api.request_context import caller, container
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.serializers import pool_document, rogue_document
 from headway_service.errors import InvalidRequest, NotAllowed, RogueJobNotFound
@@ -33,13 +33,13 @@ RogueName = Annotated[
 @router.call("GET /capacity", {HTTPStatus.OK: "Each pool."})
 def show_capacity(request: Request) -> Capacity:
     """Show how the pools are used."""
-    return Capacity(pools=tuple(pool_document(use) for use in services(request).capacity()))
+    return Capacity(pools=tuple(pool_document(use) for use in container(request).capacity()))
 
 
 @router.call("GET /rogue-jobs", {HTTPStatus.OK: "The first 100 by name."})
 def list_rogue_jobs(request: Request) -> RogueJobs:
     """List training jobs that did not come through the queue."""
-    rogues, more = services(request).job_queries.unmanaged_jobs()
+    rogues, more = container(request).job_queries.unmanaged_jobs()
     return RogueJobs(jobs=tuple(rogue_document(rogue) for rogue in rogues), more=more)
 
 
@@ -55,4 +55,4 @@ def stop_rogue_job(name: RogueName, request: Request) -> tuple[RogueJob, int]:
 
     Or one that the queue has lost its record of. Asking again is no error.
     """
-    return rogue_document(services(request).unmanaged_job_stops.ask(name, caller(request).name)), HTTPStatus.ACCEPTED
+    return rogue_document(container(request).unmanaged_job_stops.ask(name, caller(request).name)), HTTPStatus.ACCEPTED

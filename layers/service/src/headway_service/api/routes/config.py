@@ -9,7 +9,7 @@ from aws_lambda_powertools.event_handler import Request, Response, content_types
 from aws_lambda_powertools.event_handler.openapi.params import Body, Header
 
 from headway.api_documents.pools import Configuration
-from headway_service.api.request_context import caller, remaining_ms, services
+from headway_service.api.request_context import caller, container, remaining_ms
 from headway_service.api.router import DocumentedRouter
 from headway_service.config import document as configuration
 from headway_service.errors import (
@@ -45,7 +45,7 @@ def show_configuration(request: Request) -> Response[Configuration]:
 
     The document carries its version, so that it can be changed and put as it is. The version is the `ETag`, too.
     """
-    given = services(request)
+    given = container(request)
     return _answer(get_with_problem(given.table, given.store, given.clock))
 
 
@@ -70,7 +70,7 @@ def replace_configuration(
     Only if its version is still the one that the document was made from, which `If-Match` says, or else the document's
     own `version`.
     """
-    given = services(request)
+    given = container(request)
     who = caller(request)
     made_from = _made_from(if_match, configuration.validate(document).version)
     applied = given.config_editor(remaining_ms(request)()).replace(document, made_from)

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from aws_lambda_powertools.event_handler import Request
 
 from headway.api_documents.dead_letters import DeadLetters, Redrive
-from headway_service.api.request_context import caller, services
+from headway_service.api.request_context import caller, container
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.serializers import letter_document, redrive_document
 from headway_service.errors import NotAllowed
@@ -19,7 +19,7 @@ router = DocumentedRouter("Dead letters")
 @router.call("GET /dead-letters", {HTTPStatus.OK: "Up to 50 events and up to 10 wake-ups."})
 def list_dead_letters(request: Request) -> DeadLetters:
     """Show what was put aside because nobody could handle it."""
-    letters, more = services(request).dead_letters.show()
+    letters, more = container(request).dead_letters.show()
     return DeadLetters(letters=tuple(letter_document(letter) for letter in letters), more=more)
 
 
@@ -27,6 +27,6 @@ def list_dead_letters(request: Request) -> DeadLetters:
 def redrive_dead_letters(request: Request) -> Redrive:
     """Hand what was put aside again to whom it was meant for."""
     who = caller(request)
-    done = services(request).dead_letters.redrive()
+    done = container(request).dead_letters.redrive()
     logger.info("dead letters redriven", extra={"caller": who.arn, "redriven": done.redriven, "left": done.left})
     return redrive_document(done)

@@ -19,9 +19,9 @@ from headway_service.api.request_context import (
     IdempotencyKey,
     call,
     caller,
+    container,
     forecast_service,
     remaining_ms,
-    services,
 )
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.serializers import batch_document, dry_run_document, job_details_document, job_document
@@ -96,7 +96,7 @@ def submit_job(
     request.context[SUBMITTED] = job_named_in(training_request)
     if dry_run:
         return dry_run_document(forecast_service(request).dry_run(training_request, caller(request))), HTTPStatus.OK
-    seen, new = services(request).submitter.submit(training_request, caller(request), key)
+    seen, new = container(request).submitter.submit(training_request, caller(request), key)
     return job_document(seen), HTTPStatus.CREATED if new else HTTPStatus.OK
 
 
@@ -121,8 +121,8 @@ def submit_jobs(
         caller(request),
         key,
         call=call(request),
-        submitter=services(request).submitter_that_wakes,
-        wake=services(request).wake,
+        submitter=container(request).make_submitter,
+        wake=container(request).wake,
         remaining_ms=remaining_ms(request),
     )
     return batch_document(results)
@@ -163,7 +163,7 @@ def list_jobs(
     wanted = JobFilter(
         states=frozenset(state or _NOT_ENDED), owners=frozenset(owners), team=team, name_contains=name_contains
     )
-    page, following = services(request).job_queries.jobs(wanted, limit, next_token)
+    page, following = container(request).job_queries.jobs(wanted, limit, next_token)
     return JobPage(jobs=tuple(job_document(seen) for seen in page), next_token=following)
 
 
@@ -173,7 +173,7 @@ def show_job(name: JobName, request: Request) -> JobDetails:
 
     Who may not see its hyperparameters and its environment gets the request without them.
     """
-    return job_details_document(*services(request).job_queries.show(name, caller(request)))
+    return job_details_document(*container(request).job_queries.show(name, caller(request)))
 
 
 @router.call(
@@ -188,7 +188,7 @@ def stop_job(name: JobName, request: Request) -> tuple[Job, int]:
 
     A waiting job leaves the line, a running one is asked to stop. Stopping a stopped job is no error.
     """
-    seen, stopping = services(request).job_commands.stop(name, caller(request))
+    seen, stopping = container(request).job_commands.stop(name, caller(request))
     return job_document(seen), HTTPStatus.ACCEPTED if stopping else HTTPStatus.OK
 
 
@@ -203,7 +203,7 @@ def stop_job(name: JobName, request: Request) -> tuple[Job, int]:
 )
 def change_job(name: JobName, change: Annotated[PriorityChange, Body()], request: Request) -> Job:
     """Change the priority of a job."""
-    return job_document(services(request).job_commands.set_priority(name, change.priority, caller(request)))
+    return job_document(container(request).job_commands.set_priority(name, change.priority, caller(request)))
 
 
 @router.call("POST /jobs/<name>/hold", {HTTPStatus.OK: "The job, held."}, NotAllowed, JobNotFound, JobEnded, NotWaiting)
@@ -212,7 +212,7 @@ def hold_job(name: JobName, request: Request) -> Job:
 
     It keeps its place: its entry time and its priority.
     """
-    return job_document(services(request).job_commands.hold(name, caller(request)))
+    return job_document(container(request).job_commands.hold(name, caller(request)))
 
 
 @router.call(
@@ -220,4 +220,4 @@ def hold_job(name: JobName, request: Request) -> Job:
 )
 def release_job(name: JobName, request: Request) -> Job:
     """Put a held job back into the line."""
-    return job_document(services(request).job_commands.release(name, caller(request)))
+    return job_document(container(request).job_commands.release(name, caller(request)))

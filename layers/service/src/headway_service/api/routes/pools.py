@@ -10,7 +10,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Body, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from headway.api_documents.pools import Capacity, PoolUse
-from headway_service.api.request_context import caller, remaining_ms, services
+from headway_service.api.request_context import caller, container, remaining_ms
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.serializers import pool_document
 from headway_service.config.document import MAX_POOL_SIZE, POOL_PATTERN
@@ -71,7 +71,7 @@ def pause_pool(pool: PoolName, why: Annotated[Why, Body()], request: Request) ->
 
     Nothing is started there, and nobody preempted for it, until it is resumed. What runs goes on.
     """
-    services(request).pool_operations.pause(pool, caller(request).name, why.reason)
+    container(request).pool_operations.pause(pool, caller(request).name, why.reason)
     return _show(request, pool)
 
 
@@ -81,14 +81,14 @@ def drain_pool(pool: PoolName, drain: Annotated[Drain, Body()], request: Request
 
     What runs goes on to its end, or is stopped and put back into the line.
     """
-    services(request).pool_operations.pause(pool, caller(request).name, drain.reason, stops=drain.stop)
+    container(request).pool_operations.pause(pool, caller(request).name, drain.reason, stops=drain.stop)
     return _show(request, pool)
 
 
 @router.call("POST /pools/<pool>/resume", {HTTPStatus.OK: "The pool."}, InvalidRequest, NotAllowed, PoolNotFound)
 def resume_pool(pool: PoolName, request: Request) -> PoolUse:
     """Let jobs start again in a pool that was paused."""
-    services(request).pool_operations.resume(pool, caller(request).name)
+    container(request).pool_operations.resume(pool, caller(request).name)
     return _show(request, pool)
 
 
@@ -98,7 +98,7 @@ def resize_pool(pool: PoolName, change: Annotated[Resize, Body()], request: Requ
 
     Nothing else of the configuration document changes. What runs goes on, also where that is more than the size.
     """
-    given = services(request)
+    given = container(request)
     given.config_editor(remaining_ms(request)()).resize(pool, change.size)
     given.wake("a pool was resized")
     return _show(request, pool)
@@ -107,14 +107,14 @@ def resize_pool(pool: PoolName, change: Annotated[Resize, Body()], request: Requ
 @router.call("POST /pause", {HTTPStatus.OK: "Each pool."}, *_PAUSING)
 def pause_everything(why: Annotated[Why, Body()], request: Request) -> Capacity:
     """Pause all pools, those too that are added later."""
-    services(request).pool_operations.pause(PauseRecord.EVERYTHING, caller(request).name, why.reason)
+    container(request).pool_operations.pause(PauseRecord.EVERYTHING, caller(request).name, why.reason)
     return _show_all(request)
 
 
 @router.call("POST /resume", {HTTPStatus.OK: "Each pool."}, NotAllowed, RestoreUnfinished)
 def resume_everything(request: Request) -> Capacity:
     """End the pause of all pools. One that was paused by itself stays so."""
-    services(request).pool_operations.resume(PauseRecord.EVERYTHING, caller(request).name)
+    container(request).pool_operations.resume(PauseRecord.EVERYTHING, caller(request).name)
     return _show_all(request)
 
 
@@ -124,11 +124,11 @@ def _show(request: Request, pool: str) -> PoolUse:
     Raises:
         PoolNotFound: it was taken out meanwhile.
     """
-    uses = {use.pool: use for use in services(request).capacity()}
+    uses = {use.pool: use for use in container(request).capacity()}
     if pool not in uses:
         raise pool_not_found(pool, uses)
     return pool_document(uses[pool])
 
 
 def _show_all(request: Request) -> Capacity:
-    return Capacity(pools=tuple(pool_document(use) for use in services(request).capacity()))
+    return Capacity(pools=tuple(pool_document(use) for use in container(request).capacity()))

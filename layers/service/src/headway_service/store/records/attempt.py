@@ -55,8 +55,8 @@ class AttemptRecord(Record):
     lease_holder: str
     #: ... and when the lease expires, ms. No invocation outlives its leases.
     lease_until_ms: int
-    #: While launching: until when a CreateTrainingJob may have taken effect whose answer nobody has, ms; None if every
-    #: call so far was clearly refused.
+    #: While launching: the latest time at which a CreateTrainingJob without an answer may have taken effect, ms; None
+    #: if SageMaker clearly refused every call so far.
     unanswered_ms: int | None = None
     #: Since when SageMaker reports that there is no such training job, ms; None if it has not since it last showed it.
     missing_since_ms: int | None = None
@@ -79,10 +79,10 @@ class AttemptRecord(Record):
     on_demand: bool = False
     #: How often spot instances were taken from it.
     interruptions: int = 0
-    #: Whether the rules were looked at since it runs, or there were none when it was started.
+    #: Whether the rules were checked since it runs, or there were none when it was started.
     ruled: bool = False
     #: Watches that have reported its low utilization.
-    told: tuple[str, ...] = ()
+    notified: tuple[str, ...] = ()
     #: LastModifiedTime of the newest status seen, ms.
     modified_ms: int = 0
     #: When its status was last received from SageMaker, ms.

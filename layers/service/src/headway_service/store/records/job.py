@@ -155,20 +155,20 @@ class JobRecord(Record):
         return Put(item=item, requires=None if was is None else Equals("version", was))
 
     @property
-    def in_line(self) -> bool:
+    def is_queued(self) -> bool:
         """Whether it is in its queues: it waits, and is not held."""
         return self.job_state in WAITING and not self.held
 
-    def line_keys(self) -> list[Key]:
+    def queue_keys(self) -> list[Key]:
         """The keys of its queue entries, if it is in its queues."""
         rank = self.rank()
         return (
-            [Key(QueueEntry.partition(pool, self.team), rank) for pool in sorted(self.demand)] if self.in_line else []
+            [Key(QueueEntry.partition(pool, self.team), rank) for pool in sorted(self.demand)] if self.is_queued else []
         )
 
-    def line_entries(self) -> list[QueueEntry]:
+    def queue_entries(self) -> list[QueueEntry]:
         """Its queue entries, if it is in its queues."""
-        if not self.in_line:
+        if not self.is_queued:
             return []
         return [
             QueueEntry(

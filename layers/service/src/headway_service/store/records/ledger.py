@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import Field
-
 from headway.model import Pause, Reservation
 from headway_service.ports.table import Absent, AllEqual, Delete, Equals, Key, Put
 from headway_service.store.records.base import LEDGER, Record
@@ -20,12 +18,12 @@ class PoolRecord(Record):
     pool: str
     size: int
     free: int
-    #: Nothing is launched here before this, ms: SageMaker did not answer as it should ...
-    #: (It was called a pause before people could pause a pool, and is stored as that.)
-    backs_off_until_ms: int = Field(default=0, alias="pausedUntilMs")
-    #: ... so often in a row, the last time with this.
-    back_offs: int = Field(default=0, alias="pauses")
-    back_off_cause: str = Field(default="", alias="pauseCause")
+    #: Nothing is launched in the pool before this, ms, because SageMaker rejected launches.
+    backoff_until_ms: int = 0
+    #: Consecutive backoffs.
+    backoffs: int = 0
+    #: SageMaker's answer that caused the last one.
+    backoff_cause: str = ""
 
     @staticmethod
     def key(pool: str) -> Key:
@@ -51,7 +49,7 @@ class PauseRecord(Record):
     since_ms: int
     #: Whether running jobs are stopped and requeued.
     stops: bool = False
-    #: When the table was restored, ms: the pause lasts until the patrol has looked at all training jobs since then.
+    #: When the table was restored, ms: the pause lasts until the patrol has checked all training jobs since then.
     restored_ms: int | None = None
     #: Whether the pause continues after that, as all pools had been paused before.
     stays: bool = False

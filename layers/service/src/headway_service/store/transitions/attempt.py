@@ -93,7 +93,7 @@ def preempt(
     ]
 
 
-def stop_holding(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int) -> list[Write]:
+def stop_active(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: int) -> list[Write]:
     """Ask the attempt of a job to stop for good.
 
     If it is being preempted, the preemptor still gets its instances.
@@ -170,9 +170,9 @@ def apply_policy_action(job: JobRecord, attempt: AttemptRecord, action: PolicyAc
         now_ms: now.
     """
     if action.cause is None:
-        told = (*attempt.told, *([action.watch] if action.watch else []))
+        notified = (*attempt.notified, *([action.watch] if action.watch else []))
         moved = note_step(job, job.job_state, action.reason, now_ms, attempt=attempt.attempt_name)
-        return [moved.put(was=job.version), change_attempt(attempt, told=told).put(was=attempt.version)]
+        return [moved.put(was=job.version), change_attempt(attempt, notified=notified).put(was=attempt.version)]
     moved = move_job(job, JobTrigger.STOP, action.reason, now_ms, attempt=attempt.attempt_name)
     stopping = _stopping(attempt, action.cause, now_ms, stop_reason=action.ends, requeue_priority=action.priority)
     return [moved.put(was=job.version), stopping.put(was=attempt.version)]

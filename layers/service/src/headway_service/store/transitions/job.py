@@ -53,7 +53,7 @@ def enqueue(job: JobRecord, request: str) -> list[Write]:
     return [
         Put(item=stored.item, requires=Absent()),
         Put(item=request_item(job.job_name, request)),
-        *(entry.put() for entry in job.line_entries()),
+        *(entry.put() for entry in job.queue_entries()),
     ]
 
 
@@ -130,7 +130,7 @@ def defer_launch(
         moved.put(was=job.version),
         attempt.delete(),
         *return_instances(attempt.demand),
-        *(entry.put() for entry in moved.line_entries()),
+        *(entry.put() for entry in moved.queue_entries()),
         *_give_up(attempt, now_ms),
     ]
 
@@ -162,7 +162,7 @@ def release(job: JobRecord, team: TeamRecord | None, reason: Reason, now_ms: int
     moved = note_step(job, job.job_state, reason, now_ms, held=False)
     return moved, [
         moved.put(was=job.version),
-        *(entry.put() for entry in moved.line_entries()),
+        *(entry.put() for entry in moved.queue_entries()),
         *(_keep_team(job.team, team, now_ms) if job.team else []),
     ]
 
@@ -248,7 +248,7 @@ def end(
         moved.put(was=job.version),
         attempt.delete(),
         *return_instances(minus(attempt.demand, kept)),
-        *(entry.put() for entry in moved.line_entries()),
+        *(entry.put() for entry in moved.queue_entries()),
     ]
     if preemptor and kept:
         # If the preemptor leaves the queue meanwhile, the next decision frees the reservation.
@@ -280,7 +280,7 @@ def change_priority(
     if attempt:
         writes.append(change_attempt(attempt, priority=priority).put(was=attempt.version))
     else:
-        writes += [*_leave_queue(job), *(entry.put() for entry in moved.line_entries())]
+        writes += [*_leave_queue(job), *(entry.put() for entry in moved.queue_entries())]
     return moved, writes
 
 
@@ -381,7 +381,7 @@ def _give_up(attempt: AttemptRecord, now_ms: int, *, vanished: bool = False) -> 
 
 
 def _leave_queue(job: JobRecord) -> Sequence[Write]:
-    return [Delete(key=key) for key in job.line_keys()]
+    return [Delete(key=key) for key in job.queue_keys()]
 
 
 def _count_start(team: TeamRecord) -> Write:

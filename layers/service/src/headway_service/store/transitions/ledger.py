@@ -25,7 +25,11 @@ def resize_pool(pool: PoolRecord, size: int) -> list[Write]:
 
 def back_off(pool: PoolRecord) -> list[Write]:
     """Nothing is launched in a pool for a while. Fails if the pool was removed."""
-    sets = {"pausedUntilMs": pool.backs_off_until_ms, "pauses": pool.back_offs, "pauseCause": pool.back_off_cause}
+    sets = {
+        "backoffUntilMs": pool.backoff_until_ms,
+        "backoffs": pool.backoffs,
+        "backoffCause": pool.backoff_cause,
+    }
     return [Update(key=PoolRecord.key(pool.pool), sets=sets, requires=Equals("pool", pool.pool))]
 
 

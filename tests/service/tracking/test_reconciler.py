@@ -1,4 +1,4 @@
-"""What is concluded from ListTrainingJobs of attempts that nothing was heard of: that they are unchanged, at most."""
+"""What reconcile concludes from ListTrainingJobs: that an attempt is unchanged, at most."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from headway_service.ports.training_jobs import TrainingJobSummary
 from headway_service.sagemaker_api.visibility import VISIBLE_AFTER_S
 from headway_service.store.ledger import read_ledger
 from headway_service.store.records.attempt import AttemptRecord
-from headway_service.tracking.reconciler import MAX_NOTED
-from headway_service.tracking.training_job_scan import MAX_PAGES, PAUSE_S
-from headway_service.tracking.unchanged import says_nothing_new
+from headway_service.tracking.reconciler import MAX_NOTED, is_unchanged
+from headway_service.tracking.training_job_scan import MAX_PAGES, PAGE_INTERVAL_S
 from tests.service.world import World, request
 
 AFTER_S = 300
@@ -174,7 +173,7 @@ def test_no_more_pages_are_listed_than_a_sweep_may_and_who_is_on_none_of_them_is
     world.pauses.clear()
     minutes(world, 6)
     assert (lists(world), world.called("DescribeTrainingJob")) == (MAX_PAGES, ["a"])
-    assert world.pauses == [PAUSE_S] * (MAX_PAGES - 1)
+    assert world.pauses == [PAGE_INTERVAL_S] * (MAX_PAGES - 1)
 
 
 def test_pages_end_where_all_were_found_and_begin_no_earlier_than_the_oldest() -> None:
@@ -244,7 +243,7 @@ def test_whatever_is_listed_as_later_or_as_something_else_is_never_taken_for_kno
     status: str, secondary: str, known_ms: int, listed: str, listed_secondary: str | None, listed_ms: int
 ) -> None:
     line = TrainingJobSummary(name="a", status=listed, secondary_status=listed_secondary, modified_ms=listed_ms)
-    told = says_nothing_new(line, attempt_of(status, secondary, known_ms))
+    told = is_unchanged(line, attempt_of(status, secondary, known_ms))
     differs = listed != status or (listed_secondary is not None and listed_secondary != secondary)
     assert told == (listed_ms <= known_ms and not differs)
 

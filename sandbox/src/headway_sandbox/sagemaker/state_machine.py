@@ -1,0 +1,317 @@
+"""The life cycle of training jobs as a deterministic state machine.
+
+No clock, no thread, no I/O. Every call passes the time (`now`, in seconds, never decreasing), randomness comes from the
+injected random source, and `advance` returns the due events. So the same calls produce the same states and events, with
+a wall clock or with a simulator.
+
+    Starting → Pending → Downloading → Training → Uploading → Completed
+    or: Failed; Stopping → Stopped, MaxRuntimeExceeded or MaxWaitTimeExceeded;
+        Interrupted → Restarting → Downloading
+
+The request's Environment sets the behavior of a run (`headway_sandbox.sagemaker.run_script`), `Faults` the faults.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from headway_sandbox.sagemaker import service_facts
+from headway_sandbox.sagemaker.clock import Clock
+from headway_sandbox.sagemaker.event_delivery import EventDelivery
+from headway_sandbox.sagemaker.faults import Faults
+from headway_sandbox.sagemaker.token_bucket import Rate
+from headway_sandbox.sagemaker.training_job import Durations, TrainingJob
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SageMakerSettings:
+    """Account, region and timing of a fake SageMaker."""
+
+    account: str = "123456789012"
+    region: str = "eu-west-1"
+    clock: Clock = field(default_factory=Clock)
+    durations: Durations = field(default_factory=Durations)
+    rates: Mapping[str, Rate] = field(default_factory=lambda: service_facts.RATES)
+    """Call rate per operation. Operations named neither here nor in `Faults.rates` are not limited."""
+
+
+class JobStateMachine:
+    """The training jobs of one account in one region, and their events."""
+
+    def __init__(
+        self,
+        *,
+        settings: SageMakerSettings | None = None,
+        faults: Faults | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        self.settings = settings or SageMakerSettings()
+        self.faults = faults or Faults()
+        self._rng = rng or random.Random(0)
+        self._clock = self.settings.clock
+        self._jobs: dict[str, TrainingJob] = {}
+        self._live: dict[str, TrainingJob] = {}  # jobs that have not ended, as most quotas count only those
+        self._agenda: list[tuple[float, int, str, int]] = []
+        self._planned = 0
+        self._events = EventDelivery(clock=self._clock, rng=self._rng)
+
+    # ---------------------------------------------------------------------------------------- time and events
+
+    def advance(self, now: float) -> list[Document]:
+        """Advance to `now` and return the details of the due state-change events."""
+        self._settle(now)
+        return self._events.pop_due(now, faults=self.faults)
+
+    def next_due(self) -> float | None:
+        """When `advance` has work next; None if nothing is pending."""
+        while self._agenda and self._is_stale(self._agenda[0]):
+            heapq.heappop(self._agenda)
+        moments = [entry[0] for entry in self._agenda[:1]]
+        event_due = self._events.next_due()
+        if event_due is not None:
+            moments.append(event_due)
+        return min(moments, default=None)
+
+    # ------------------------------------------------------------------------------------------ controls for tests
+
+    def finish(self, name: str, *, now: float) -> None:
+        """Complete a job at once: it passes through its remaining stages without delay.
+
+        Raises:
+            AwsError: It does not exist or has ended.
+        """
+        job = self._active(name, now)
+        if job.allocated_at is None:
+            job.allocate_instances(now)
+        for stage in _stages_after(job.secondary):
+            self._enter(job, stage, now)
+        self._end(job, service_facts.COMPLETED, "Completed", now)
+
+    def fail(self, name: str, reason: str, *, now: float) -> None:
+        """Fail a job at once.
+
+        Args:
+            name: Its name.
+            reason: Its FailureReason.
+            now: The time, s.
+
+        Raises:
+            AwsError: It does not exist or has ended.
+        """
+        job = self._active(name, now)
+        self._fail(job, reason, now)
+
+    def interrupt(self, name: str, *, now: float) -> None:
+        """Interrupt a spot job. SageMaker restarts it by itself: its status stays InProgress.
+
+        Raises:
+            AwsError: It is not a spot job, or has no instances now.
+        """
+        job = self._active(name, now)
+        if not job.spot or job.allocated_at is None or job.status != service_facts.IN_PROGRESS:
+            raise service_facts.validation(f"Sandbox: {name} is not a spot job with instances.")
+        if job.secondary == "Training" and job.request.get("CheckpointConfig"):
+            # With a checkpoint it resumes; without, it starts from the beginning (guide, managed spot).
+            done_s = self._clock.world_s(now - job.transitions[-1].start)
+            job.run_left_s = max(0.0, job.run_left_s - done_s)
+        else:
+            job.run_left_s = job.script.run_s
+        job.release_instances(now, self._clock)
+        self._enter(job, "Interrupted", now, lasts_s=self.settings.durations.restart_s)
+
+    def jobs(self, *, now: float) -> list[TrainingJob]:
+        """Return all jobs, oldest first. Read-only."""
+        self._settle(now)
+        return list(self._jobs.values())
+
+    def find(self, name: str, *, now: float) -> TrainingJob | None:
+        """Return the job with a name, if it exists. Read-only."""
+        self._settle(now)
+        return self._jobs.get(name)
+
+    def in_use(self) -> dict[str, int]:
+        """Return the instances per type of all jobs that have not ended, spot or not."""
+        used: Counter[str] = Counter()
+        for job in self._live.values():
+            used.update(job.instances)
+        return dict(used)
+
+    def arn(self, name: str) -> str:
+        """Return the ARN of the training job with a name."""
+        return f"arn:aws:sagemaker:{self.settings.region}:{self.settings.account}:training-job/{name}"
+
+    def tags_of(self, arn: str) -> dict[str, str]:
+        """Return the tags of a job by ARN, none if it does not exist: for policy conditions on tags."""
+        job = self._jobs.get(arn.rpartition("/")[2])
+        return dict(job.tags) if job is not None and job.arn == arn else {}
+
+    def _active(self, name: str, now: float) -> TrainingJob:
+        self._settle(now)
+        job = self._found(name)
+        if job.ended:
+            raise service_facts.not_stoppable(job.status)
+        return job
+
+    def _found(self, name: str) -> TrainingJob:
+        job = self._jobs.get(name)
+        if job is None:
+            raise service_facts.not_found()
+        return job
+
+    # ------------------------------------------------------------------------------------------ state machine
+
+    def _settle(self, now: float) -> None:
+        """Execute all agenda entries due by `now`, each at its own time."""
+        while self._agenda and self._agenda[0][0] <= now:
+            entry = heapq.heappop(self._agenda)
+            if not self._is_stale(entry):
+                self._proceed(self._jobs[entry[2]], entry[0])
+
+    def _is_stale(self, entry: tuple[float, int, str, int]) -> bool:
+        job = self._jobs.get(entry[2])
+        return job is None or job.version != entry[3]
+
+    def _proceed(self, job: TrainingJob, now: float) -> None:
+        limit = job.runtime_ends(self._clock)
+        wait_limit = job.waiting_ends(self._clock)
+        if job.phase_ends is not None and job.phase_ends <= now:
+            self._next_stage(job, now)
+        elif limit is not None and limit <= now:
+            self._begin_stop(job, "MaxRuntimeExceeded", now)
+        elif wait_limit is not None and wait_limit <= now:
+            self._begin_stop(job, "MaxWaitTimeExceeded", now)
+
+    def _next_stage(self, job: TrainingJob, now: float) -> None:
+        durations = self.settings.durations
+        match job.secondary:
+            case "Starting":
+                self._enter(job, "Pending", now, lasts_s=durations.provisioning_s * 0.9)
+            case "Pending" | "Restarting":
+                self._provision(job, now)
+            case "Downloading":
+                self._enter(job, "Training", now, lasts_s=job.run_left_s)
+            case "Training" if job.script.failure is not None:
+                self._fail(job, job.script.failure, now)
+            case "Training":
+                self._enter(job, "Uploading", now, lasts_s=durations.upload_s)
+            case "Uploading":
+                self._end(job, service_facts.COMPLETED, "Completed", now)
+            case "Stopping":
+                self._end(job, service_facts.STOPPED, job.stop_becomes, now)
+            case "Interrupted":
+                self._enter(job, "Restarting", now, lasts_s=durations.provisioning_s)
+            case _:
+                raise AssertionError(f"{job.name} is {job.secondary}, which has no next stage")
+
+    def _provision(self, job: TrainingJob, now: float) -> None:
+        if job.script.lacks_capacity or not self._capacity_for(job):
+            self._fail(job, job.script.failure if job.script.lacks_capacity else service_facts.CAPACITY_ERROR, now)
+            return
+        job.allocate_instances(now)
+        self._enter(job, "Downloading", now, lasts_s=self.settings.durations.download_s)
+
+    def _capacity_for(self, job: TrainingJob) -> bool:
+        held: Counter[str] = Counter()
+        for other in self._live.values():
+            if other.allocated_at is not None:
+                held.update(other.instances)
+        return all(
+            held[kind] + count <= self.faults.capacity.get(kind, held[kind] + count)
+            for kind, count in job.instances.items()
+        )
+
+    def _begin_stop(self, job: TrainingJob, becomes: str, now: float) -> None:
+        job.stop_becomes = becomes
+        holds = job.allocated_at is not None
+        lasts_s = job.script.stop_s if holds else self.settings.durations.release_s
+        self._enter(job, "Stopping", now, lasts_s=lasts_s, status=service_facts.STOPPING)
+
+    def _fail(self, job: TrainingJob, reason: str | None, now: float) -> None:
+        job.failure_reason = reason
+        self._end(job, service_facts.FAILED, "Failed", now)
+
+    def _end(self, job: TrainingJob, status: str, secondary: str, now: float) -> None:
+        job.release_instances(now, self._clock)
+        if job.training_started is not None:
+            job.training_ended = now
+        del self._live[job.name]
+        self._enter(job, secondary, now, status=status, message=job.failure_reason)
+
+    def _enter(
+        self,
+        job: TrainingJob,
+        secondary: str,
+        now: float,
+        *,
+        lasts_s: float = 0.0,
+        status: str | None = None,
+        message: str | None = None,
+    ) -> None:
+        """Change a job's status, send its event, and schedule its next stage."""
+        job.enter(secondary, now, status=status, message=message)
+        job.version += 1
+        job.phase_ends = None if job.ended else now + self._clock.wait_s(lasts_s)
+        if job.phase_ends is not None:
+            limits = (job.runtime_ends(self._clock), job.waiting_ends(self._clock))
+            # A limit that was reached before this stage began applies now, not in the past.
+            due = max(now, min([job.phase_ends, *(limit for limit in limits if limit is not None)]))
+            self._planned += 1
+            heapq.heappush(self._agenda, (due, self._planned, job.name, job.version))
+        self._events.send(job.event_detail(self._clock), now=now, faults=self.faults)
+
+    # ------------------------------------------------------------------------------------------ save and load
+
+    def to_document(self) -> Document:
+        """Return the complete state as JSON, including the random state, for `from_document`."""
+        return {
+            "account": self.settings.account,
+            "region": self.settings.region,
+            "speed": self._clock.speed,
+            "durations": asdict(self.settings.durations),
+            "faults": self.faults.to_document(),
+            "jobs": [job.to_document() for job in self._jobs.values()],
+            "agenda": [list(entry) for entry in sorted(self._agenda) if not self._is_stale(entry)],
+            "events": self._events.to_document(),
+            "random": self._rng.getstate(),
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any], *, settings: SageMakerSettings | None = None) -> Self:
+        """Load a state that `to_document` saved.
+
+        Args:
+            document: The saved state.
+            settings: Replace the saved settings, e.g. another speed for the stages to come.
+        """
+        settings = settings or SageMakerSettings(
+            account=document["account"],
+            region=document["region"],
+            clock=Clock(speed=document["speed"]),
+            durations=Durations(**document["durations"]),
+        )
+        rng = random.Random()
+        kind, words, gauss = document["random"]
+        rng.setstate((kind, tuple(words), gauss))
+        fleet = cls(settings=settings, faults=Faults(**document["faults"]), rng=rng)
+        fleet._load(document)
+        return fleet
+
+    def _load(self, document: Mapping[str, Any]) -> None:
+        self._jobs = {entry["name"]: TrainingJob.from_document(entry) for entry in document["jobs"]}
+        self._live = {name: job for name, job in self._jobs.items() if not job.ended}
+        for due, number, name, version in document["agenda"]:
+            heapq.heappush(self._agenda, (due, number, name, version))
+            self._planned = max(self._planned, number)
+        self._events.load(document["events"])
+
+
+def _stages_after(secondary: str) -> tuple[str, ...]:
+    stages = ("Downloading", "Training", "Uploading")
+    return stages[stages.index(secondary) + 1 :] if secondary in stages else stages
