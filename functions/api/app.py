@@ -37,7 +37,7 @@ class _Validation(OpenAPIRequestValidationMiddleware):
 
 
 app = APIGatewayRestResolver(enable_validation=True)
-# There is no other way to put one in the place of Powertools' own, whose constructor has no types.
+# There is no other way to replace Powertools' own, whose constructor has no types.
 app._request_validation_middleware = _Validation()  # type: ignore[no-untyped-call]  # noqa: SLF001
 for router in ROUTERS:
     app.include_router(router)
@@ -106,7 +106,7 @@ def _fail(_: Exception) -> Response[str]:
 @logger.inject_lambda_context(clear_state=True, correlation_id_path=correlation_paths.API_GATEWAY_REST)
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Answer one request."""
-    # A new one: routers hand on what they hold of the invocation that another instance of this module is in.
+    # A new object: routers share the invocation's context with other instances of this module.
     app.context = {"container": container, "remaining_ms": context.get_remaining_time_in_millis}
     answer = app.resolve(event, context)
     answer["multiValueHeaders"][VERSION_HEADER] = [__version__]

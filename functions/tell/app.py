@@ -22,8 +22,8 @@ cold_start.freeze()
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Publish a batch of the table's stream.
 
-    Lambda goes on after the last record before the one that is answered here, and sends that and all after it again
-    (source: its developer guide, "Configuring partial batch response with DynamoDB and Lambda").
+    Lambda continues before the record that is returned as failed, and sends it and all later records again (source: its
+    developer guide, "Configuring partial batch response with DynamoDB and Lambda").
     """
     result = container.event_publisher.publish(event["Records"])
     record([metrics.UNTOLD.of(result.dropped)])

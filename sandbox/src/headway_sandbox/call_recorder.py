@@ -77,6 +77,10 @@ def common_prefix(one: str, other: str) -> str:
 
     >>> common_prefix("job/a-1", "job/a-2")
     'job/a-*'
+
+    Args:
+        one: a resource.
+        other: another resource.
     """
     if one == other:
         return one

@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from headway_sandbox.inprocess.stub_client import offline_session
 from headway_service.aws import dynamodb_decoder
-from headway_service.aws.dynamodb_decoder import decode_item, take_answers_as_they_are
+from headway_service.aws.dynamodb_decoder import decode_item, keep_json_values
 from headway_service.aws.dynamodb_table import DynamoDBTable
 from headway_service.errors import Conflict, UnreadableAnswer
 from headway_service.ports.table import Check, Equals, Item, Key
@@ -63,7 +63,7 @@ def answered(operation: str, request: dict[str, Any], answer: dict[str, Any], *,
     answering = Answering()
     answering.body = json.dumps(answer).encode()
     if as_it_is:
-        take_answers_as_they_are(answering.client)
+        keep_json_values(answering.client)
     return getattr(answering.client, operation)(**request)
 
 
@@ -92,7 +92,7 @@ def test_a_table_takes_answers_so_however_many_tables_share_a_client() -> None:
 
 def test_an_answer_that_is_cut_off_is_an_error_and_not_an_empty_one() -> None:
     answering = Answering()
-    take_answers_as_they_are(answering.client)
+    keep_json_values(answering.client)
     answering.body = b'{"Items": [{"pk": {"S": "p'
     with pytest.raises(UnreadableAnswer):
         answering.client.query(**QUERY)
@@ -107,7 +107,7 @@ def test_an_answer_that_is_cut_off_is_an_error_and_not_an_empty_one() -> None:
 )
 def test_refusals_are_told_apart_as_ever(code: str, more: dict[str, Any]) -> None:
     answering = Answering()
-    take_answers_as_they_are(answering.client)
+    keep_json_values(answering.client)
     answering.status, answering.body = 400, json.dumps({"__type": f"x#{code}", "message": "no", **more}).encode()
     with pytest.raises(ClientError) as raised:
         answering.client.transact_write_items(TransactItems=[{"Delete": KEYS}])
@@ -128,7 +128,7 @@ def test_a_conflict_is_told_with_the_writes_that_failed() -> None:
 def test_an_answer_in_another_protocol_is_left_to_botocore() -> None:
     model = SimpleNamespace(service_model=SimpleNamespace(resolved_protocol="smithy-rpc-v2-cbor"))
     response, taken = {"status_code": 200, "body": b"\xa0"}, dict[str, Any]()
-    dynamodb_decoder._take_as_it_is(operation_model=model, response_dict=response, customized_response_dict=taken)
+    dynamodb_decoder._keep_json_values(operation_model=model, response_dict=response, customized_response_dict=taken)
     assert (response["body"], taken) == (b"\xa0", {})
 
 

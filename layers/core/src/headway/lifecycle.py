@@ -110,6 +110,10 @@ ATTEMPT_TRANSITIONS: Mapping[tuple[AttemptState, AttemptTrigger], AttemptState] 
 def next_job_state(state: JobState, trigger: JobTrigger) -> JobState:
     """The state that follows.
 
+    Args:
+        state: the current state.
+        trigger: the trigger.
+
     Raises:
         InvalidTransition: the table has no such step.
     """
@@ -121,6 +125,10 @@ def next_job_state(state: JobState, trigger: JobTrigger) -> JobState:
 
 def next_attempt_state(state: AttemptState, trigger: AttemptTrigger) -> AttemptState:
     """The state that follows.
+
+    Args:
+        state: the current state.
+        trigger: the trigger.
 
     Raises:
         InvalidTransition: the table has no such step.

@@ -8,7 +8,12 @@ from headway.model import Demand, Snapshot
 
 
 def plus(left: Demand, right: Demand) -> dict[str, int]:
-    """The sum of two vectors."""
+    """The sum of two vectors.
+
+    Args:
+        left: a vector.
+        right: a vector.
+    """
     result = dict(left)
     for pool, count in right.items():
         result[pool] = result.get(pool, 0) + count
@@ -16,7 +21,12 @@ def plus(left: Demand, right: Demand) -> dict[str, int]:
 
 
 def minus(left: Demand, right: Demand) -> dict[str, int]:
-    """The difference; may be negative."""
+    """The difference; may be negative.
+
+    Args:
+        left: a vector.
+        right: a vector.
+    """
     result = dict(left)
     for pool, count in right.items():
         result[pool] = result.get(pool, 0) - count
@@ -33,7 +43,12 @@ def total(demands: Iterable[Demand]) -> dict[str, int]:
 
 
 def shortfall(need: Demand, available: Demand) -> dict[str, int]:
-    """What ``need`` lacks in ``available``: only the pools that lack something, all positive."""
+    """What ``need`` lacks in ``available``: only the pools that lack something, all positive.
+
+    Args:
+        need: the needed instances.
+        available: the available instances.
+    """
     return positive({pool: count - available.get(pool, 0) for pool, count in need.items()})
 
 
@@ -43,7 +58,12 @@ def positive(demand: Demand) -> dict[str, int]:
 
 
 def overlap(left: Demand, right: Demand) -> dict[str, int]:
-    """What two vectors have in common: only positive counts."""
+    """What two vectors have in common: only positive counts.
+
+    Args:
+        left: a vector.
+        right: a vector.
+    """
     return positive({pool: min(count, right.get(pool, 0)) for pool, count in left.items()})
 
 

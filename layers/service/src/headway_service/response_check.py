@@ -22,23 +22,27 @@ _XML_ERROR = b"<ErrorResponse><Error><Code>%d</Code></Error></ErrorResponse>"
 
 
 def check_answers(client: C) -> C:
-    """Let the calls of a client raise :class:`headway_service.errors.UnreadableAnswer` for what is no answer of AWS's.
+    """Make a client raise :class:`headway_service.errors.UnreadableAnswer` for responses that are not AWS's.
 
-    botocore takes a body that it cannot read for an answer without members, and does not look at the body of an
-    operation that answers nothing; so a proxy's page would be a success. A body of an error that is no error document
-    is emptied: botocore then gives it the HTTP status for a code, whatever it was.
+    botocore reads a body that it cannot parse as a response without members, and does not read the body of an operation
+    without output; so a proxy's page would be a success. The body of an error that is not an error document is emptied:
+    botocore then uses the HTTP status as its code.
 
     Returns:
         The client.
     """
     service = client.meta.service_model.service_id.hyphenize()
-    # The last one: a handler that has read the body has checked it, and left an empty document.
+    # Registered last: a handler that has read the body has checked it, and left an empty document.
     client.meta.events.register_last(f"before-parse.{service}", _check, unique_id="headway-answer-check")
     return client
 
 
 def member(answer: Mapping[str, Any], name: str) -> Any:
     """A member of an answer.
+
+    Args:
+        answer: the response.
+        name: the name of the member.
 
     Raises:
         UnreadableAnswer: the answer does not have it.
@@ -91,7 +95,7 @@ def _check_json(operation_model: Any, response_dict: dict[str, Any], *, failed: 
     elif body:
         document_in(body)
     elif operation_model.output_shape is not None:
-        raise UnreadableAnswer("an answer without a body")
+        raise UnreadableAnswer("a response without a body")
     elif "x-amzn-requestid" not in response_dict["headers"]:
-        # All that tells AWS's answer without a body from somebody else's.
-        raise UnreadableAnswer("an answer with neither a body nor a request ID")
+        # The only difference between AWS's response without a body and another server's.
+        raise UnreadableAnswer("a response with neither a body nor a request ID")

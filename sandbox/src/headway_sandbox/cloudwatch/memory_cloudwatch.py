@@ -74,11 +74,21 @@ class MemoryCloudWatch:
         return handler(request, now)
 
     def put(self, alarm_request: Mapping[str, Any], *, now: float) -> None:
-        """Call PutMetricAlarm. An existing alarm keeps its state."""
+        """Call PutMetricAlarm. An existing alarm keeps its state.
+
+        Args:
+            alarm_request: the request.
+            now: the current time, s.
+        """
         self.call("PutMetricAlarm", alarm_request, now=now)
 
     def delete(self, names: Collection[str], *, now: float) -> None:
-        """Call DeleteAlarms. Unknown names are not an error (model: the other alarms are deleted)."""
+        """Call DeleteAlarms. Unknown names are not an error (model: the other alarms are deleted).
+
+        Args:
+            names: the names of the alarms.
+            now: the current time, s.
+        """
         self.call("DeleteAlarms", {"AlarmNames": list(names)}, now=now)
 
     def describe(self, *, prefix: str = "", state: str = "", names: Collection[str] = ()) -> list[Document]:

@@ -160,11 +160,21 @@ class SimulatedDeployment(Generic[TableT]):
     # ---------------------------------------------------------------------------------------------- what AWS answers
 
     def call_sagemaker(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answer a call of SageMaker."""
+        """Answer a call of SageMaker.
+
+        Args:
+            operation: the name of the operation.
+            request: the request.
+        """
         return self.fleet.call(operation, request, now=self.now_s)
 
     def call_cloudwatch(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answer a call of CloudWatch."""
+        """Answer a call of CloudWatch.
+
+        Args:
+            operation: the name of the operation.
+            request: the request.
+        """
         return self.cloudwatch.call(operation, request, now=self.now_s)
 
     def send_message(self, *, MessageBody: str, **_: Any) -> Mapping[str, Any]:  # noqa: N803 - boto3's name

@@ -50,7 +50,15 @@ def http_event(
     query: Mapping[str, list[str]] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """A call of the API as API Gateway hands it to its function."""
+    """A call of the API as API Gateway hands it to its function.
+
+    Args:
+        method: the HTTP method.
+        path: the path.
+        body: the body; None without one.
+        query: the query parameters.
+        headers: the headers.
+    """
     payload = event("api-submit")
     payload["httpMethod"] = payload["requestContext"]["httpMethod"] = method
     payload["path"] = path

@@ -86,15 +86,30 @@ class FakeSageMaker(JobStateMachine):
         return answer
 
     def create(self, request: Mapping[str, Any], *, now: float) -> Document:
-        """Call CreateTrainingJob; the request includes the tags."""
+        """Call CreateTrainingJob; the request includes the tags.
+
+        Args:
+            request: the request.
+            now: the current time, s.
+        """
         return self.call("CreateTrainingJob", request, now=now)
 
     def stop(self, name: str, *, now: float) -> None:
-        """Call StopTrainingJob."""
+        """Call StopTrainingJob.
+
+        Args:
+            name: the name of the training job.
+            now: the current time, s.
+        """
         self.call("StopTrainingJob", {"TrainingJobName": name}, now=now)
 
     def describe(self, name: str, *, now: float) -> Document:
-        """Call DescribeTrainingJob."""
+        """Call DescribeTrainingJob.
+
+        Args:
+            name: the name of the training job.
+            now: the current time, s.
+        """
         return self.call("DescribeTrainingJob", {"TrainingJobName": name}, now=now)
 
     def list_jobs(self, *, now: float, **filters: Any) -> Document:
@@ -102,15 +117,31 @@ class FakeSageMaker(JobStateMachine):
         return self.call("ListTrainingJobs", filters, now=now)
 
     def delete(self, name: str, *, now: float) -> None:
-        """Call DeleteTrainingJob, the only way to free a name."""
+        """Call DeleteTrainingJob, the only way to free a name.
+
+        Args:
+            name: the name of the training job.
+            now: the current time, s.
+        """
         self.call("DeleteTrainingJob", {"TrainingJobName": name}, now=now)
 
     def list_tags(self, arn: str, *, now: float) -> Document:
-        """Call ListTags."""
+        """Call ListTags.
+
+        Args:
+            arn: the ARN of the training job.
+            now: the current time, s.
+        """
         return self.call("ListTags", {"ResourceArn": arn}, now=now)
 
     def add_tags(self, arn: str, tags: Mapping[str, str], *, now: float) -> Document:
-        """Call AddTags."""
+        """Call AddTags.
+
+        Args:
+            arn: the ARN of the training job.
+            tags: the tags.
+            now: the current time, s.
+        """
         listed = [{"Key": key, "Value": value} for key, value in tags.items()]
         return self.call("AddTags", {"ResourceArn": arn, "Tags": listed}, now=now)
 

@@ -84,7 +84,12 @@ def not_stoppable(status: str) -> AwsError:
 
 
 def not_deletable(name: str, status: str) -> AwsError:
-    """Return the error for a delete of a job that has not ended (model: ResourceInUse; the wording is ours)."""
+    """Return the error for a delete of a job that has not ended (model: ResourceInUse; the wording is ours).
+
+    Args:
+        name: the name of the training job.
+        status: its status.
+    """
     return AwsError("ResourceInUse", f"Training job {name} is in status {status} and cannot be deleted.")
 
 

@@ -84,6 +84,10 @@ class JobStateMachine:
     def finish(self, name: str, *, now: float) -> None:
         """Complete a job at once: it passes through its remaining stages without delay.
 
+        Args:
+            name: the name of the training job.
+            now: the current time, s.
+
         Raises:
             AwsError: It does not exist or has ended.
         """
@@ -111,6 +115,10 @@ class JobStateMachine:
     def interrupt(self, name: str, *, now: float) -> None:
         """Interrupt a spot job. SageMaker restarts it by itself: its status stays InProgress.
 
+        Args:
+            name: the name of the training job.
+            now: the current time, s.
+
         Raises:
             AwsError: It is not a spot job, or has no instances now.
         """
@@ -132,7 +140,12 @@ class JobStateMachine:
         return list(self._jobs.values())
 
     def find(self, name: str, *, now: float) -> TrainingJob | None:
-        """Return the job with a name, if it exists. Read-only."""
+        """Return the job with a name, if it exists. Read-only.
+
+        Args:
+            name: the name of the training job.
+            now: the current time, s.
+        """
         self._settle(now)
         return self._jobs.get(name)
 

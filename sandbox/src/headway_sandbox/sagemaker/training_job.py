@@ -107,7 +107,12 @@ class TrainingJob:
             self.training_started = now
 
     def release_instances(self, now: float, clock: Clock) -> None:
-        """Record that its instances, if any, are released."""
+        """Record that its instances, if any, are released.
+
+        Args:
+            now: the current time, s.
+            clock: the clock of training time.
+        """
         if self.allocated_at is not None:
             self.held_s += clock.world_s(now - self.allocated_at)
             self.allocated_at = None

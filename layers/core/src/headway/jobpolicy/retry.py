@@ -65,7 +65,12 @@ class RetryDecision:
 
 
 def decide_retry(failure: Failure, rules: Mapping[FailureKind, Retry]) -> RetryDecision:
-    """Decide whether the job of a failed attempt is retried."""
+    """Decide whether the job of a failed attempt is retried.
+
+    Args:
+        failure: the failure of the attempt.
+        rules: the retry rules of the policy.
+    """
     kind = f"a failure of the kind `{failure.kind}`"
     rule = rules.get(failure.kind)
     if rule is None or not rule.max_per_job:

@@ -34,7 +34,12 @@ def find_conflicts(rules: Sequence[Rule]) -> Iterator[RuleConflict]:
 
 
 def disjoint(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether no text can match patterns of both lists. False if both have wildcards, as that is not decided."""
+    """Whether no text can match patterns of both lists. False if both have wildcards, as that is not decided.
+
+    Args:
+        some: patterns.
+        others: other patterns.
+    """
     for exact, patterns in ((some, others), (others, some)):
         if not any(_GLOB & set(text) for text in exact):
             return not any(matches(text, patterns) for text in exact)

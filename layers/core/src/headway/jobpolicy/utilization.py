@@ -97,6 +97,10 @@ class UtilizationRule:
 
         A verdict may be as old as the time between two evaluations: a minute, or ten seconds for alarms of shorter
         periods (guide, "Using Amazon CloudWatch alarms"), so that comes on top.
+
+        Args:
+            training_since_ms: the start of training, ms.
+            now_ms: the current time, ms.
         """
         age_ms = max(10, min(self.period_s, 60)) * 1000
         return now_ms >= training_since_ms + self.warm_up_ms + self.window_ms + age_ms
@@ -165,7 +169,12 @@ class Coverage:
 
 
 def coverage(watched: Watched, watches: Iterable[UtilizationRule]) -> tuple[Coverage, ...]:
-    """How an attempt is covered by the watches that are for it."""
+    """How an attempt is covered by the watches that are for it.
+
+    Args:
+        watched: the attempt's properties.
+        watches: the watches in force.
+    """
     return tuple(_coverage(watched, watch) for watch in watches if watch.when.holds(watched.job))
 
 

@@ -10,13 +10,23 @@ from headway.vectors import describe
 
 
 def entered(demand: Demand, *, warm_pool: bool = False) -> Reason:
-    """The job has come into the queue; its request may ask for a warm pool, which it does not get."""
+    """The job has come into the queue; its request may ask for a warm pool, which it does not get.
+
+    Args:
+        demand: instances per pool.
+        warm_pool: whether its request asks for a warm pool.
+    """
     without = "; runs without the warm pool that it asks for (KeepAlivePeriodInSeconds)" if warm_pool else ""
     return Reason(code=ReasonCode.ENTERED, message=f"entered the queue for {describe(demand)}{without}")
 
 
 def held(job: str, by: str) -> Reason:
-    """A caller (``by``) holds the job."""
+    """A caller (``by``) holds the job.
+
+    Args:
+        job: the job.
+        by: the caller, as in ``user/ada``.
+    """
     message = f"held on request of {by}; `headway release {job}` returns it to its place in the queue"
     return Reason(code=ReasonCode.HELD, message=message)
 
@@ -33,7 +43,13 @@ def started(demand: Demand) -> Reason:
 
 
 def preempted(victim: Allocation, preemptor: WaitingJob, *, reclaims: bool = False) -> Reason:
-    """The job's attempt is stopped so that another job fits."""
+    """The job's attempt is stopped so that another job fits.
+
+    Args:
+        victim: the attempt.
+        preemptor: the job that it is preempted for.
+        reclaims: whether the preemptor's team reclaims its guarantee.
+    """
     why = f" for what team `{preemptor.team}` is guaranteed and team `{victim.team}` has borrowed" if reclaims else ""
     return Reason(
         code=ReasonCode.RECLAIMED if reclaims else ReasonCode.PREEMPTED,
@@ -54,7 +70,12 @@ def reservation_released(demand: Demand) -> Reason:
 
 
 def reservation_taken_over(demand: Demand, by: WaitingJob) -> Reason:
-    """The reservation of a job is taken over by a job of higher rank."""
+    """The reservation of a job is taken over by a job of higher rank.
+
+    Args:
+        demand: the reserved instances per pool.
+        by: the job of higher rank.
+    """
     return Reason(
         code=ReasonCode.RESERVATION_RELEASED,
         message=(

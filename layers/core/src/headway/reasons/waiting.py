@@ -27,7 +27,16 @@ def waits_for_capacity(
     now_ms: int,
     policy: Policy,
 ) -> Reason:
-    """The job does not fit, and preempting would not make it fit."""
+    """The job does not fit, and preempting would not make it fit.
+
+    Args:
+        job: the job.
+        lacking: the missing instances per pool.
+        holders: the attempts that hold these pools.
+        start_by_ms: its reserved start, ms; None if unknown.
+        now_ms: the current time, ms.
+        policy: the policy.
+    """
     needs = " and ".join(f"{count} of {job.demand[pool]} {pool}" for pool, count in sorted(lacking.items()))
     first = _first_to_end(holders)
     message = f"waits for {needs}"
@@ -44,7 +53,15 @@ def waits_for_capacity(
 def waits_for_limit(
     job: WaitingJob, lacking: Demand, holders: tuple[Allocation, ...], now_ms: int, policy: Policy
 ) -> Reason:
-    """The job's team uses all that it may. ``lacking`` is per pool."""
+    """The job's team uses all that it may. ``lacking`` is per pool.
+
+    Args:
+        job: the job.
+        lacking: what the limit lacks, per pool.
+        holders: the team's attempts on these pools.
+        now_ms: the current time, ms.
+        policy: the policy.
+    """
     limit = policy.team(job.team).limit
     most = describe({pool: limit[pool] for pool in lacking})
     first = _first_to_end(holders)
@@ -56,7 +73,12 @@ def waits_for_limit(
 
 
 def exceeds_limit(job: WaitingJob, limit: Demand) -> Reason:
-    """The job demands more than its team may ever use, since the limit was lowered."""
+    """The job demands more than its team may ever use, since the limit was lowered.
+
+    Args:
+        job: the job.
+        limit: the team's limit per pool.
+    """
     return Reason(
         code=ReasonCode.EXCEEDS_LIMIT,
         message=(
@@ -67,7 +89,13 @@ def exceeds_limit(job: WaitingJob, limit: Demand) -> Reason:
 
 
 def would_delay(head: WaitingJob, start_by_ms: int | None, now_ms: int) -> Reason:
-    """The job fits now, but a job ahead of it would have to wait for it."""
+    """The job fits now, but a job ahead of it would have to wait for it.
+
+    Args:
+        head: the job ahead.
+        start_by_ms: the reserved start of that job, ms; None if unknown.
+        now_ms: the current time, ms.
+    """
     name = f"`{head.name}` (priority {head.priority})"
     if start_by_ms is None:
         message = f"waits behind {name}, which waits for jobs without a time limit, so what it needs is kept for it"
@@ -81,7 +109,12 @@ def would_delay(head: WaitingJob, start_by_ms: int | None, now_ms: int) -> Reaso
 
 
 def waits_for_freed(job: WaitingJob, stopping: tuple[Allocation, ...]) -> Reason:
-    """The instances that the job lacks are being freed."""
+    """The instances that the job lacks are being freed.
+
+    Args:
+        job: the job.
+        stopping: the attempts that free them.
+    """
     verb = "has" if len(stopping) == 1 else "have"
     return Reason(
         code=ReasonCode.WAITS_FOR_FREED,
@@ -91,7 +124,14 @@ def waits_for_freed(job: WaitingJob, stopping: tuple[Allocation, ...]) -> Reason
 
 
 def waits_behind(head: WaitingJob, pools: tuple[str, ...], start_by_ms: int | None, now_ms: int) -> Reason:
-    """A job of higher rank waits for the same pool."""
+    """A job of higher rank waits for the same pool.
+
+    Args:
+        head: the first blocked job.
+        pools: the pools.
+        start_by_ms: the reserved start of that job, ms; None if unknown.
+        now_ms: the current time, ms.
+    """
     start = f", which can start by {clock_time(start_by_ms, now_ms)}" if start_by_ms is not None else ""
     return Reason(
         code=ReasonCode.WAITS_BEHIND,
@@ -101,20 +141,36 @@ def waits_behind(head: WaitingJob, pools: tuple[str, ...], start_by_ms: int | No
 
 
 def waits_in_line(ahead: int, *, at_least: bool = False) -> Reason:
-    """The job is so far back that only the number of jobs ahead of it is reported."""
+    """The job is so far back that only the number of jobs ahead of it is reported.
+
+    Args:
+        ahead: the number of jobs ahead.
+        at_least: whether there may be more.
+    """
     return Reason(
         code=ReasonCode.WAITS_BEHIND, message=f"waits behind {'at least ' if at_least else ''}{ahead} jobs in the queue"
     )
 
 
 def backs_off(seconds: int, held_by: str = "") -> Reason:
-    """SageMaker refused the last launch for now, or does not answer."""
+    """SageMaker refused the last launch for now, or does not answer.
+
+    Args:
+        seconds: the time until the next try.
+        held_by: the cause; empty if it is unknown.
+    """
     why = held_by or "SageMaker postponed the last launch"
     return Reason(code=ReasonCode.BACKS_OFF, message=f"{why}; next try in {seconds} s, the place in the queue is kept")
 
 
 def paused(pool: str, pause: Pause, now_ms: int) -> Reason:
-    """A pool that the job demands is paused."""
+    """A pool that the job demands is paused.
+
+    Args:
+        pool: the instance type of the pool.
+        pause: the pause.
+        now_ms: the current time, ms.
+    """
     what, command = (
         ("everything is", "headway resume") if pause.everything else (f"{pool} is", f"headway resume {pool}")
     )
@@ -126,7 +182,12 @@ def paused(pool: str, pause: Pause, now_ms: int) -> Reason:
 
 
 def exceeds_pool(job: WaitingJob, sizes: Demand) -> Reason:
-    """The job demands more than a pool holds, since the pool was made smaller."""
+    """The job demands more than a pool holds, since the pool was made smaller.
+
+    Args:
+        job: the job.
+        sizes: the sizes of the pools that it demands.
+    """
     return Reason(
         code=ReasonCode.EXCEEDS_POOL,
         message=(
@@ -137,7 +198,12 @@ def exceeds_pool(job: WaitingJob, sizes: Demand) -> Reason:
 
 
 def unknown_pool(pool: str, known: tuple[str, ...]) -> Reason:
-    """The job demands a pool that was removed from the configuration."""
+    """The job demands a pool that was removed from the configuration.
+
+    Args:
+        pool: the instance type of the pool.
+        known: the names of the existing pools.
+    """
     return Reason(
         code=ReasonCode.UNKNOWN_POOL,
         message=(
@@ -148,7 +214,12 @@ def unknown_pool(pool: str, known: tuple[str, ...]) -> Reason:
 
 
 def clock_time(time_ms: int, now_ms: int) -> str:
-    """A time of day, with the date if that is another one than today's; UTC."""
+    """A time of day, with the date if that is another one than today's; UTC.
+
+    Args:
+        time_ms: the time, ms.
+        now_ms: the current time, ms.
+    """
     time, now = datetime.fromtimestamp(time_ms / 1000, UTC), datetime.fromtimestamp(now_ms / 1000, UTC)
     return f"{time:%H:%M}" if time.date() == now.date() else f"{time:%Y-%m-%d %H:%M}"
 

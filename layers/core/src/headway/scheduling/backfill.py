@@ -28,6 +28,11 @@ class ReservedStart:
         """Whether using ``need`` from one time to another (None: forever) would delay this start.
 
         A job that ends by the reserved start cannot delay it. An unknown start may be at any moment.
+
+        Args:
+            need: instances per pool.
+            from_ms: the start of the use, ms.
+            until_ms: its end, ms; None for an unknown end.
         """
         if self.start_ms is not None and not self._runs_into(from_ms, until_ms):
             return False
@@ -35,7 +40,13 @@ class ReservedStart:
         return any(pool in slack and count > slack[pool] for pool, count in need.items())
 
     def share(self, need: Demand, from_ms: int, until_ms: int | None) -> None:
-        """Subtract the need of a job that runs into the start from the slack."""
+        """Subtract the need of a job that runs into the start from the slack.
+
+        Args:
+            need: instances per pool.
+            from_ms: the start of that job, ms.
+            until_ms: its latest end, ms; None if unknown.
+        """
         if self.start_ms is None or self._runs_into(from_ms, until_ms):
             for pool, count in need.items():
                 if pool in self.slack:

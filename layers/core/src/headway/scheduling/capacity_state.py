@@ -170,5 +170,10 @@ class CapacityState:
 
 
 def paused_pool(job: WaitingJob, snapshot: Snapshot) -> str | None:
-    """The first paused pool that a job demands, by name; None if no pool that it demands is paused."""
+    """The first paused pool that a job demands, by name; None if no pool that it demands is paused.
+
+    Args:
+        job: the job.
+        snapshot: the snapshot.
+    """
     return min((pool for pool in job.demand if pool in snapshot.pauses), default=None)

@@ -17,7 +17,13 @@ _MARK = "@"
 
 
 def with_team_limits(demand: Demand, team: str, policy: Policy) -> Demand:
-    """A demand together with its use of its team's limits."""
+    """A demand together with its use of its team's limits.
+
+    Args:
+        demand: instances per pool.
+        team: the team; empty without one.
+        policy: the policy.
+    """
     limit = policy.team(team).limit
     if not limit:
         return demand
@@ -59,7 +65,13 @@ class TeamUse(dict[str, dict[str, int]]):
             self.add(team, demand)
 
     def add(self, team: str, demand: Demand, times: int = 1) -> None:
-        """A team takes something, or gives it back (-1 times)."""
+        """A team takes something, or gives it back (-1 times).
+
+        Args:
+            team: the team.
+            demand: instances per pool.
+            times: 1 to add, -1 to subtract.
+        """
         mine = self.setdefault(team, {})
         for pool, count in demand.items():
             mine[pool] = mine.get(pool, 0) + times * count
@@ -139,7 +151,12 @@ class Guarantees:
         )
 
     def covers_without(self, job: WaitingJob, stopped: Iterable[Demand]) -> bool:
-        """The same after its team has freed all of these."""
+        """The same after its team has freed all of these.
+
+        Args:
+            job: the job.
+            stopped: the demands of attempts that stop.
+        """
         guaranteed = self._policy.team(job.team).guaranteed
         return self.covers(job) or within_guarantee(minus(self._held(job), total(stopped)), job.demand, guaranteed)
 
@@ -154,7 +171,12 @@ class Guarantees:
         return name in self._promises
 
     def promise(self, job: WaitingJob, promised: Demand) -> None:
-        """No more than this is promised to the job from now on."""
+        """No more than this is promised to the job from now on.
+
+        Args:
+            job: the job.
+            promised: the instances that are reserved and being freed for it.
+        """
         before = self._promises.pop(job.name, None)
         if before is None:
             return
@@ -182,7 +204,12 @@ class Guarantees:
         self._use.add(job.team, job.demand)
 
     def share(self, team: str, pools: Mapping[str, int]) -> float:
-        """The weighted dominant use of a team, with what is promised to its jobs."""
+        """The weighted dominant use of a team, with what is promised to its jobs.
+
+        Args:
+            team: the team.
+            pools: the sizes of the pools.
+        """
         held = plus(self._use.get(team, _NOTHING), self._promised.get(team, _NOTHING))
         return weighted_dominant_use(held, pools, self._policy.team(team).weight)
 
@@ -191,17 +218,35 @@ _NOTHING: Demand = {}
 
 
 def weighted_dominant_use(use: Demand, pools: Mapping[str, int], weight: float) -> float:
-    """The largest part of a pool that a team uses, divided by its weight (dominant resource fairness, NSDI'11)."""
+    """The largest part of a pool that a team uses, divided by its weight (dominant resource fairness, NSDI'11).
+
+    Args:
+        use: instances per pool that the team uses.
+        pools: the sizes of the pools.
+        weight: the weight of the team.
+    """
     return max((count / pools[pool] for pool, count in use.items() if pools.get(pool)), default=0.0) / weight
 
 
 def within_guarantee(use: Demand, takes: Demand, guaranteed: Demand) -> bool:
-    """Whether a team that uses ``use`` borrows nothing of these pools once it has taken ``takes`` (which may be 0)."""
+    """Whether a team that uses ``use`` borrows nothing of these pools once it has taken ``takes`` (which may be 0).
+
+    Args:
+        use: instances per pool that the team uses.
+        takes: instances per pool that it takes.
+        guaranteed: the team's guarantee.
+    """
     return all(use.get(pool, 0) + count <= guaranteed.get(pool, 0) for pool, count in takes.items())
 
 
 def is_borrowed(use: Demand, victim: Allocation, guaranteed: Demand) -> bool:
-    """Whether stopping this attempt leaves its team with all of its guarantee that it uses."""
+    """Whether stopping this attempt leaves its team with all of its guarantee that it uses.
+
+    Args:
+        use: instances per pool that its team uses.
+        victim: the attempt.
+        guaranteed: the team's guarantee.
+    """
     return all(
         use.get(pool, 0) - victim.demand[pool] >= count for pool, count in guaranteed.items() if pool in victim.demand
     )

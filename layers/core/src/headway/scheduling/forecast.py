@@ -180,6 +180,10 @@ def what_if(
 def with_edits(snapshot: Snapshot, changes: Iterable[Edit]) -> Snapshot:
     """The queue as it would be after changes, applied in order.
 
+    Args:
+        snapshot: the snapshot.
+        changes: the changes.
+
     Raises:
         UnknownEdit: as :func:`what_if`.
     """

@@ -20,7 +20,13 @@ def rank(job: WaitingJob) -> tuple[int, int, str]:
 
 
 def rank_key(priority: int, turn_ms: int, name: str) -> str:
-    """:func:`rank` as text that sorts alike, for a sorted index. Turns fit until the year 2286."""
+    """:func:`rank` as text that sorts alike, for a sorted index. Turns fit until the year 2286.
+
+    Args:
+        priority: the effective priority.
+        turn_ms: the turn, ms.
+        name: the name of the job.
+    """
     return f"{priority_prefix(priority)}{turn_ms:013d}#{name}"
 
 
@@ -34,29 +40,56 @@ def handicap_ms(limit_ms: int | None, policy: Policy) -> int:
 
     So a short job passes a long one that entered earlier, but only within a bound: no job is passed by jobs that enter
     later than its own handicap, and no job starves.
+
+    Args:
+        limit_ms: the time limit of a job, ms; None without one.
+        policy: the policy.
     """
     return policy.limit_weight * (LONGEST_LIMIT_MS if limit_ms is None else min(limit_ms, LONGEST_LIMIT_MS))
 
 
 def capped_priority(priority: int, team: str, policy: Policy) -> int:
-    """The priority that counts without ageing: not above what the team may have."""
+    """The priority that counts without ageing: not above what the team may have.
+
+    Args:
+        priority: the requested priority.
+        team: the team; empty without one.
+        policy: the policy.
+    """
     most = policy.team(team).max_priority
     return priority if most is None else min(priority, most)
 
 
 def effective_priority(job: WaitingJob, now_ms: int, policy: Policy) -> int:
-    """The effective priority of a waiting job: its own priority plus the priority gained by aging."""
+    """The effective priority of a waiting job: its own priority plus the priority gained by aging.
+
+    Args:
+        job: the job.
+        now_ms: the current time, ms.
+        policy: the policy.
+    """
     return capped_priority(job.priority, job.team, policy) + _aged(job.entry_time_ms, now_ms, policy)
 
 
 def running_priority(allocation: Allocation, policy: Policy) -> int:
-    """The priority that protects an attempt: the given one, and what its job had gained by ageing when it started."""
+    """The priority that protects an attempt: the given one, and what its job had gained by ageing when it started.
+
+    Args:
+        allocation: the attempt.
+        policy: the policy.
+    """
     given = capped_priority(allocation.priority, allocation.team, policy)
     return given if policy.ageing is None else given + _aged(allocation.entry_time_ms, allocation.since_ms, policy)
 
 
 def returning_rank(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[int, int, str]:
-    """The effective priority (negated), turn and name that the job would have if its attempt were stopped."""
+    """The effective priority (negated), turn and name that the job would have if its attempt were stopped.
+
+    Args:
+        allocation: the attempt.
+        now_ms: the current time, ms.
+        policy: the policy.
+    """
     entry_time_ms = allocation.since_ms if allocation.entry_time_ms is None else allocation.entry_time_ms
     given = capped_priority(allocation.priority, allocation.team, policy)
     priority = given + _aged(entry_time_ms, now_ms, policy)
@@ -64,7 +97,13 @@ def returning_rank(allocation: Allocation, now_ms: int, policy: Policy) -> tuple
 
 
 def waiting_rank(job: WaitingJob, now_ms: int, policy: Policy) -> tuple[int, int, str]:
-    """The effective priority (negated), turn and name of a waiting job."""
+    """The effective priority (negated), turn and name of a waiting job.
+
+    Args:
+        job: the job.
+        now_ms: the current time, ms.
+        policy: the policy.
+    """
     return (-effective_priority(job, now_ms, policy), job.turn_ms, job.name)
 
 
@@ -75,7 +114,13 @@ def _aged(entry_time_ms: int | None, until_ms: int, policy: Policy) -> int:
 
 
 def victim_order(allocation: Allocation, now_ms: int, policy: Policy) -> tuple[int, int, int, str]:
-    """The order of preemption: lower priority, then less work lost, then later start, then name."""
+    """The order of preemption: lower priority, then less work lost, then later start, then name.
+
+    Args:
+        allocation: the attempt.
+        now_ms: the current time, ms.
+        policy: the policy.
+    """
     return (
         running_priority(allocation, policy),
         work_lost_ms(allocation, now_ms, policy),
@@ -88,6 +133,11 @@ def work_lost_ms(allocation: Allocation, now_ms: int, policy: Policy) -> int:
     """Instance-milliseconds lost by stopping this attempt: at most the work since its last checkpoint.
 
     A job that writes none loses all that it ran.
+
+    Args:
+        allocation: the attempt.
+        now_ms: the current time, ms.
+        policy: the policy.
     """
     ran_ms = max(0, now_ms - allocation.since_ms)
     if allocation.checkpoints:

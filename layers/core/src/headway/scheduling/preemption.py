@@ -14,14 +14,25 @@ from headway.vectors import minus, plus, shortfall, total
 
 
 def protected_until_ms(allocation: Allocation, policy: Policy) -> int | None:
-    """The time from which the attempt may be preempted, ms; None for never."""
+    """The time from which the attempt may be preempted, ms; None for never.
+
+    Args:
+        allocation: the attempt.
+        policy: the policy.
+    """
     if not policy.preemption or not allocation.preemptible or allocation.preemptions >= policy.max_preemptions:
         return None
     return allocation.since_ms + policy.min_run_time_ms if policy.min_run_time_ms else 0
 
 
 def is_preemptible(allocation: Allocation, now_ms: int, policy: Policy) -> bool:
-    """Whether the attempt may be stopped for another job now."""
+    """Whether the attempt may be stopped for another job now.
+
+    Args:
+        allocation: the attempt.
+        now_ms: the current time, ms.
+        policy: the policy.
+    """
     from_ms = protected_until_ms(allocation, policy)
     return from_ms is not None and from_ms <= now_ms and not allocation.ends_as_soon(now_ms)
 

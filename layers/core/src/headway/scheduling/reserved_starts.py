@@ -52,7 +52,12 @@ class ReservedStarts:
         return len(self._by_combination.get(combination, ())) >= self._depth
 
     def delayed_by(self, need: Demand, until_ms: int | None) -> ReservedStart | None:
-        """The first reserved start that taking ``need`` from now to then (None: for ever) would delay."""
+        """The first reserved start that taking ``need`` from now to then (None: for ever) would delay.
+
+        Args:
+            need: instances per pool.
+            until_ms: the end of the use, ms; None for an unknown end.
+        """
         for pool in need:
             starts = self._by_pool.get(pool, ())
             self._looks.taken += len(starts)
@@ -151,7 +156,13 @@ class ReservedStarts:
         return (max(self._now_ms, from_ms), min(self._limit_end_ms(allocation) - STOP_MS, self._end_ms(allocation)))
 
     def protected_at(self, pools: Iterable[str], time_ms: int, preemptible_from_ms: PreemptibleFrom) -> set[str]:
-        """The live attempts on these pools that a job cannot preempt at this time."""
+        """The live attempts on these pools that a job cannot preempt at this time.
+
+        Args:
+            pools: the pools.
+            time_ms: the time, ms.
+            preemptible_from_ms: from when on an attempt may be preempted for the job.
+        """
         return {
             each.attempt for each in self._live(pools) if not self._is_victim_at(each, time_ms, preemptible_from_ms)
         }

@@ -1,4 +1,4 @@
-"""Whether a request may enter the queue, and what it asks of it."""
+"""Whether a request may enter the queue, and what it demands."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Admitted:
     demand: Mapping[str, int]
     priority: int
     checkpoints: bool
-    #: Who is charged; empty unless teams are configured.
+    #: The team that is charged; empty unless teams are configured.
     team: str = ""
     #: The job holds its instances no longer than this once it has started, ms.
     limit_ms: int
     preemptible: bool = True
-    #: The same if it runs on demand, though it asks for spot instances; None if it does not ask for them.
+    #: The same on demand, for a request for spot instances; None for other requests.
     on_demand_limit_ms: int | None = None
-    #: Whether it asks for a warm pool, which it is launched without.
+    #: Whether it requests a warm pool, which is removed at the launch.
     warm_pool: bool = False
 
 
@@ -59,11 +59,11 @@ class Review:
 
     #: SageMaker would not take it, or the queue cannot run it.
     invalid: Sequence[FieldError]
-    #: The caller may not have it so. Not looked at if it is invalid.
+    #: What the caller may not do. Not checked if the request is invalid.
     forbidden: Sequence[FieldError]
     #: It breaks rules of the configuration.
     violations: Sequence[FieldError]
-    #: The pools could never give what it demands. Not looked at if it is invalid.
+    #: Why the pools could never satisfy its demand. Not checked if the request is invalid.
     impossible: Sequence[FieldError]
 
 
@@ -77,10 +77,10 @@ def admit(request: Any, configuration: Configuration, caller: Caller) -> Admitte
 
     Raises:
         InvalidRequest: it is not a request that SageMaker would take, or the queue cannot run it.
-        NotAllowed: the team does not take the caller's jobs, or they may not run with that role.
+        NotAllowed: the team does not accept the caller's jobs, or they may not run with that role.
         RequestTooLarge: it is larger than :data:`MAX_REQUEST_BYTES`.
         RuleViolation: it breaks rules of the configuration.
-        ImpossibleDemand: the pools, or the limit of its team, could never give what it demands.
+        ImpossibleDemand: the pools, or the limit of its team, could never satisfy its demand.
     """
     if not isinstance(request, dict):
         raise InvalidRequest("the body must be a JSON object: the parameters of CreateTrainingJob")
@@ -116,16 +116,16 @@ def review(request: TrainingRequest, configuration: Configuration, caller: Calle
     Args:
         request: the request.
         configuration: the pools and the rules in force.
-        caller: who asks; None for nobody in particular, who may have everything.
+        caller: the caller; None for an unrestricted review.
     """
     return _review(request, configuration, caller, team_access.default_team(caller, configuration))
 
 
 def _review(request: TrainingRequest, configuration: Configuration, caller: Caller | None, home: str) -> Review:
-    """See :func:`review`; ``home`` is the caller's team, for whom all callers of all teams are tried."""
+    """See :func:`review`; ``home`` is the caller's team if the review is for all callers of all teams."""
     errors = request_schema.check(request.raw)
     named: team_access.Named = ()
-    # The queue's own rules look only at parts that have the right shape.
+    # The queue's own rules check only parts that have the right shape.
     if _sound("Tags", errors):
         named = request.named_teams
         errors += team_access.team_errors(named, caller, home, configuration)
@@ -154,7 +154,7 @@ def as_ruled(
 
     Args:
         description: a CreateTrainingJob request, or DescribeTrainingJob's answer.
-        tags: its tags; they come apart, as DescribeTrainingJob does not tell them.
+        tags: its tags, which DescribeTrainingJob does not return.
         configuration: names the teams.
         home: the team that it is charged to if its tags name none.
     """
@@ -256,7 +256,7 @@ def _resource_errors(request: TrainingRequest, configuration: Configuration) -> 
 
 
 def _group_errors(resources: Mapping[str, Any]) -> Iterator[FieldError]:
-    """What is wrong with a heterogeneous cluster."""
+    """The errors of a heterogeneous cluster."""
     for other in ("InstanceType", "InstanceCount"):
         if other in resources:
             message = "cannot be combined with InstanceGroups: keep one of the two"
@@ -312,11 +312,15 @@ def _impossible(request: TrainingRequest, team: str, configuration: Configuratio
 
 
 def limit_ms(request: Mapping[str, Any], configuration: Configuration) -> int:
-    """For how long a training job may hold instances at most, by its request or by DescribeTrainingJob's answer.
+    """The longest time, ms, for which a training job may hold instances, by its request or its description.
 
-    MaxRuntimeInSeconds counts from when SageMaker has the instances; for spot, MaxWaitTimeInSeconds takes in the
-    waiting for them (API reference, StoppingCondition). The queue counts from the intent to launch on, so how long
-    SageMaker may look for instances comes on top, and the overhead: providing, stopping and uploading.
+    MaxRuntimeInSeconds counts from when SageMaker has the instances; for spot, MaxWaitTimeInSeconds includes the wait
+    for them (API reference, StoppingCondition). The queue counts from the intent to launch, so the time for which
+    SageMaker may search for instances is added, and the overhead: provisioning, stopping and uploading.
+
+    Args:
+        request: the CreateTrainingJob request, or the description of a training job.
+        configuration: the configuration in effect.
     """
     stopping = request.get("StoppingCondition", {})
     limit_s = stopping.get("MaxWaitTimeInSeconds") or stopping.get("MaxRuntimeInSeconds", DEFAULT_RUN_TIME_S)

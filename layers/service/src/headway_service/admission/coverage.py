@@ -15,7 +15,13 @@ from headway_service.store.records.attempt import AttemptRecord
 def coverage_of(
     attempt: AttemptRecord, request: Mapping[str, Any], configuration: Configuration
 ) -> tuple[Coverage, ...]:
-    """How an attempt is covered by the watches in force."""
+    """How an attempt is covered by the watches in force.
+
+    Args:
+        attempt: the attempt.
+        request: the CreateTrainingJob request.
+        configuration: the configuration in effect.
+    """
     job = as_ruled(request, TrainingRequest.parse(request).tags, configuration, attempt.team or DEFAULT_TEAM)
     watched = Watched(attempt=attempt.attempt_name, hosts=job.hosts(), job=job)
     return coverage(watched, configuration.active_watches())

@@ -1,4 +1,4 @@
-"""The configuration document tried out before it is in force: what is odd about it, what it would say to a request.
+"""Tries a configuration document before it is in force: warnings about it, and its effect on a request.
 
 It is the code that decides in earnest, with nothing of AWS around it, so that ``headway policy`` runs it anywhere.
 """
@@ -20,7 +20,7 @@ from headway_service.sagemaker_api.training_request import TrainingRequest
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
-    """What one rule says to a request."""
+    """The result of one rule for a request."""
 
     rule: str
     #: Whether it is for this job at all.
@@ -30,7 +30,7 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Preview:
-    """What a configuration would say to a request."""
+    """The result of a configuration for a request."""
 
     #: The configured team that the job would be charged to; empty if none.
     team: str
@@ -45,7 +45,7 @@ class Preview:
 
 
 def lint(document: Any) -> list[FieldError]:
-    """Check a decoded document, and say what is valid yet hardly meant.
+    """Check a decoded document, and return warnings about valid but probably unintended values.
 
     Raises:
         InvalidConfiguration: the queue would refuse it.
@@ -55,7 +55,7 @@ def lint(document: Any) -> list[FieldError]:
 
 
 def preview(document: Any, request: Mapping[str, Any], team: str | None = None) -> Preview:
-    """What the queue would say to a request if a document were in force.
+    """The queue's response to a request if a document were in force.
 
     Args:
         document: the decoded document.

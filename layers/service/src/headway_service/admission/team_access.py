@@ -15,7 +15,12 @@ Named = Sequence[tuple[int, str]]
 
 
 def default_team(caller: Caller | None, configuration: Configuration) -> str:
-    """The team of a caller's jobs that name none; empty if that is open, as several list the caller."""
+    """The team of a caller's jobs that name none; empty if that is open, as several list the caller.
+
+    Args:
+        caller: the caller.
+        configuration: the configuration in effect.
+    """
     mine = configuration.access_rules().teams_of(caller) if caller else []
     if len(mine) > 1:
         return ""
@@ -23,17 +28,17 @@ def default_team(caller: Caller | None, configuration: Configuration) -> str:
 
 
 def team_errors(named: Named, caller: Caller | None, home: str, configuration: Configuration) -> Iterator[FieldError]:
-    """What is wrong with how a request names its team.
+    """The errors in how a request names its team.
 
     Args:
         named: the teams that it names.
-        caller: who asks; None for nobody in particular.
+        caller: the caller; None for an unrestricted check.
         home: see :func:`default_team`.
         configuration: the rules in force.
     """
     if not configuration.teams:
         return
-    # Which teams take somebody's jobs is asked only where that is told: it means to try all callers of all teams.
+    # Which teams accept a caller's jobs is computed only for the message, as it tries all callers of all teams.
     for i, value in named:
         if value not in configuration.teams:
             known = _possible(caller, configuration)
@@ -51,12 +56,12 @@ def team_errors(named: Named, caller: Caller | None, home: str, configuration: C
 def access_errors(
     role: str, named: Named, team: str, caller: Caller, configuration: Configuration
 ) -> Iterator[FieldError]:
-    """What the caller may not have of a sound request.
+    """The parts of a valid request that the caller is not allowed.
 
     Args:
         role: ARN of the role that the request names.
         named: the teams that it names.
-        team: who is to be charged.
+        team: the team that is charged.
         caller: the caller.
         configuration: the rules in force.
     """

@@ -55,7 +55,7 @@ def document_text() -> str:
 @cache
 def document() -> dict[str, Any]:
     """The document."""
-    # A resolver of its own, without validation: Powertools then leaves out its own refusals, which the API answers
+    # A separate resolver without validation: Powertools then omits its own refusals, which the API answers
     # in another way.
     app = APIGatewayRestResolver()
     for each in ROUTERS:

@@ -1,4 +1,4 @@
-"""A request's body, decoded: one JSON text that everybody reads in the same way (RFC 7493, I-JSON)."""
+"""Decodes a request's body: one JSON text that all parsers read in the same way (RFC 7493, I-JSON)."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ _JSON = "application/json"
 def document_in(content_type: str, text: str | None) -> Any:
     """Decode a body.
 
-    Python's own decoder also takes what JSON has not (``NaN``), what others read otherwise (a member that stands twice,
-    numbers beyond a double's), and what no UTF-8 can hold (half a surrogate pair).
+    Python's own decoder also accepts values that JSON does not have (``NaN``), values that other parsers read
+    differently (duplicate members, numbers beyond a double's range), and text that UTF-8 cannot encode (half a
+    surrogate pair).
 
     Args:
-        content_type: the header; a request without one is taken for JSON.
+        content_type: the header; a request without it counts as JSON.
         text: the body.
 
     Returns:
         The document; None without a body.
 
     Raises:
-        UnsupportedMediaType: it is said to be something other than JSON.
-        InvalidRequest: it is no such text.
+        UnsupportedMediaType: its Content-Type is not JSON.
+        InvalidRequest: it is not a valid JSON text.
     """
     if content_type and content_type.partition(";")[0].strip().lower() != _JSON:
         raise UnsupportedMediaType(f"a body is JSON: send it with the header Content-Type: {_JSON}")
@@ -41,7 +42,7 @@ def document_in(content_type: str, text: str | None) -> Any:
     try:
         document = json.loads(text, object_pairs_hook=_object, parse_int=_whole_number)
         _require_depth(document)
-        # Escapes may stand for half a pair, and a number for infinity; neither shows before it is written again.
+        # Escapes may encode half a surrogate pair, and a number infinity; both show only when it is encoded again.
         json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
     except RecursionError:
         raise _too_deep() from None

@@ -1,7 +1,7 @@
-"""What a handler is given of an invocation beside the parts of the request.
+"""What handlers get of an invocation beside the parts of the request.
 
-Functions of Powertools' ``Request``. Its ``Depends`` works out what handlers depend on anew in each invocation; that
-more than doubled the time of a submission.
+These are functions of Powertools' ``Request``. Its ``Depends`` resolves the dependencies of handlers in each
+invocation, which more than doubled the time of a submission.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ def container(request: Request) -> Container:
 
 
 def remaining_ms(request: Request) -> Callable[[], int]:
-    """Tells how long the invocation may still live, ms."""
+    """Returns the remaining time of the invocation, ms."""
     given: Callable[[], int] = request.context["remaining_ms"]
     return given
 
 
 def forecast_service(request: Request) -> ForecastService:
-    """Who looks ahead."""
+    """The forecast service."""
     return container(request).forecast_service
 
 
 def caller(request: Request) -> Caller:
-    """Who calls.
+    """The caller.
 
     Raises:
-        NotAllowed: API Gateway tells of nobody.
+        NotAllowed: API Gateway names no caller.
     """
     context = cast("APIGatewayProxyEvent", request.resolved_event).request_context
     return known_caller(context.identity.user_arn or "", context.account_id or "")

@@ -1,4 +1,4 @@
-"""A router whose calls describe themselves: the OpenAPI document is made from that."""
+"""A router whose handlers declare what the OpenAPI document says of them."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ class DocumentedRouter(Router):
         operation: str = "",
         headers: Mapping[str, str] | None = None,
     ) -> Callable[[Handler], Handler]:
-        """Register a handler. What it is called is the operation's id, its docstring the summary and the description.
+        """Register a handler. Its name is the operation's id; its docstring is the summary and the description.
 
         Args:
             call: method and path, such as ``GET /jobs/<name>``.
             succeeds: what each status means that it answers with.
             refusals: the errors that it may answer with; that the queue is busy or failed goes for every call.
-            models: what is answered with a status, where that is not all that the handler may return.
+            models: the response model of each status, where they differ from the handler's return type.
             operation: the operation's id where one handler has several calls.
-            headers: what the headers say that only answers to this call carry, if it succeeds.
+            headers: descriptions of the headers that only successful responses to this call have.
         """
         method, path = call.split()
         own = {name: {"description": text, "schema": {"type": "string"}} for name, text in (headers or {}).items()}

@@ -35,7 +35,7 @@ class CloudWatchAlarms:
     Args:
         client: of CloudWatch.
         prefix: what the names of this queue's alarms begin with, and no others.
-        topic_arn: the SNS topic that a firing alarm tells.
+        topic_arn: the SNS topic that a firing alarm notifies.
     """
 
     def __init__(self, client: CloudWatchClient, prefix: str, topic_arn: str) -> None:
@@ -103,6 +103,6 @@ class CloudWatchAlarms:
                 periods=document["EvaluationPeriods"],
             )
         except (KeyError, ValueError):
-            # Somebody has made it under our name, or changed it: it is no alarm of ours, and goes.
+            # Another caller created it under the queue's name, or changed it: it is deleted.
             return SeenAlarm(name=name, alarm=None, firing=firing)
         return SeenAlarm(name=name, alarm=alarm, firing=firing)

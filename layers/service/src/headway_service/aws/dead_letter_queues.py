@@ -1,4 +1,4 @@
-"""The dead-letter queues on SQS, and those whom their letters are for."""
+"""The dead-letter queues on SQS, and the functions that their messages are for."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BATCH = 10
 """SQS's limit of messages in one call (service quota)."""
 
 _WAIT_S = 1
-"""SQS asks all of its servers only if it may wait; else a queue may look empty that is not (its developer guide)."""
+"""With a wait time SQS asks all of its servers; otherwise a queue may look empty that is not (developer guide)."""
 
 
 class SqsDeadLetterQueue:
@@ -83,7 +83,7 @@ class AwsRedriveTargets:
     Args:
         client: Lambda's.
         observe_function: ARN of the observer's function.
-        wake: asks for a tick and raises boto3's errors.
+        wake: requests a tick; raises boto3's errors.
     """
 
     def __init__(self, client: LambdaClient, observe_function: str, wake: Wake) -> None:

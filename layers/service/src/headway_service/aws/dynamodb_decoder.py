@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
-def take_answers_as_they_are(client: DynamoDBClient) -> None:
-    """Let the answers of a client be what their JSON says.
+def keep_json_values(client: DynamoDBClient) -> None:
+    """Make a client return its responses as their JSON has them.
 
-    botocore goes through each value of an answer, by its model of the service, for bytes and times are written as
-    something else. Answers on items tell no times, and items of ours hold no bytes
-    (:data:`headway_service.ports.table.Item`), so all comes
-    out as it went in. It took half of the time of a listing. A botocore without that event would go through them again.
+    botocore converts each value of a response by its model of the service, as JSON encodes bytes and times differently.
+    Responses about items contain no times, and Headway's items no bytes (:data:`headway_service.ports.table.Item`), so
+    nothing changes. The conversion took half of the time of a listing. A botocore without this event would convert
+    again.
     """
-    client.meta.events.register("before-parse.dynamodb", _take_as_it_is, unique_id="headway")
+    client.meta.events.register("before-parse.dynamodb", _keep_json_values, unique_id="headway")
 
 
-def _take_as_it_is(
+def _keep_json_values(
     *, operation_model: Any, response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any
 ) -> None:
-    # Refusals are left to botocore, which tells them apart, and so is any other protocol that it may choose one day.
+    # botocore parses errors, and all responses if it uses another protocol one day.
     if response_dict["status_code"] != 200 or operation_model.service_model.resolved_protocol != "json":
         return
     customized_response_dict.update(document_in(response_dict["body"]))
@@ -34,12 +34,12 @@ def _take_as_it_is(
 
 
 def decode_item(attributes: Mapping[str, Any]) -> Item:
-    """An item by its attributes as DynamoDB tells them (API reference, AttributeValue).
+    """An item from attributes in DynamoDB's notation (API reference, AttributeValue).
 
-    boto3's TypeDeserializer takes twice as long, and makes decimals of whole numbers.
+    boto3's TypeDeserializer takes twice as long, and returns whole numbers as decimals.
 
     Raises:
-        KeyError: there is a value of a type that is none of :data:`headway_service.ports.table.Item`.
+        KeyError: a value has a type that is not in :data:`headway_service.ports.table.Item`.
         ValueError: there is a number that is not whole.
     """
     return {attribute: _value(told) for attribute, told in attributes.items()}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from boto3.dynamodb.types import TypeSerializer
 from botocore.exceptions import ClientError
 
-from headway_service.aws.dynamodb_decoder import decode_item, take_answers_as_they_are
+from headway_service.aws.dynamodb_decoder import decode_item, keep_json_values
 from headway_service.aws.error_codes import Verdict, classify, code_of
 from headway_service.aws.transient_errors import raise_retry_later
 from headway_service.errors import Conflict, RetryLater
@@ -61,7 +61,7 @@ class DynamoDBTable:
     """A :class:`headway_service.ports.table.Table` on DynamoDB."""
 
     def __init__(self, client: DynamoDBClient, name: str) -> None:
-        take_answers_as_they_are(client)
+        keep_json_values(client)
         check_answers(client)
         self._client = client
         self._name = name
@@ -278,7 +278,7 @@ class DynamoDBTable:
 
 
 class _Aliases:
-    """What stands for the names and the values in an expression. All names have one: many are reserved words."""
+    """The placeholders of an expression. All names have one, as many are reserved words."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
@@ -313,7 +313,7 @@ def _condition(condition: Condition, aliases: _Aliases) -> str:
 
 
 def _failed_conditions(error: ClientError) -> list[int]:
-    """Indexes of the writes whose condition did not hold; none if the error is about something else."""
+    """Indexes of the writes whose condition failed; empty for any other error."""
     if classify(error) is not Verdict.REFUSED:
         return []
     if code_of(error) == "ConditionalCheckFailedException":

@@ -1,7 +1,7 @@
-"""What an error of a call to AWS means: decided in one place, by the HTTP status and AWS's error code.
+"""Classifies errors of calls to AWS, by the HTTP status and AWS's error code.
 
-Only AWS's own words are believed. An answer that AWS cannot have written (a proxy's page, an empty body, half a
-document) says nothing of what became of the call, so it is unclear, as is each code that is not known here.
+Only AWS's own responses count. A response that AWS cannot have written (a proxy's page, an empty body, half a document)
+proves nothing about the call, so its outcome is unknown, as it is for each code that is not listed here.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ NO_CREDENTIALS = (
     PartialCredentialsError,
     TokenRetrievalError,
 )
-"""What botocore raises when it finds nothing to sign a request with, so that the request is not sent."""
+"""botocore's errors for missing credentials: the request is not sent."""
 
 NO_ANSWER = (BotoConnectionError, HTTPClientError, IncompleteReadError, ResponseParserError, UnreadableAnswer)
-"""What is raised when there was no answer, or none that can be read."""
+"""botocore's errors for a missing or unreadable response."""
 
 FAILED_CALLS = (ClientError, *NO_CREDENTIALS, *NO_ANSWER)
-"""What a call to AWS may raise that is no fault of our own code."""
+"""The errors that a call to AWS may raise without a fault in Headway's code."""
 
 THROTTLING = frozenset(
     {
@@ -120,7 +120,7 @@ TRANSIENT = frozenset(
 
 INVALID = frozenset(
     {
-        # API references, Common Errors: what is wrong with a request, which no service's model declares.
+        # API references, Common Errors: invalid requests, which no service's model declares.
         "InvalidParameterCombination",
         "InvalidParameterValue",
         "MissingParameter",
@@ -137,9 +137,9 @@ class Verdict(StrEnum):
 
     #: AWS has read the request and will not do it as it is. It had no effect.
     REFUSED = "refused"
-    #: Whoever called may not do this. It had no effect, and an operator can change that.
+    #: The caller lacks a permission. The call had no effect, and an operator can fix it.
     DENIED = "denied"
-    #: AWS does not know who called: credentials, signature or clock. It had no effect, and passes by itself.
+    #: AWS could not authenticate the caller: credentials, signature or clock. No effect, and usually temporary.
     NOT_AUTHENTICATED = "not authenticated"
     #: Turned away for its rate. It had no effect, and may succeed later.
     THROTTLED = "throttled"
@@ -148,7 +148,7 @@ class Verdict(StrEnum):
 
 
 def classify(error: Exception, model: ServiceModel | None = None) -> Verdict:
-    """Say what became of a call.
+    """Classify the outcome of a call.
 
     Args:
         error: one of :data:`FAILED_CALLS`.
@@ -179,7 +179,7 @@ def code_of(error: Exception) -> str:
 
 
 def message_of(error: Exception) -> str:
-    """AWS's message. If AWS did not write the body, it is empty: pages of proxies are nobody's to read in a log."""
+    """AWS's message; empty if AWS did not write the body, so that proxies' pages are not logged."""
     if not isinstance(error, ClientError):
         return str(error)
     return "" if code_of(error).isdigit() else str(_error_in(error).get("Message", ""))
@@ -203,7 +203,7 @@ def _error_in(error: ClientError) -> Mapping[str, Any]:
 
 def _is_declared(error: ClientError, model: ServiceModel | None) -> bool:
     if model is None:
-        # botocore raises a class of its own for each code that the service declares.
+        # botocore raises a separate class for each code that the service declares.
         return type(error) is not ClientError
     declared = model.operation_model(error.operation_name).error_shapes
     return code_of(error) in {shape.error_code for shape in declared if isinstance(shape, StructureShape)}

@@ -1,4 +1,4 @@
-"""Where changes are told: the event bus on EventBridge, and the topic on SNS."""
+"""Where job events are published: the event bus on EventBridge, and the topic on SNS."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class EventBridgeSink:
-    """An event bus as a :class:`headway_service.ports.messaging.Outlet`. What it refuses may be sent again."""
+    """An event bus as a :class:`headway_service.ports.messaging.Outlet`. Refused events may be sent again."""
 
     def __init__(self, client: EventBridgeClient, name: str) -> None:
         self._client = client

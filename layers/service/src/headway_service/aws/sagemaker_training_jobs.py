@@ -40,8 +40,8 @@ _QUOTA = "ResourceLimitExceeded"
 _NOT_FOUND = "ResourceNotFound"
 """Declared by DescribeTrainingJob and StopTrainingJob (service model); SageMaker answers ValidationException."""
 
-# What SageMaker's ValidationException says, as users quote it in public issue threads and SDKs match it. Any other text
-# says something else, and is not taken for either.
+# Texts of SageMaker's ValidationException, as users quote them in public issues and SDKs match them. Any other text
+# has another meaning and matches neither.
 _SAYS_NOT_FOUND = re.compile(r"requested resource not found|could not find job to update with name", re.IGNORECASE)
 _SAYS_ENDED = re.compile(r"training job is in status\W*(completed|failed|stopped|stopping|deleting)\b", re.IGNORECASE)
 
@@ -129,7 +129,7 @@ class SageMakerTrainingJobs:
         """See :class:`headway_service.ports.training_jobs.AllTrainingJobs`."""
         try:
             pages = self._client.get_paginator("list_tags").paginate(ResourceArn=arn)
-            # No member is no tag: a document that is whole, as all that come here, leaves out what is empty.
+            # A complete document omits empty members, so a missing member means no tags.
             return tags_in([tag for page in pages for tag in page.get("Tags", [])])
         except FAILED_CALLS as error:
             raise self._unclear(error) from error
@@ -169,7 +169,7 @@ class SageMakerTrainingJobs:
         return answer
 
     def _says_not_found(self, error: Exception) -> bool:
-        """Whether SageMaker says that it knows no training job of that name."""
+        """Whether SageMaker reports that no training job has that name."""
         if self._judge(error) is not Verdict.REFUSED:
             return False
         return code_of(error) == _NOT_FOUND or _SAYS_NOT_FOUND.search(message_of(error)) is not None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_ssm.type_defs import ParameterTypeDef
 
-# API reference, GetParameter. How IAM takes a name with a version in it, AWS does not say.
+# API reference, GetParameter. How IAM evaluates a name with a version is not documented.
 _NOT_SHOWN = {"ParameterNotFound", "ParameterVersionNotFound", "AccessDeniedException"}
 # PutParameter: more writes at once than the parameter takes (API reference).
 _answering = partial(

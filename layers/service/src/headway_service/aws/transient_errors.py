@@ -17,7 +17,7 @@ def raise_retry_later(what: str, passes: Collection[str] = ()) -> Iterator[None]
     A write that ends as RetryLater may have been carried out.
 
     Args:
-        what: what is asked, for the message.
+        what: the called service, for the message.
         passes: AWS's error codes of refusals that pass by themselves.
     """
     try:

@@ -1,4 +1,4 @@
-"""What does the configuration document say?
+"""What does the configuration document contain?
 
 Runs on a laptop: no AWS, no Powertools. Everything above may import it.
 """

@@ -1,4 +1,4 @@
-"""How it is written in the configuration document who may do what."""
+"""The notation of permissions in the configuration document."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_NAME_CHARS = 256
 MAX_ROLE_CHARS = 256
 """The longest pattern of a training role: longer than RoleArn may be without a path (API reference of SageMaker)."""
 
-# The whole name, or one that says what kind of principal is meant: with `*/ada` everybody could call a session `ada`.
+# The whole name, or a pattern that fixes the kind of principal: with `*/ada`, any caller could name a session `ada`.
 _NAME = re.compile(r"(\d{12}:)?(user|assumed-role|federated-user)/.|\*\Z")
 _ROLE = re.compile(r"arn:|\*\Z")
 
@@ -55,7 +55,7 @@ Callers = Annotated[list[_Name], Field(max_length=MAX_PEOPLE)]
 
 
 class TrainingRoles(ConfigModel):
-    """Roles, and whose jobs may run with them: those of callers, and those of teams."""
+    """Roles, and the callers and teams whose jobs may run with them."""
 
     roles: list[_Role] = Field(min_length=1, max_length=MAX_GRANTED)
     callers: Callers = Field(default_factory=list)
@@ -73,11 +73,11 @@ class TrainingRoles(ConfigModel):
 
 
 class Access(ConfigModel):
-    """Who may do what, e.g. ``{"admins": ["user/ada"], "details": "team"}``."""
+    """Permissions, e.g. ``{"admins": ["user/ada"], "details": "team"}``."""
 
     #: They may change every job, and submit for every team.
     admins: Callers = Field(default_factory=list)
-    #: Who else sees the hyperparameters and the environment of a job.
+    #: The other callers that see the hyperparameters and the environment of a job.
     details: Annotated[Details, Strict(strict=False)] = Details.EVERYONE
     #: If there is any, a job may only run with a role that is granted here.
     training_roles: list[TrainingRoles] = Field(default_factory=list, max_length=MAX_GRANTS)

@@ -1,6 +1,6 @@
-"""Who may do what: the rules on callers, teams and roles. Pure; ``docs/reference/access.md`` describes them.
+"""Authorization: the rules on callers, teams and roles. Pure; ``docs/reference/access.md`` describes them.
 
-IAM decides which calls somebody may make. This decides which jobs, teams and roles a call may be about.
+IAM decides which calls a principal may make. This decides which jobs, teams and roles a call may be about.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Caller:
 
 
 class Action(StrEnum):
-    """What somebody may do to a job, in words."""
+    """An action on a job, in words."""
 
     STOP = "stop"
     HOLD = "hold"
@@ -39,18 +39,18 @@ class Action(StrEnum):
 
 
 class Details(StrEnum):
-    """Who sees the hyperparameters and the environment of a job, beside its owner, its team's leads and the admins."""
+    """Callers that see a job's hyperparameters and environment, beside its owner, its team's leads and the admins."""
 
     EVERYONE = "everyone"
     #: The members of its team.
     TEAM = "team"
-    #: Nobody else.
+    #: No other caller.
     OWNER = "owner"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class People:
-    """Patterns of the names of those who belong to a team."""
+    """Patterns of the names of a team's callers."""
 
     members: Sequence[str] = ()
     #: They are members too.
@@ -58,19 +58,19 @@ class People:
 
     @property
     def listed(self) -> bool:
-        """Whether the team says who belongs to it; one that does not is open to everybody."""
+        """Whether the team lists its callers; a team that does not is open to all."""
         return bool(self.members or self.leads)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingRoles:
-    """Training roles, and whose jobs may run with them."""
+    """Training roles, and the callers and teams whose jobs may run with them."""
 
     #: Patterns of ARNs.
     roles: Sequence[str]
     #: Patterns of callers' names.
     callers: Sequence[str] = ()
-    #: Teams whose jobs may.
+    #: Teams whose jobs may run with them.
     teams: Sequence[str] = ()
 
 
@@ -89,11 +89,21 @@ class Access:
         return caller.name == _ROOT or matches(caller.name, self.admins)
 
     def leads(self, caller: Caller, team: str) -> bool:
-        """Whether a caller is a lead of a team."""
+        """Whether a caller is a lead of a team.
+
+        Args:
+            caller: the caller.
+            team: the team.
+        """
         return team in self.teams and matches(caller.name, self.teams[team].leads)
 
     def belongs(self, caller: Caller, team: str) -> bool:
-        """Whether a team lists a caller, as a member or a lead."""
+        """Whether a team lists a caller, as a member or a lead.
+
+        Args:
+            caller: the caller.
+            team: the team.
+        """
         return team in self.teams and (
             matches(caller.name, self.teams[team].members) or matches(caller.name, self.teams[team].leads)
         )
@@ -103,15 +113,32 @@ class Access:
         return [team for team in sorted(self.teams) if self.belongs(caller, team)]
 
     def may_submit(self, caller: Caller, team: str) -> bool:
-        """Whether a team takes jobs from a caller."""
+        """Whether a team takes jobs from a caller.
+
+        Args:
+            caller: the caller.
+            team: the team.
+        """
         return not self._people(team).listed or self.belongs(caller, team) or self.is_admin(caller)
 
     def may_change(self, caller: Caller, owner: str | None, team: str) -> bool:
-        """Whether a caller may stop, hold, release or reprioritise a job of that owner (ARN) and that team."""
+        """Whether a caller may stop, hold, release or reprioritise a job of that owner (ARN) and that team.
+
+        Args:
+            caller: the caller.
+            owner: the ARN of the job's owner.
+            team: the job's team; empty without one.
+        """
         return caller.arn == owner or self.leads(caller, team) or self.is_admin(caller)
 
     def may_see_details(self, caller: Caller, owner: str | None, team: str) -> bool:
-        """Whether a caller may see the hyperparameters and the environment of a job."""
+        """Whether a caller may see the hyperparameters and the environment of a job.
+
+        Args:
+            caller: the caller.
+            owner: the ARN of the job's owner.
+            team: the job's team; empty without one.
+        """
         return (
             self.details is Details.EVERYONE
             or self.may_change(caller, owner, team)
@@ -119,7 +146,12 @@ class Access:
         )
 
     def roles_for(self, caller: Caller, team: str) -> list[str] | None:
-        """Patterns of the roles that a caller's jobs of a team may run with; None for every role."""
+        """Patterns of the roles that a caller's jobs of a team may run with; None for every role.
+
+        Args:
+            caller: the caller.
+            team: the job's team; empty without one.
+        """
         if not self.training_roles:
             return None
         return [
@@ -132,8 +164,15 @@ class Access:
     def require_change(self, caller: Caller, action: Action, job: str, owner: str | None, team: str) -> None:
         """Refuse a caller who may not change a job.
 
+        Args:
+            caller: the caller.
+            action: the action, for the message.
+            job: the name of the job.
+            owner: the ARN of the job's owner.
+            team: the job's team; empty without one.
+
         Raises:
-            NotAllowed: says who may.
+            NotAllowed: the message names who may.
         """
         if self.may_change(caller, owner, team):
             return
@@ -152,14 +191,14 @@ _ANYBODY = People()
 
 
 def known_caller(arn: str, account: str) -> Caller:
-    """Who calls.
+    """The caller.
 
     Args:
-        arn: of the IAM principal, as API Gateway tells it.
+        arn: the ARN of the IAM principal, from API Gateway.
         account: of the queue.
 
     Raises:
-        NotAllowed: API Gateway tells of nobody.
+        NotAllowed: API Gateway names no caller.
     """
     if not arn:
         raise NotAllowed("the caller is unknown: sign the call with AWS credentials (SigV4), through API Gateway")
@@ -167,10 +206,14 @@ def known_caller(arn: str, account: str) -> Caller:
 
 
 def name_of(arn: str, account: str) -> str:
-    """A principal in words: what its ARN says beyond the account, e.g. ``user/ada``.
+    """A principal in words: its ARN without the account, e.g. ``user/ada``.
 
-    One of another account carries that account before it, ``210987654321:user/ada``, so that nobody is taken for a
-    namesake in the queue's own account. Paths of users may hold colons (IAM API reference, User), hence the bound.
+    A principal of another account has that account in front, ``210987654321:user/ada``, so that it is not confused with
+    a namesake in the queue's own account. Paths of users may hold colons (IAM API reference, User), hence the bound.
+
+    Args:
+        arn: the principal's ARN.
+        account: the account of the queue.
     """
     *_, of_account, name = ["", *arn.split(":", 5)]
     return name if of_account == account else f"{of_account}:{name}"
@@ -179,6 +222,10 @@ def name_of(arn: str, account: str) -> str:
 def matches(text: str, patterns: Sequence[str]) -> bool:
     """Whether a text is like one of some patterns as IAM writes them.
 
-    ``*`` stands for any text and ``?`` for one character; the rest, brackets too, stands for itself.
+    ``*`` matches any text and ``?`` one character; the rest, brackets too, matches itself.
+
+    Args:
+        text: the text.
+        patterns: the patterns.
     """
     return any(fnmatchcase(text, pattern.replace("[", "[[]")) for pattern in patterns)

@@ -16,10 +16,14 @@ _NOT_SET = "not set"
 
 
 def differences(before: str, after: str) -> list[FieldError]:
-    """Each path at which the second document says something else than the first, e.g. ``size: 2 → 3``.
+    """Each path at which the second document differs from the first, e.g. ``size: 2 → 3``.
 
-    What a document leaves out is the same as what it says with the default. A document that is not valid is compared
+    A missing member equals its default. A document that is not valid is compared
     as it is.
+
+    Args:
+        before: the first document.
+        after: the second document.
     """
     return list(_compare("", _document(before), _document(after)))
 
@@ -38,7 +42,7 @@ def _compare(path: str, before: Any, after: Any) -> Iterator[FieldError]:
     if isinstance(before, dict) and isinstance(after, dict):
         for name in sorted(before.keys() | after.keys()):
             inner = f"{path}.{name}" if path else name
-            # None is a value of its own: it switches a watch off.
+            # None is a separate value: it switches a watch off.
             if (name in before, before.get(name)) != (name in after, after.get(name)):
                 if name in before and name in after:
                     yield from _compare(inner, before[name], after[name])

@@ -42,13 +42,13 @@ MAX_WAITING = 10_000
 """The longest line that ``limits`` can allow: a submission counts it, 4 MB of it."""
 
 MAX_QUEUES = 200
-"""Pools times teams (and one for jobs without a team): each is a line of its own, which costs a tick one query."""
+"""Pools times teams (and one for jobs without a team): each is a separate queue, which costs a tick one query."""
 
 DEFAULT_TEAM = "default"
-"""The team that takes the jobs whose requests name none, if it is configured."""
+"""The team of jobs whose requests name none, if it is configured."""
 
 _LONGEST_S = 30 * 86_400
-"""No training job lasts longer (API reference, StoppingCondition), so no rule need look further."""
+"""No training job runs longer (API reference, StoppingCondition), so no rule needs a higher limit."""
 
 POOL_PATTERN = r"^ml\.[a-z0-9-]{1,40}\.[a-z0-9-]{1,20}$"
 """What pools are called: instance types."""
@@ -67,11 +67,11 @@ class Pool(ConfigModel):
 class Priorities(ConfigModel):
     """Rules on priorities."""
 
-    #: Priority of a job whose request carries none.
+    #: Priority of a job whose request has none.
     default: int = Field(default=0, ge=0, le=MAX_PRIORITY)
     #: The highest priority that a request may carry.
     maximum: int = Field(default=MAX_PRIORITY, ge=0, le=MAX_PRIORITY)
-    #: Among jobs of one priority a job's turn is its entry time plus so many times its limit.
+    #: Among jobs of one priority, a job ranks by its entry time plus this many times its limit.
     limit_weight: int = Field(default=0, ge=0, le=MAX_LIMIT_WEIGHT)
 
     @model_validator(mode="after")
@@ -90,7 +90,7 @@ class Team(ConfigModel):
     limit: dict[InstanceType, Instances] = Field(default_factory=dict)
     #: Its use is divided by this before it is compared with that of other teams.
     weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    #: Whose jobs it takes; everybody's if it lists neither members nor leads.
+    #: The callers whose jobs it accepts; all callers if it lists neither members nor leads.
     members: access_notation.Callers = Field(default_factory=list)
     #: They may change all its jobs, and are members too.
     leads: access_notation.Callers = Field(default_factory=list)
@@ -108,7 +108,7 @@ class Preemption(ConfigModel):
     max_per_job: int = Field(default=10, ge=0, le=1000)
     #: What a job that writes checkpoints loses at most when it is stopped.
     checkpoint_interval_seconds: int = Field(default=600, ge=0, le=_LONGEST_S)
-    #: Whether a request may say that its job is never preempted.
+    #: Whether a request may exempt its job from preemption.
     opt_out: bool = False
 
 
@@ -118,7 +118,7 @@ class Backfill(ConfigModel):
     enabled: bool = True
     #: How many blocked jobs of each combination of pools hold a reserved start.
     reserved_heads: int = Field(default=1, ge=1, le=MAX_RESERVED_HEADS)
-    #: Waiting jobs that a decision looks at after the first blocked one.
+    #: Waiting jobs that a decision considers after the first blocked one.
     window: int = Field(default=1000, ge=0, le=MAX_BACKFILL_WINDOW)
 
 
@@ -134,14 +134,14 @@ class Retry(ConfigModel):
 
 
 _RETRIES = {
-    # Nobody's fault, so it is not the job that pays for it.
+    # Not the job's fault, so the job is retried.
     FailureKind.SERVICE: Retry.model_validate({"maxPerJob": 3}),
     FailureKind.CAPACITY: Retry.model_validate({"maxPerJob": 30, "backoffSeconds": 300}),
 }
 
 
 class Spot(ConfigModel):
-    """When a job that asks for spot instances goes on with instances on demand, inside the same pools."""
+    """When a job that requested spot instances continues on demand, in the same pools."""
 
     #: After more interruptions than this over its life; null for never.
     max_interruptions: int | None = Field(default=3, ge=0, le=1000)
@@ -152,14 +152,14 @@ class Spot(ConfigModel):
 class Rogues(ConfigModel):
     """Rules on training jobs that did not come through the queue."""
 
-    #: Whether what they take is missing in the pools.
+    #: Whether their instances are subtracted from the pools.
     charge: bool = True
-    #: What is done about one, whether or not it keeps the rules.
+    #: The action on an unmanaged job, whether or not it complies with the rules.
     action: Annotated[OnStart, Strict(strict=False)] = OnStart.REPORT
 
 
 class WarmPools(StrEnum):
-    """What is done about requests that ask for a warm pool (KeepAlivePeriodInSeconds)."""
+    """The action on requests with a warm pool (KeepAlivePeriodInSeconds)."""
 
     #: The job is launched without it.
     LEAVE_OUT = "leaveOut"
@@ -194,17 +194,17 @@ class Configuration(ConfigModel):
     preemption: Preemption = Preemption()
     backfill: Backfill = Backfill()
     ageing: Ageing | None = None
-    #: By kind of failure. What is named replaces the default for that kind; the others keep theirs.
+    #: By kind of failure. An entry replaces the default for that kind; the others keep theirs.
     retries: dict[Annotated[FailureKind, Strict(strict=False)], Retry] = Field(default_factory=dict)
     spot: Spot = Spot()
     warm_pools: Annotated[WarmPools, Strict(strict=False)] = WarmPools.LEAVE_OUT
-    #: On the use of running jobs, by name. What is named replaces the default of that name; null switches it off.
+    #: Utilization rules by name. An entry replaces the default of that name; null switches it off.
     watches: dict[utilization.WatchName, utilization.Watch | None] = Field(
         default_factory=dict, max_length=utilization.MAX_WATCHES
     )
-    #: Who may do what.
+    #: Permissions.
     access: access_notation.Access = access_notation.Access()
-    #: Of which changes people are told by message.
+    #: The job events that are sent as messages.
     notifications: Notifications = Notifications()
     #: How long a job may hold instances beyond its own limit: while they are provided, while it stops and uploads.
     overhead_seconds: int = Field(default=1800, ge=0, le=_LONGEST_S)
@@ -258,7 +258,7 @@ class Configuration(ConfigModel):
         return [rule.rule(name) for name, rule in sorted(self.rules.items())]
 
     def access_rules(self) -> Access:
-        """Who may do what."""
+        """Permissions."""
         return Access(
             admins=self.access.admins,
             details=self.access.details,
@@ -273,7 +273,12 @@ class Configuration(ConfigModel):
         return most if known is None or known.max_priority is None else min(most, known.max_priority)
 
     def most(self, pool: str, team: str) -> int:
-        """How many instances of a pool one job of a team could ever have; 0 without such a pool."""
+        """How many instances of a pool one job of a team could ever have; 0 without such a pool.
+
+        Args:
+            pool: the instance type of the pool.
+            team: the team; empty for jobs without one.
+        """
         known = self.pools.get(pool)
         size = known.size if known else 0
         return min(size, self.teams[team].limit.get(pool, size)) if team in self.teams else size
@@ -283,7 +288,7 @@ def parse(text: str) -> Configuration:
     """Read a document.
 
     Raises:
-        InvalidConfiguration: it is no JSON, too long, or not a valid document; says what to change, field by field.
+        InvalidConfiguration: it is not JSON, too long, or not valid; the message lists what to change, field by field.
     """
     if len(text) > MAX_DOCUMENT_CHARS:
         raise InvalidConfiguration(f"the document has {len(text)} characters; at most {MAX_DOCUMENT_CHARS} can be kept")
@@ -329,7 +334,7 @@ def text_to_keep(document: Any) -> str:
 
 
 def text_of(configuration: Configuration) -> str:
-    """The document as it is kept: what was said, without the defaults, as tight as its limit in characters asks."""
+    """The document as it is stored: without defaults, as compact as its limit in characters requires."""
     document = configuration.model_dump(mode="json", exclude_unset=True, exclude={"version"})
     return json.dumps(document, sort_keys=True, separators=(",", ":"))
 
@@ -341,7 +346,7 @@ def _invalid(fields: list[FieldError]) -> InvalidConfiguration:
 
 
 def _team_errors(configuration: Configuration) -> Iterator[FieldError]:
-    """What is wrong with the teams beyond the shape of the document."""
+    """The errors in the teams beyond the shape of the document."""
     pools, teams = configuration.pools, configuration.teams
     lines = len(pools) * (len(teams) + 1)
     if lines > MAX_QUEUES:
@@ -382,7 +387,7 @@ def _unknown_teams(configuration: Configuration) -> Iterator[FieldError]:
 
 
 def _open_teams(configuration: Configuration) -> Iterator[FieldError]:
-    """Teams that roles are granted to, though they take anybody's jobs."""
+    """Teams that roles are granted to although they accept all callers' jobs."""
     people = configuration.access_rules().teams
     for i, grant in enumerate(configuration.access.training_roles):
         for team in grant.teams:

@@ -1,4 +1,4 @@
-"""How it is written in the configuration document of which changes people are told by message."""
+"""The notation of notifications in the configuration document."""
 
 from __future__ import annotations
 
@@ -30,5 +30,10 @@ class Notifications(ConfigModel):
     teams: list[TeamName] | None = Field(default=None, min_length=1, max_length=MAX_TOLD_TEAMS)
 
     def tell(self, code: str, team: str | None) -> bool:
-        """Whether a message is sent of a change for that reason, of a job of that team."""
+        """Whether a message is sent of a change for that reason, of a job of that team.
+
+        Args:
+            code: the code of the event's reason.
+            team: the team of the job.
+        """
         return code in self.codes and (self.teams is None or team in self.teams)

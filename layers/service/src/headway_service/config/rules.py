@@ -29,7 +29,7 @@ MAX_PATTERN_CHARS = 256
 """The longest value of a tag (API reference, Tag), and longer than most ARNs."""
 
 MAX_NOTE_CHARS = 200
-"""What a rule says to people who break it."""
+"""The message to callers whose requests break a rule."""
 
 # What tags are made of (API reference, Tag).
 _TAG = r"\w\s.:/=+@\-"
@@ -49,8 +49,8 @@ def _like(shape: str, what: str) -> AfterValidator:
 _T = TypeVar("_T")
 _Listed = Annotated[list[_T], Field(min_length=1, max_length=MAX_PATTERNS)]
 _Pattern = Annotated[str, StringConstraints(min_length=1, max_length=MAX_PATTERN_CHARS)]
-# The length stands beside the pattern: in it, 128 classes of all of Unicode would be compiled at each cold start, again
-# for each model that holds them, which took a tenth of it.
+# The length is separate from the pattern: as part of it, 128 Unicode classes would be compiled at each cold start, for
+# each model with tag keys. That took a tenth of a cold start.
 _TagKey = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=rf"^[{_TAG}]+$")]
 _TagKeys = _Listed[Annotated[_Pattern, _like(rf"[{_TAG}*?\[\]!]+\Z", "a tag's key")]]
 _Tags = Annotated[
@@ -107,7 +107,7 @@ class When(_Sparse):
 
 
 class Require(_Sparse):
-    """What a rule asks of a job: all of it. Each list names what is allowed."""
+    """The requirements of a rule, which all apply. Each list contains the allowed values."""
 
     tags: _Tags | None = None
     forbidden_tags: _TagKeys | None = None
@@ -153,9 +153,9 @@ class Rule(_Sparse):
 
     when: When = When()
     require: Require
-    #: What is done about a job that started against it, also one that did not come through the queue.
+    #: The action on a started job that breaks it, also on an unmanaged one.
     on_start: Annotated[OnStart, Strict(strict=False)] = OnStart.REPORT
-    #: Said to people who break it, such as whom to ask.
+    #: Shown to callers whose requests break it, for example a contact.
     message: str | None = Field(default=None, min_length=1, max_length=MAX_NOTE_CHARS)
 
     def rule(self, name: str) -> rules.Rule:

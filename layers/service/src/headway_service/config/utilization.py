@@ -29,13 +29,13 @@ _DEFAULT = utilization.UtilizationRule(name="")
 
 
 class Watch(ConfigModel):
-    """A watch, e.g. ``{"belowPercent": 80, "periods": 12, "action": "notify"}``. What is left out is as in ``idle``."""
+    """A watch, e.g. ``{"belowPercent": 80, "periods": 12, "action": "notify"}``. Missing members are as in ``idle``."""
 
     metric: _Metric = _DEFAULT.metric
     namespace: _Metric = _DEFAULT.namespace
     #: The dimension whose value is ``<training job>/algo-<n>``.
     dimension: _Metric = _DEFAULT.dimension
-    #: A host uses too little below so much of what it could show.
+    #: A host's utilization is low below this percentage of its maximum.
     below_percent: float = Field(default=_DEFAULT.below_percent, gt=0, le=100, allow_inf_nan=False)
     #: What a host shows that is fully used; without it 100 for each GPU.
     full_scale: float | None = Field(default=None, gt=0, allow_inf_nan=False)
@@ -87,4 +87,4 @@ class Watch(ConfigModel):
 
 
 DEFAULT_WATCHES = {"idle": Watch()}
-"""In force unless the document says otherwise: 1 % over five minutes, three in a row, as in the founding article."""
+"""The default: 1 % over five minutes, three in a row, as in the founding article."""

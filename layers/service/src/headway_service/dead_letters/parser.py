@@ -1,4 +1,4 @@
-"""Parses a dead letter: what it is about, why it failed, and how to repair it. Pure."""
+"""Parses a dead letter: its subject, why it failed, and how to repair it. Pure."""
 
 from __future__ import annotations
 
@@ -62,7 +62,12 @@ class Content:
 
 
 def content_of(queue: LetterQueue, letter: DeadLetter) -> Content:
-    """The content of a letter from that queue."""
+    """The content of a letter from that queue.
+
+    Args:
+        queue: the dead-letter queue.
+        letter: the message.
+    """
     if queue is LetterQueue.WAKE:
         return Content(about=_cut(letter.body), remedy=Tick())
     try:
@@ -76,8 +81,8 @@ def content_of(queue: LetterQueue, letter: DeadLetter) -> Content:
             answer = document.get("responsePayload")
             error_type = _text(answer, "errorType") or _text(document.get("requestContext"), "condition")
             return _of_event(event, error_type, _text(answer, "errorMessage", quoting=event))
-        # A function failed on changes of the table. It says where they are in the stream, which keeps them for a day
-        # (source: Lambda developer guide, "Retaining discarded records for a DynamoDB event source").
+        # A function failed on changes of the table. The letter has their position in the stream, which is kept for a
+        # day (source: Lambda developer guide, "Retaining discarded records for a DynamoDB event source").
         case {"DDBStreamBatchInfo": batch}:
             error_type = _text(document.get("requestContext"), "condition")
             return Content(about=_changes(batch), remedy=Lost(NOT_TOLD), error_type=error_type)

@@ -51,7 +51,7 @@ class Redrive:
 
     #: Delivered and removed.
     redriven: int = 0
-    #: Removed without delivery: the tick that it asks for was requested already, or it cannot be repaired.
+    #: Removed without delivery: the tick that it requests was requested already, or it cannot be repaired.
     dropped: int = 0
     failures: list[Failure] = field(default_factory=list)
     #: Still in the queues; approximate if the redrive ended before the queues were empty.

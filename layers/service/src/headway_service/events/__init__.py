@@ -1,4 +1,4 @@
-"""Who is notified of what happens to a job?
+"""Which events does a job have, and where are they published?
 
 Imported by `aws` and `bootstrap`.
 """

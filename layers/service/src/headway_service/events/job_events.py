@@ -107,8 +107,8 @@ def job_event(new: JobRecord, old: JobRecord | None) -> JobChange | None:
     """The event of a write of a job's item; None if it added no step to the job's history.
 
     Args:
-        new: what was written.
-        old: what was there before; None if nothing was.
+        new: the new record.
+        old: the previous record; None for a new one.
     """
     if not new.history or (old is not None and old.history == new.history):
         return None
@@ -138,8 +138,8 @@ def unmanaged_job_event(
     """The event of a write of an unmanaged training job's item; None if its reason is the same.
 
     Args:
-        new: what was written; None if it was deleted.
-        old: what was there before; None if nothing was.
+        new: the new record; None if it was deleted.
+        old: the previous record; None for a new one.
         now_ms: when it was written.
     """
     told = new or old

@@ -1,4 +1,4 @@
-"""Publishes the changes in the table's stream: each as an event and, if the policy says so, as a message."""
+"""Publishes the changes in the table's stream: each as an event and, if the policy selects it, as a message."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _read(records: Sequence[Mapping[str, Any]]) -> tuple[list[_News], int]:
     for raw in records:
         try:
             change = event_of(raw)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the records after it must be told
+        except Exception as error:  # noqa: BLE001 - a record that fails must not keep later ones from being published
             illegible += 1
             stored = raw.get("dynamodb", {})
             # The keys and the kind of error only: its text may quote the item.

@@ -272,7 +272,7 @@ class ForecastService:
 
 
 def _moves(result: WhatIf) -> list[Move]:
-    """Who would start at another time, who starts first by now first."""
+    """Jobs that would start at another time, ordered by their current start."""
     found = [Move(job=name, before_ms=before, after_ms=after) for name, (before, after) in result.moved.items()]
     return sorted(found, key=lambda move: (_last(move.before_ms), _last(move.after_ms), move.job))
 
@@ -314,5 +314,5 @@ def _plus(start_ms: int | None, limit_ms: int | None) -> int | None:
 
 
 def _last(time_ms: int | None) -> tuple[bool, int]:
-    """Sorts what is not known behind all times."""
+    """Sort key that puts an unknown time last."""
     return (time_ms is None, time_ms or 0)

@@ -37,7 +37,7 @@ class ForecastSnapshot:
 
     ledger: Ledger
     snapshot: Snapshot
-    #: Jobs whose turn comes after this may have others ahead that were not read; None if all were read.
+    #: Jobs that rank behind this one may have jobs ahead that were not read; None if all were read.
     cut: _Turn | None
 
     def ahead_of(self, job: WaitingJob) -> list[WaitingJob]:

@@ -104,7 +104,7 @@ def reasons_from_plan(plan: Plan) -> dict[str, tuple[int | None, ReasonRecord]]:
             for pool in action.demand:
                 ahead[pool] = ahead.get(pool, 0) + 1
     for wait in plan.waits:
-        # Further back than what is always read, jobs may be missing from the snapshot.
+        # Jobs further back than the part that is always read may be missing from the snapshot.
         if wait.ahead < MAX_EXPLAINED:
             reason = Reason(code=wait.reason.code, message=wait.sentence, jobs=wait.reason.jobs)
             explained[wait.job] = (wait.ahead + 1, ReasonRecord.of(reason))

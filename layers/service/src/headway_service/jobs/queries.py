@@ -58,7 +58,13 @@ class JobQueries:
         return self._explainer.explain([job])[0], attempt, shown(request, details=details), covered
 
     def jobs(self, wanted: JobFilter, limit: int, token: str | None) -> tuple[Sequence[JobView], str | None]:
-        """A page of jobs, explained. Arguments and errors are those of :func:`store.job_listing.list_jobs`."""
+        """A page of jobs, explained. Arguments and errors are those of :func:`store.job_listing.list_jobs`.
+
+        Args:
+            wanted: the filter.
+            limit: the most jobs of a page.
+            token: the token of the page; None for the first.
+        """
         jobs, following = list_jobs(self._table, wanted, limit, token)
         return self._explainer.explain(jobs), following
 

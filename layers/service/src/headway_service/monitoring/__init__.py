@@ -1,4 +1,4 @@
-"""What is measured of the queue and of running jobs?
+"""Which metrics of the queue and of running jobs are published?
 
 Imported by `bootstrap`.
 """

@@ -76,7 +76,13 @@ def gauges(table: Table, ledger: Ledger, now_ms: int, after_s: int) -> list[Metr
 
 
 def pool_figures(ledger: Ledger, queues: Iterable[Backlog], now_ms: int) -> Iterator[MetricValue]:
-    """The use of each pool, and the jobs that wait for it."""
+    """The use of each pool, and the jobs that wait for it.
+
+    Args:
+        ledger: the ledger.
+        queues: the waiting jobs of each queue.
+        now_ms: the current time, ms.
+    """
     allocated = total(each.demand for each in ledger.attempts)
     reserved = total(each.demand for each in ledger.reservations)
     rogue = total(each.charged for each in ledger.rogues)
@@ -99,7 +105,13 @@ def pool_figures(ledger: Ledger, queues: Iterable[Backlog], now_ms: int) -> Iter
 
 
 def team_figures(ledger: Ledger, queues: Iterable[Backlog], now_ms: int) -> Iterator[MetricValue]:
-    """The waiting jobs of each team. Jobs without a team do not count; a job that demands two pools counts in both."""
+    """The waiting jobs of each team. Jobs without a team do not count; a job that demands two pools counts in both.
+
+    Args:
+        ledger: the ledger.
+        queues: the waiting jobs of each queue.
+        now_ms: the current time, ms.
+    """
     waits = list(queues)
     for team in ledger.teams:
         mine = [each for each in waits if each.team == team.team]
@@ -128,16 +140,21 @@ def startable_jobs(table: Table, ledger: Ledger, queues: Collection[Backlog], no
 
 
 def stuck_attempts(attempts: Iterable[AttemptRecord], now_ms: int) -> list[AttemptRecord]:
-    """Attempts that neither train nor end within the limits above."""
+    """Attempts that neither train nor end within the limits above.
+
+    Args:
+        attempts: the attempts.
+        now_ms: the current time, ms.
+    """
     return [each for each in attempts if _is_stuck(each, now_ms)]
 
 
 def drift_by_pool(ledger: Ledger, now_ms: int, after_s: int) -> dict[str, int]:
     """Instances by which the ledger and SageMaker seem to differ, for the pools where they do.
 
-    These are: instances of attempts that SageMaker has not confirmed for three times as long as the reconciler waits
-    before it asks; instances of live training jobs that carry the mark of an attempt but are none; and the difference
-    between a pool's counter and the sum of its allocations and reservations.
+    These are: instances of attempts whose status was not confirmed for three times the reconciler's interval; instances
+    of live training jobs with the mark of an attempt that no attempt has; and the difference between a pool's counter
+    and the sum of its allocations and reservations.
 
     Args:
         ledger: the ledger.

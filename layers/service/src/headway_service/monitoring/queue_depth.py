@@ -28,7 +28,12 @@ class Backlog:
 
 
 def backlogs(table: Table, ledger: Ledger) -> Iterator[Backlog]:
-    """The queues that are not empty."""
+    """The queues that are not empty.
+
+    Args:
+        table: the table.
+        ledger: the ledger.
+    """
     for pool in ledger.pools:
         for team in ledger.queue_teams:
             partition = QueueEntry.partition(pool.pool, team)

@@ -1,6 +1,6 @@
 """Monitors the utilization of running jobs: maintains their alarms, and applies the policy when these fire.
 
-Decisions depend on the alarms and the ledger only. Each run brings the alarms in line with the attempts that train now,
+Decisions depend on the alarms and the ledger only. Each run reconciles the alarms with the attempts that train now,
 so an alarm is missing or left over for a minute at most. The state of an alarm is read again before the policy is
 applied, so a message that arrives late, twice or not at all does no harm.
 
@@ -66,7 +66,7 @@ class UtilizationMonitor:
         alarms: the alarms.
         configuration: the configuration in effect.
         clock: now, ms since the epoch.
-        wake: asks for a tick, which stops attempts.
+        wake: requests a tick, which stops attempts.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class UtilizationMonitor:
         self._none_there_ms: int | None = None
 
     def run(self) -> MonitorReport:
-        """Bring the alarms in line, and apply the policy where they fire.
+        """Reconcile the alarms, and apply the policy where they fire.
 
         Raises:
             RetryLater: the table or CloudWatch is unavailable; the next run does the same.
@@ -143,7 +143,7 @@ class UtilizationMonitor:
             try:
                 self._alarms.put(alarm)
             except RetryLater as error:
-                # Alarms that fire already must not wait for it.
+                # Alarms that already fire do not wait for it.
                 logger.warning("an alarm could not be made now", extra={"attempt": alarm.attempt, "error": str(error)})
                 break
             made += 1
@@ -182,5 +182,5 @@ class UtilizationMonitor:
 
 
 def _trains(attempt: AttemptRecord) -> bool:
-    """Whether it trains, and was not asked to stop."""
+    """Whether it trains, and no stop was requested."""
     return attempt.attempt_state is AttemptState.LIVE and attempt.training_since_ms is not None

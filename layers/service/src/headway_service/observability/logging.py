@@ -21,7 +21,7 @@ for _name in ("boto3", "botocore", "urllib3"):
 
 
 class _Formatter(LambdaPowertoolsFormatter):
-    """Tells of an exception what it is and where it was raised. Its text may quote a value of a request."""
+    """Formats an exception as its class and location. Its text may quote a value of a request."""
 
     def formatException(self, ei: _Raised) -> str:  # noqa: N802 - logging's name
         """See :class:`logging.Formatter`."""
@@ -29,7 +29,7 @@ class _Formatter(LambdaPowertoolsFormatter):
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception, what it came of, what that came of."""
+    """An exception, its cause, the cause of that."""
     while error is not None:
         yield error
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)

@@ -1,6 +1,6 @@
-"""What is measured of the queue: every metric that it publishes, and what a change of a job comes to.
+"""All metrics that the queue publishes, and the metrics of each job event.
 
-A metric's dimensions are bounded in number, as each combination of their values is billed as a metric of its own. All
+A metric's dimensions are bounded in number, as each combination of their values is billed as a separate metric. All
 have the dimension ``service``, the stack; some have one more. ``docs/how-to/operations.md`` has the table of them.
 """
 
@@ -27,8 +27,8 @@ class Metric:
         name: its name.
         unit: of its values.
         by: the dimension that it has beside the stack, if it has one.
-        noughts: whether a value of 0 is published. A metric is billed for each hour in which it has any value, so where
-            0 says that all is as it should be, nothing says so as well.
+        noughts: whether a value of 0 is published. A metric is billed for each hour in which it has a value, so it is
+            not where 0 means that nothing is wrong, as missing data means the same.
     """
 
     name: str
@@ -37,7 +37,12 @@ class Metric:
     noughts: bool = False
 
     def of(self, value: float, which: str = "") -> MetricValue:
-        """A figure of it; ``which`` is the value of its dimension."""
+        """A figure of it; ``which`` is the value of its dimension.
+
+        Args:
+            value: the value.
+            which: the value of its dimension; empty if it has none.
+        """
         return MetricValue(self, value, which)
 
 
@@ -96,9 +101,13 @@ def ended(trigger: JobTrigger) -> MetricValue:
 
 
 def time_to_start(job: JobRecord, now_ms: int) -> list[MetricValue]:
-    """A job starts now: how long it has waited in each of its pools, since it was accepted or came back to the line.
+    """A job starts now: its wait in each of its pools, since it was accepted or requeued.
 
-    A time for which somebody held it counts, as that is what its owner waited.
+    The time for which it was held counts, as its owner waited that long.
+
+    Args:
+        job: the job.
+        now_ms: the current time, ms.
     """
     since_ms = job.entry_time
     for step in reversed(job.history):

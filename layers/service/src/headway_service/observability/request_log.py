@@ -1,4 +1,4 @@
-"""Each refusal leaves a line in the log: who wanted what of which job, and the code; never a value of a request."""
+"""Logs each refusal: caller, action, job and code; never a value of a request."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def log_refusal(error: RequestError, *, caller: str, call: str, job: str | None)
     """Log a refusal.
 
     Args:
-        error: what was answered. Only its code and the names of its fields are logged: the sentences may quote values.
-        caller: the ARN of who called.
+        error: the response. Only its code and the names of its fields are logged: the sentences may quote values.
+        caller: the ARN of the caller.
         call: method and path.
         job: the job's name, if the call is about one.
     """
     about = {"code": error.code, "fields": [_field(each.field) for each in error.fields]}
     extra = {**about, "caller": caller, "call": call[:_MAX_CHARS], "job": job}
-    # By its level what nobody may do stands out from what somebody has to correct, also where LogLevel is WARN.
+    # The level separates missing permissions from invalid requests, also where LogLevel is WARN.
     (logger.warning if isinstance(error, NotAllowed) else logger.info)("refused", extra=extra)
 
 
@@ -37,7 +37,7 @@ def _field(path: str) -> str:
 
 
 def job_named_in(request: Any) -> str | None:
-    """The name in a request that nobody has checked yet; None if it has none."""
+    """The name in an unchecked request; None if it has none."""
     name = request.get("TrainingJobName") if isinstance(request, dict) else None
     return name if isinstance(name, str) and _NAME.match(name) else None
 

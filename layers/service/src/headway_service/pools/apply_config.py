@@ -83,6 +83,11 @@ def find_applied(table: Table) -> EffectiveConfig | None:
 def get_effective(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> EffectiveConfig:
     """The last valid document that was applied; before the first tick, the stored one.
 
+    Args:
+        table: the table.
+        store: the configuration store.
+        clock: returns the current time, ms.
+
     Raises:
         InvalidConfiguration: there has never been a valid document.
     """
@@ -94,6 +99,11 @@ def apply_configuration(table: Table, store: ConfigurationStore, clock: Callable
     """Read the stored document and, if it is new and valid, apply it to the pools and teams.
 
     An invalid document changes nothing: the last valid one stays in effect, and the problem is reported.
+
+    Args:
+        table: the table.
+        store: the configuration store.
+        clock: returns the current time, ms.
 
     Raises:
         InvalidConfiguration: the document is invalid and there has never been a valid one.
@@ -118,6 +128,11 @@ def apply_text(table: Table, stored: ConfigurationText, clock: Callable[[], int]
 
     The document is recorded first, on the condition that no other was recorded meanwhile. Each change that follows from
     it has the condition that it is still the recorded one. So nothing returns to an older document.
+
+    Args:
+        table: the table.
+        stored: the stored document with its version.
+        clock: returns the current time, ms.
 
     Raises:
         InvalidConfiguration: as :func:`apply_configuration`.
@@ -181,6 +196,11 @@ def _is_noted(known: EffectiveConfig) -> Condition:
 
 def get_with_problem(table: Table, store: ConfigurationStore, clock: Callable[[], int]) -> EffectiveConfig:
     """The configuration in effect, and whether the stored document has a problem.
+
+    Args:
+        table: the table.
+        store: the configuration store.
+        clock: returns the current time, ms.
 
     Raises:
         InvalidConfiguration: there has never been a valid document.

@@ -1,8 +1,8 @@
 """Writes of the configuration document that are not known to have succeeded.
 
-Parameter Store writes without conditions, so a write replaces whatever is stored at that moment, which may be newer
-than what the written document was made from: somebody edited the parameter itself, or the write took effect late. The
-versions of the store show that afterwards. So that such a document does not count as the newest one, each write is
+Parameter Store writes without conditions, so a write replaces whatever is stored at that moment. This may be newer than
+the document that the write is based on: the parameter itself was edited, or the write took effect late. The versions of
+the store show that afterwards. So that such a document does not count as the newest one, each write is
 recorded in the table first, with the version that it was made from. The record is removed when that proves to be the
 version before.
 """

@@ -87,6 +87,10 @@ class ConfigEditor:
     def resize(self, pool: str, size: int) -> EffectiveConfig:
         """Change the size of one pool in the stored document, and apply it.
 
+        Args:
+            pool: the instance type of the pool.
+            size: the number of instances.
+
         Raises:
             PoolNotFound: the document has no such pool.
             InvalidConfiguration: the stored document is not valid, or would not be with this size.

@@ -134,6 +134,10 @@ class AllTrainingJobs(TrainingJobs, Protocol):
     def live(self, created_after_ms: int, token: str | None) -> LivePage:
         """A page of ListTrainingJobs, newest first, less those that have ended.
 
+        Args:
+            created_after_ms: only training jobs created after this time, ms.
+            token: the token of the page; None for the first.
+
         Raises:
             ListingExpired: the token is not taken any more.
             OutcomeUnknown: no answer.

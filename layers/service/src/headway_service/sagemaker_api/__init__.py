@@ -1,4 +1,4 @@
-"""What do requests to SageMaker and its answers look like?
+"""How are requests to SageMaker built and its responses read?
 
 Pure. Imported by the layers above.
 """

@@ -19,7 +19,7 @@ def on_demand(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def without_warm_pool(request: Mapping[str, Any]) -> dict[str, Any]:
-    """A request as one whose training job leaves no warm pool, which would hold its instances after its end."""
+    """The request without a warm pool, which would hold its instances after the job's end."""
     resources = request["ResourceConfig"].items()
     kept = {name: value for name, value in resources if name != "KeepAlivePeriodInSeconds"}
     return {**request, "ResourceConfig": kept}

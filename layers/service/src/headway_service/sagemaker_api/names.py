@@ -11,10 +11,14 @@ MAX_NAME_CHARS = 63
 def attempt_name(job: str, number: int) -> str:
     """The name of a job's n-th attempt.
 
-    The first carries the job's own name, so that nothing changes for who looks for it in SageMaker. A later one
+    The first has the job's own name, so that it is found in SageMaker as before. A later one
     carries a suffix ``-<hash of the job's name>-<n>``. Generated names are often as long as allowed and end in a
     timestamp; a name that would get too long loses its beginning, which is the least distinctive part, and the
     hash keeps it unique.
+
+    Args:
+        job: the name of the job.
+        number: the number of the attempt, from 1.
     """
     if number == 1:
         return job

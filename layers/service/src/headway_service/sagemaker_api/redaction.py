@@ -1,4 +1,4 @@
-"""The parts of a request that may hold secrets, and requests without them for those who may not see them."""
+"""The parts of a request that may hold secrets, and requests without them for callers that may not see them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PARTS = ("Environment", "HyperParameters")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shown:
-    """A request as somebody may see it."""
+    """A request as a caller may see it."""
 
     request: Mapping[str, Any]
     #: Parts that it has, and that are left out here.
@@ -20,7 +20,12 @@ class Shown:
 
 
 def shown(request: Mapping[str, Any], *, details: bool) -> Shown:
-    """A request as somebody may see it, with its details or without."""
+    """A request as a caller may see it, with its details or without.
+
+    Args:
+        request: the CreateTrainingJob request.
+        details: whether the caller may see its details.
+    """
     if details:
         return Shown(request=request)
     kept = {name: value for name, value in request.items() if name not in PARTS}

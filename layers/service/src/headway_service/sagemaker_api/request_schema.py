@@ -14,14 +14,15 @@ from botocore.validate import ParamValidator
 from headway_service.errors import FieldError
 
 MAX_REPORTED_FIELDS = 25
-"""A refusal names at most so many fields."""
+"""The most fields that a refusal names."""
 
 MAX_TIME_S = 366 * 86_400
 """The longest MaxRuntimeInSeconds and MaxWaitTimeInSeconds. SageMaker ends a training job within 28 days (service
-quotas); the model tells no maximum, and a time without bounds has no date."""
+quotas); the model has no maximum, and a time without bounds has no date."""
 
 MAX_INTEGER = 2**31 - 1
-"""Of any other number without a maximum: the model's integers have 32 bits (Smithy specification, simple types)."""
+"""The maximum of other numbers for which the model has none: the model's integers have 32 bits (Smithy specification,
+simple types)."""
 
 MAX_QUOTED_CHARS = 200
 """What a refusal quotes of the model's complaint, which repeats whole values."""
@@ -29,11 +30,11 @@ MAX_QUOTED_CHARS = 200
 _OPERATION = "CreateTrainingJob"
 _MAXIMA = {"MaxRuntimeInSeconds": MAX_TIME_S, "MaxWaitTimeInSeconds": MAX_TIME_S}
 
-# The list of instance types grows faster than any deployment: which of them exist is for the pools to say.
+# The list of instance types grows faster than any deployment is updated, so the pools decide which exist.
 _OPEN_ENUMS = {"TrainingInstanceType"}
 
-# The classes of characters that the model's patterns name and Python's re does not know. A \w has the underscore too,
-# which stands beside them wherever they are named.
+# The character classes of the model's patterns that Python's re does not know. \w includes the underscore too, which
+# is listed beside them in all of these patterns.
 _CLASSES = {
     r"\p{L}": r"\w",
     r"\p{N}": r"\w",
@@ -60,7 +61,7 @@ def input_shape() -> StructureShape:
 
 
 def check(request: Mapping[str, Any]) -> list[FieldError]:
-    """What SageMaker's model says against a request; empty if nothing.
+    """The errors of a request by SageMaker's model; empty if it is valid.
 
     botocore's validator finds missing, unknown and mistyped fields and what is too short or too small; maxima,
     patterns and enumerations it leaves to the service, so they are checked here.

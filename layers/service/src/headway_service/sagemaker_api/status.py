@@ -1,4 +1,4 @@
-"""Reads what SageMaker says of a training job: in an event, as the answer to DescribeTrainingJob, or in a list."""
+"""Reads the status of a training job from an event, a DescribeTrainingJob response, or a list."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def parse_summary(summary: Mapping[str, Any]) -> TrainingJobSummary:
 
 
 def _without_command(reason: str) -> str:
-    """What SageMaker says of a failure, without the command line that was run: it holds the hyperparameters.
+    """SageMaker's reason of a failure without the command line, which holds the hyperparameters.
 
     SageMaker's training toolkit ends its errors with it (errors.py, ``_CalledProcessError``).
     """

@@ -9,7 +9,7 @@ TEAM_TAGS = ("team", "headway:team")
 """Tags that name the team. They are read only if teams are configured."""
 
 PREEMPTIBLE_TAG = "headway:preemptible"
-"""Tag that says whether the job may be stopped for another job: ``true`` or ``false``."""
+"""Tag of whether the job may be preempted: ``true`` or ``false``."""
 
 JOB_TAG = "headway:job"
 """Tag on every training job that the queue launches: the name of the job."""

@@ -12,7 +12,7 @@ from headway_service.sagemaker_api.tags import PREEMPTIBLE_TAG, PRIORITY_TAGS, T
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InstanceGroup:
-    """Instances of one type that a part of the request asks for."""
+    """Instances of one type that a part of the request demands."""
 
     #: Path of that part.
     part: str
@@ -80,7 +80,7 @@ class TrainingRequest:
 
     @property
     def warm_pool(self) -> bool:
-        """Whether the request asks for a warm pool."""
+        """Whether the request has a warm pool."""
         resources = self.raw.get("ResourceConfig")
         kept_s = resources.get("KeepAlivePeriodInSeconds", 0) if isinstance(resources, Mapping) else 0
         return isinstance(kept_s, int) and kept_s > 0

@@ -11,5 +11,10 @@ VISIBLE_AFTER_S = 120
 
 
 def is_proven(since_ms: int, now_ms: int) -> bool:
-    """Whether SageMaker has had enough time since ``since_ms`` to show a training job."""
+    """Whether SageMaker has had enough time since ``since_ms`` to show a training job.
+
+    Args:
+        since_ms: the time of the launch, ms.
+        now_ms: the current time, ms.
+    """
     return now_ms >= since_ms + VISIBLE_AFTER_S * 1000

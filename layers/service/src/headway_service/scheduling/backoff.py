@@ -55,11 +55,22 @@ class PoolBackoff:
             self._until_ms[pool.pool] = max(pool.backoff_until_ms, self._until_ms.get(pool.pool, 0))
 
     def is_backing_off(self, demand: Demand, now_ms: int) -> bool:
-        """Whether any of these pools backs off."""
+        """Whether any of these pools backs off.
+
+        Args:
+            demand: instances per pool.
+            now_ms: the current time, ms.
+        """
         return any(self._until_ms.get(pool, 0) > now_ms for pool in demand)
 
     def begin(self, demand: Demand, cause: str, now_ms: int) -> None:
-        """Let these pools back off, but those that do so already."""
+        """Let these pools back off, but those that do so already.
+
+        Args:
+            demand: instances per pool.
+            cause: the error that causes the back-off.
+            now_ms: the current time, ms.
+        """
         for name in sorted(demand):
             pool = find_pool(self._table, name)
             if pool is None:

@@ -90,7 +90,12 @@ class Launcher:
         self._paused = frozenset(pool.pool for pool in ledger.pools if ledger.pause_of(pool.pool) is not None)
 
     def pending(self, attempt: AttemptRecord, now_ms: int) -> bool:
-        """Whether there is anything to do for an attempt that this invocation may do."""
+        """Whether there is anything to do for an attempt that this invocation may do.
+
+        Args:
+            attempt: the attempt.
+            now_ms: the current time, ms.
+        """
         if attempt.attempt_state is AttemptState.LAUNCHING:
             launches = attempt.stop_cause is None and not self._is_paused(attempt)
             if launches and self.backoff.is_backing_off(attempt.demand, now_ms):
@@ -100,6 +105,10 @@ class Launcher:
 
     def reconcile_intent(self, attempt: AttemptRecord, now_ms: int) -> bool:
         """Launch or stop an attempt.
+
+        Args:
+            attempt: the attempt.
+            now_ms: the current time, ms.
 
         Returns:
             Whether it went as it was decided: SageMaker launches it, or stops it. Otherwise instances may have come
@@ -132,7 +141,7 @@ class Launcher:
         try:
             self._training_jobs.create(self._request(attempt))
         except (NameTaken, LaunchPostponed, LaunchRefused) as error:
-            # A refusal for good ends the job, so it is asked about too: a table that was restored does not know each
+            # A permanent refusal ends the job, so SageMaker is asked about it too: a restored table does not know each
             # earlier launch, and a name in use may be answered with any refusal.
             describes = isinstance(error, NameTaken | LaunchRefused)
             found = self._find(attempt, now_ms, describes=describes, in_use=isinstance(error, NameTaken))

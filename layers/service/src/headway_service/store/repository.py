@@ -29,7 +29,7 @@ def retry_on_conflict(change: Callable[[], _T], *, otherwise: HeadwayError) -> _
     """Make a change, again from its reads as long as it conflicts with others, up to :data:`MAX_TRIES` times.
 
     Args:
-        change: reads, decides, and writes; raises ``Conflict`` if what it read has changed.
+        change: reads, decides, and writes; raises ``Conflict`` if a record that it read has changed.
         otherwise: the error if every try conflicts.
 
     Returns:
@@ -46,6 +46,10 @@ def retry_on_conflict(change: Callable[[], _T], *, otherwise: HeadwayError) -> _
 def get_job(table: Table, name: str) -> JobRecord:
     """The job of that name.
 
+    Args:
+        table: the table.
+        name: the name of the job.
+
     Raises:
         JobNotFound: there is none.
     """
@@ -56,53 +60,103 @@ def get_job(table: Table, name: str) -> JobRecord:
 
 
 def find_job(table: Table, name: str) -> JobRecord | None:
-    """The job of that name."""
+    """The job of that name.
+
+    Args:
+        table: the table.
+        name: the name of the job.
+    """
     return _find(table, JobRecord, JobRecord.key(name))
 
 
 def find_request(table: Table, job: str) -> dict[str, Any] | None:
-    """The CreateTrainingJob request of a job."""
+    """The CreateTrainingJob request of a job.
+
+    Args:
+        table: the table.
+        job: the name of the job.
+    """
     item = table.get(request_key(job))
     return request_in(item) if item is not None else None
 
 
 def find_attempt(table: Table, name: str) -> AttemptRecord | None:
-    """The attempt of that name."""
+    """The attempt of that name.
+
+    Args:
+        table: the table.
+        name: the name of the attempt.
+    """
     return _find(table, AttemptRecord, AttemptRecord.key(name))
 
 
 def find_live_attempt(table: Table, job: JobRecord) -> AttemptRecord | None:
-    """The attempt that holds a job's instances; None if the job holds none."""
+    """The attempt that holds a job's instances; None if the job holds none.
+
+    Args:
+        table: the table.
+        job: the name of the job.
+    """
     return find_attempt(table, job.live_attempt) if job.live_attempt is not None else None
 
 
 def find_given_up(table: Table, attempt: str) -> GivenUpRecord | None:
-    """The note that the launch of an attempt was given up."""
+    """The note that the launch of an attempt was given up.
+
+    Args:
+        table: the table.
+        attempt: the name of the attempt.
+    """
     return _find(table, GivenUpRecord, GivenUpRecord.key(attempt))
 
 
 def find_reservation(table: Table, job: str) -> ReservationRecord | None:
-    """The reservation of a job."""
+    """The reservation of a job.
+
+    Args:
+        table: the table.
+        job: the name of the job.
+    """
     return _find(table, ReservationRecord, ReservationRecord.key(job))
 
 
 def find_pool(table: Table, name: str) -> PoolRecord | None:
-    """The pool of that name in the ledger."""
+    """The pool of that name in the ledger.
+
+    Args:
+        table: the table.
+        name: the instance type of the pool.
+    """
     return _find(table, PoolRecord, PoolRecord.key(name))
 
 
 def find_pause(table: Table, pool: str) -> PauseRecord | None:
-    """The pause of a pool, or of all pools (:attr:`PauseRecord.EVERYTHING`)."""
+    """The pause of a pool, or of all pools (:attr:`PauseRecord.EVERYTHING`).
+
+    Args:
+        table: the table.
+        pool: the instance type of the pool.
+    """
     return _find(table, PauseRecord, PauseRecord.key(pool))
 
 
 def find_team(table: Table, name: str) -> TeamRecord | None:
-    """The team of that name in the ledger."""
+    """The team of that name in the ledger.
+
+    Args:
+        table: the table.
+        name: the name of the team.
+    """
     return _find(table, TeamRecord, TeamRecord.key(name))
 
 
 def find_unmanaged_job(table: Table, name: str) -> UnmanagedJobRecord | None:
-    """The training job of that name, if it is known not to have come through the queue."""
+    """The training job of that name, if it is known not to have come through the queue.
+
+    Args:
+        table: the table.
+        name: the name of the training job.
+    """
     return _find(table, UnmanagedJobRecord, UnmanagedJobRecord.key(name))
 
 
@@ -112,7 +166,12 @@ def find_scan(table: Table) -> ScanRecord | None:
 
 
 def pool_not_found(pool: str, known: Iterable[str]) -> PoolNotFound:
-    """The error that there is no pool of that name; ``known`` are those that there are."""
+    """The error that there is no pool of that name; ``known`` are those that there are.
+
+    Args:
+        pool: the instance type of the pool.
+        known: the names of the existing pools.
+    """
     there_are = ", ".join(sorted(known)) or "none"
     return PoolNotFound(f"there is no pool {pool}; there are: {there_are} (`headway config set` adds one)")
 

@@ -15,7 +15,7 @@ class MemoryConfiguration:
     Attributes:
         text: the newest document.
         version: its version.
-        lag: so many versions are not shown yet, as where reads are not consistent.
+        lag: the number of newest versions that reads do not show yet, as with eventually consistent reads.
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:

@@ -35,7 +35,7 @@ from headway_service.ports.table import (
 )
 
 _Place = tuple[str, str, str]
-"""Where an item stands in a listing: ``listingKey``, then its primary key."""
+"""The position of an item in a listing: ``listingKey``, then its primary key."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 _LAST = chr(0x10FFFF)
@@ -112,7 +112,7 @@ class MemoryTable:
         """See :class:`headway_service.ports.table.Table`."""
         with self._lock:
             places = self._listings.get(name, [])
-            # Like DynamoDB: the limit counts what is read, the filter works on that.
+            # Like DynamoDB: the limit counts items read, and the filter is applied to them.
             if descending:
                 end = len(places) if after is None else bisect_left(places, (after["listingKey"], after["pk"]))
                 read = places[max(0, end - limit) : end][::-1]
@@ -153,7 +153,7 @@ class MemoryTable:
             case Put():
                 item = _copy(write.item)
             case Update():
-                # What is stored is never changed in place, so what it holds may be shared.
+                # Stored items are never changed in place, so their contents may be shared.
                 item = {"pk": key.pk, "sk": key.sk} if was is None else {**was}
                 item |= _copy(write.sets)
                 for attribute, number in write.adds.items():
@@ -224,7 +224,7 @@ def _listed_part(item: Item) -> Item:
 
 
 def _listed(key: Key, item: Mapping[str, Any] | None) -> tuple[str, _Place] | None:
-    """The listing that an item stands in, and where."""
+    """The listing that contains an item, and its position."""
     if item is None or "listing" not in item:
         return None
     return item["listing"], (item["listingKey"], key.pk, key.sk)

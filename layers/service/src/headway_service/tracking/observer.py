@@ -69,7 +69,7 @@ class Observer:
         Args:
             sighting: the status.
             now_ms: now.
-            asked: whether it is the response to a request of now, so that it is recorded even if it is unchanged.
+            asked: whether it is the response to a request made now, so that it is recorded even if it is unchanged.
 
         Returns:
             The effect on the queue.
@@ -104,6 +104,11 @@ class Observer:
 
         An attempt that SageMaker does not find has ended only if it still does not find it when it has had time to.
 
+        Args:
+            attempt: the name of the attempt.
+            training_jobs: SageMaker.
+            now_ms: the current time, ms.
+
         Returns:
             The effect on the queue, as of :meth:`take`.
         """
@@ -134,6 +139,15 @@ class Observer:
         vanished: bool = False,
     ) -> None:
         """End an attempt: its instances become free, and its job moves on.
+
+        Args:
+            attempt: the attempt.
+            trigger: the transition of the job.
+            reason: the reason of the end.
+            sighting: the status in SageMaker; None if there is none.
+            now_ms: the current time, ms.
+            retry: when and how the job is retried; None if it is not.
+            vanished: whether SageMaker no longer has the training job.
 
         Raises:
             Conflict: it was changed meanwhile.

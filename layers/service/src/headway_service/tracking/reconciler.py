@@ -147,6 +147,10 @@ def is_unchanged(listed: TrainingJobSummary, attempt: AttemptRecord) -> bool:
 
     Both times are SageMaker's own, of a change of the same training job, so no clock of ours takes part. The statuses
     are compared too: two changes may have the same time if it is rounded to seconds.
+
+    Args:
+        listed: the training job as ListTrainingJobs shows it.
+        attempt: the attempt.
     """
     return (
         listed.modified_ms <= attempt.modified_ms

@@ -96,6 +96,10 @@ class UnmanagedJobs:
     def on_status(self, sighting: TrainingJobStatus, now_ms: int) -> bool:
         """Apply an event about a training job.
 
+        Args:
+            sighting: the status of the training job in SageMaker.
+            now_ms: the current time, ms.
+
         Returns:
             Whether instances became free, so that a tick is due.
 
@@ -114,6 +118,10 @@ class UnmanagedJobs:
 
     def refresh(self, name: str, now_ms: int) -> bool:
         """Ask SageMaker about a training job that may be rogue, and apply the answer.
+
+        Args:
+            name: the name of the training job.
+            now_ms: the current time, ms.
 
         Returns:
             As :meth:`on_status`.
@@ -233,6 +241,10 @@ def is_stop_due(rogue: UnmanagedJobRecord, now_ms: int) -> bool:
     """Whether an unmanaged job has to be stopped now.
 
     Not before its tags can be relied on: until SageMaker shows them, it seems to break rules on tags.
+
+    Args:
+        rogue: the record of the unmanaged training job.
+        now_ms: the current time, ms.
     """
     tried_ms = rogue.stop_sent_ms
     waits = tried_ms is not None and now_ms < tried_ms + STOP_AGAIN_S * 1000

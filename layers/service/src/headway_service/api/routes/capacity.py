@@ -1,4 +1,4 @@
-"""How the pools are used, by whom ever."""
+"""The use of the pools, by queued and unmanaged training jobs."""
 
 from __future__ import annotations
 

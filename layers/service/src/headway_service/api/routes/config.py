@@ -67,8 +67,8 @@ def replace_configuration(
 ) -> Response[Configuration]:
     """Replace the configuration.
 
-    Only if its version is still the one that the document was made from, which `If-Match` says, or else the document's
-    own `version`.
+    Only if its version is still the one that the document is based on: that of `If-Match`, or else the document's own
+    `version`.
     """
     given = container(request)
     who = caller(request)
@@ -83,7 +83,7 @@ def _made_from(if_match: str | None, version: int | None) -> int | None:
     """The version that a document was made from; None if it replaces whatever there is.
 
     Raises:
-        VersionRequired: nobody says.
+        VersionRequired: the request names no version.
     """
     if if_match == _ANY:
         return None

@@ -1,4 +1,4 @@
-"""Dead letters: what was put aside because nobody could handle it."""
+"""Dead letters: messages that no function could handle."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ router = DocumentedRouter("Dead letters")
 
 @router.call("GET /dead-letters", {HTTPStatus.OK: "Up to 50 events and up to 10 wake-ups."})
 def list_dead_letters(request: Request) -> DeadLetters:
-    """Show what was put aside because nobody could handle it."""
+    """Show the messages that no function could handle."""
     letters, more = container(request).dead_letters.show()
     return DeadLetters(letters=tuple(letter_document(letter) for letter in letters), more=more)
 
 
 @router.call("POST /dead-letters/redrive", {HTTPStatus.OK: "What was handed over, and what stays."}, NotAllowed)
 def redrive_dead_letters(request: Request) -> Redrive:
-    """Hand what was put aside again to whom it was meant for."""
+    """Send dead letters to their functions again."""
     who = caller(request)
     done = container(request).dead_letters.redrive()
     logger.info("dead letters redriven", extra={"caller": who.arn, "redriven": done.redriven, "left": done.left})

@@ -1,4 +1,4 @@
-"""What is to come: why a job waits, when jobs start, what changes would do."""
+"""The forecast: why a job waits, when jobs start, and the effect of changes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Submit(_Change):
 
 
 class Withdraw(_Change):
-    """A waiting job leaves the line."""
+    """A waiting job leaves the queue."""
 
     change: Literal["withdraw"]
     job_name: str
@@ -124,7 +124,7 @@ def forecast_starts(
     ImpossibleDemand,
 )
 def what_if(changes: Annotated[Changes, Body()], request: Request) -> WhatIf:
-    """Tell what changes would do.
+    """Show the effect of changes.
 
     They are applied in order to the queue as it is, and decisions are run forward. Nothing is changed.
     """

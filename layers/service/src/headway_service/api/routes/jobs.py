@@ -155,7 +155,7 @@ def list_jobs(
 ) -> JobPage:
     """List jobs.
 
-    What holds instances comes first, then the line in rank order, then the ended, newest first.
+    Jobs that hold instances come first, then waiting jobs in rank order, then ended jobs, newest first.
     """
     owners = [owner] if owner is not None else []
     if mine:
@@ -171,7 +171,7 @@ def list_jobs(
 def show_job(name: JobName, request: Request) -> JobDetails:
     """Show a job with its attempts, its history and its request.
 
-    Who may not see its hyperparameters and its environment gets the request without them.
+    Callers that may not see its hyperparameters and its environment get the request without them.
     """
     return job_details_document(*container(request).job_queries.show(name, caller(request)))
 
@@ -186,7 +186,7 @@ def show_job(name: JobName, request: Request) -> JobDetails:
 def stop_job(name: JobName, request: Request) -> tuple[Job, int]:
     """Stop a job.
 
-    A waiting job leaves the line, a running one is asked to stop. Stopping a stopped job is no error.
+    A waiting job leaves the queue, a running job is stopped. Stopping a stopped job is no error.
     """
     seen, stopping = container(request).job_commands.stop(name, caller(request))
     return job_document(seen), HTTPStatus.ACCEPTED if stopping else HTTPStatus.OK
@@ -208,7 +208,7 @@ def change_job(name: JobName, change: Annotated[PriorityChange, Body()], request
 
 @router.call("POST /jobs/<name>/hold", {HTTPStatus.OK: "The job, held."}, NotAllowed, JobNotFound, JobEnded, NotWaiting)
 def hold_job(name: JobName, request: Request) -> Job:
-    """Take a waiting job out of the line until it is released.
+    """Hold a waiting job: it does not start until it is released.
 
     It keeps its place: its entry time and its priority.
     """
@@ -219,5 +219,5 @@ def hold_job(name: JobName, request: Request) -> Job:
     "POST /jobs/<name>/release", {HTTPStatus.OK: "The job, not held."}, NotAllowed, JobNotFound, JobEnded, QueueFull
 )
 def release_job(name: JobName, request: Request) -> Job:
-    """Put a held job back into the line."""
+    """Release a held job, which waits again."""
     return job_document(container(request).job_commands.release(name, caller(request)))

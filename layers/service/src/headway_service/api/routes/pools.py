@@ -28,7 +28,7 @@ from headway_service.store.repository import pool_not_found
 
 router = DocumentedRouter("Pools")
 
-# Neither control characters nor such as turn the direction of a line: the text is shown to everybody who waits.
+# No control characters, and none that change the direction of text: it is shown to all owners of waiting jobs.
 _HIDDEN = r"\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069"
 
 PoolName = Annotated[str, Path(description="The pool's instance type.", pattern=POOL_PATTERN)]
@@ -36,7 +36,7 @@ PoolName = Annotated[str, Path(description="The pool's instance type.", pattern=
 
 
 class Why(BaseModel):
-    """Why somebody pauses."""
+    """The reason for a pause."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     reason: Annotated[
@@ -69,7 +69,7 @@ _PAUSING = (InvalidRequest, UnsupportedMediaType, NotAllowed)
 def pause_pool(pool: PoolName, why: Annotated[Why, Body()], request: Request) -> PoolUse:
     """Pause a pool.
 
-    Nothing is started there, and nobody preempted for it, until it is resumed. What runs goes on.
+    Nothing starts there, and nothing is preempted for it, until it is resumed. Running jobs continue.
     """
     container(request).pool_operations.pause(pool, caller(request).name, why.reason)
     return _show(request, pool)
@@ -79,7 +79,7 @@ def pause_pool(pool: PoolName, why: Annotated[Why, Body()], request: Request) ->
 def drain_pool(pool: PoolName, drain: Annotated[Drain, Body()], request: Request) -> PoolUse:
     """Pause a pool so that it gets empty.
 
-    What runs goes on to its end, or is stopped and put back into the line.
+    Running jobs continue to their end, or are stopped and requeued.
     """
     container(request).pool_operations.pause(pool, caller(request).name, drain.reason, stops=drain.stop)
     return _show(request, pool)
@@ -96,7 +96,7 @@ def resume_pool(pool: PoolName, request: Request) -> PoolUse:
 def resize_pool(pool: PoolName, change: Annotated[Resize, Body()], request: Request) -> PoolUse:
     """Change the size of a pool.
 
-    Nothing else of the configuration document changes. What runs goes on, also where that is more than the size.
+    The rest of the configuration document does not change. Running jobs continue, even if they exceed the size.
     """
     given = container(request)
     given.config_editor(remaining_ms(request)()).resize(pool, change.size)
@@ -122,7 +122,7 @@ def _show(request: Request, pool: str) -> PoolUse:
     """How a pool is used now.
 
     Raises:
-        PoolNotFound: it was taken out meanwhile.
+        PoolNotFound: it was removed meanwhile.
     """
     uses = {use.pool: use for use in container(request).capacity()}
     if pool not in uses:

@@ -1,4 +1,4 @@
-"""The API itself: its version, and what it takes and answers."""
+"""The API itself: its version and its OpenAPI document."""
 
 from __future__ import annotations
 

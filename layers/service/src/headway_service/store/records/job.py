@@ -198,7 +198,12 @@ def request_key(job: str) -> Key:
 
 
 def request_item(job: str, request: str) -> Item:
-    """The request of a job, as JSON, as it is kept."""
+    """The request of a job, as JSON, as it is kept.
+
+    Args:
+        job: the name of the job.
+        request: the CreateTrainingJob request.
+    """
     key = request_key(job)
     return stamp({"pk": key.pk, "sk": key.sk, "jobDetails": request})
 

@@ -32,8 +32,13 @@ class QueueEntry(Record):
 
     @staticmethod
     def partition(pool: str, team: str = "") -> str:
-        """The partition that holds a team's line of a pool."""
-        # Without a team it is called as it was before there were teams, so that who waits goes on waiting there.
+        """The partition that holds a team's line of a pool.
+
+        Args:
+            pool: the instance type of the pool.
+            team: the team; empty for jobs without one.
+        """
+        # Without a team it has the name from before there were teams, so that waiting jobs stay in it.
         return f"line#{pool}#{team}" if team else f"line#{pool}"
 
     def key(self) -> Key:

@@ -110,7 +110,12 @@ def stop_active(job: JobRecord, attempt: AttemptRecord, reason: Reason, now_ms: 
 
 
 def stop_sent(attempt: AttemptRecord, now_ms: int) -> list[Write]:
-    """SageMaker has accepted StopTrainingJob."""
+    """SageMaker has accepted StopTrainingJob.
+
+    Args:
+        attempt: the attempt.
+        now_ms: the current time, ms.
+    """
     return [change_attempt(attempt, stop_sent_ms=now_ms).put(was=attempt.version)]
 
 
@@ -151,12 +156,22 @@ def record_status(
 
 
 def touch(attempt: AttemptRecord, now_ms: int) -> list[Write]:
-    """SageMaker has reported the known status of the attempt again."""
+    """SageMaker has reported the known status of the attempt again.
+
+    Args:
+        attempt: the attempt.
+        now_ms: the current time, ms.
+    """
     return [change_attempt(attempt, seen_ms=now_ms, missing_since_ms=None).put(was=attempt.version)]
 
 
 def note_missing(attempt: AttemptRecord, now_ms: int) -> list[Write]:
-    """SageMaker has no training job of the attempt, for the first time."""
+    """SageMaker has no training job of the attempt, for the first time.
+
+    Args:
+        attempt: the attempt.
+        now_ms: the current time, ms.
+    """
     return [change_attempt(attempt, missing_since_ms=now_ms).put(was=attempt.version)]
 
 

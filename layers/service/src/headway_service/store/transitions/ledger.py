@@ -13,12 +13,22 @@ def free(reservation: ReservationRecord) -> list[Write]:
 
 
 def add_pool(pool: str, size: int) -> list[Write]:
-    """A pool was added to the configuration. Fails if the ledger has it."""
+    """A pool was added to the configuration. Fails if the ledger has it.
+
+    Args:
+        pool: the instance type of the pool.
+        size: the number of instances.
+    """
     return [Put(item=PoolRecord(pool=pool, size=size, free=size).put().item, requires=Absent())]
 
 
 def resize_pool(pool: PoolRecord, size: int) -> list[Write]:
-    """A pool gets another size. Instances in use stay in use, so ``free`` may become negative."""
+    """A pool gets another size. Instances in use stay in use, so ``free`` may become negative.
+
+    Args:
+        pool: the instance type of the pool.
+        size: the new number of instances.
+    """
     key = PoolRecord.key(pool.pool)
     return [Update(key=key, sets={"size": size}, adds={"free": size - pool.size}, requires=Equals("size", pool.size))]
 
@@ -39,7 +49,12 @@ def pause(record: PauseRecord) -> list[Write]:
 
 
 def change_pause(record: PauseRecord, changed: PauseRecord) -> list[Write]:
-    """A pause gets other contents. Fails if it has ended, or another one has begun."""
+    """A pause gets other contents. Fails if it has ended, or another one has begun.
+
+    Args:
+        record: the pause as it was read.
+        changed: the pause as it shall be.
+    """
     return [changed.put(requires=Equals("sinceMs", record.since_ms))]
 
 
@@ -84,6 +99,10 @@ def take_out_team(team: TeamRecord, now_ms: int) -> list[Write]:
     """A team was removed from the configuration; the queues of its waiting jobs are still read.
 
     Fails if a start of one of its jobs is counted meanwhile, as :func:`add_team`.
+
+    Args:
+        team: the name of the team.
+        now_ms: the current time, ms.
     """
     return [team.model_copy(update={"left_ms": now_ms}).put(requires=Equals("starts", team.starts))]
 

@@ -23,7 +23,12 @@ def update_unmanaged(rogue: UnmanagedJobRecord, **changes: Any) -> tuple[Unmanag
 
 
 def request_stop(rogue: UnmanagedJobRecord, by: str) -> tuple[UnmanagedJobRecord, list[Write]]:
-    """An operator requests the stop of an unmanaged training job. It is due at once, even after a failed stop."""
+    """An operator requests the stop of an unmanaged training job. It is due at once, even after a failed stop.
+
+    Args:
+        rogue: the record of the unmanaged training job.
+        by: the operator, as in ``user/ada``.
+    """
     return update_unmanaged(rogue, stop=True, stop_asked_by=by, stop_sent_ms=None, stop_problem="")
 
 
