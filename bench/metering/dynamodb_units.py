@@ -44,7 +44,7 @@ class MeteredTable:
     """A table that tells what each call would consume.
 
     Args:
-        table: what is called.
+        table: the called table.
         count: takes `write units`, `read units`, `calls` or the name of a call, and how many.
 
     Attributes:

@@ -19,7 +19,7 @@ class ScannedTable(MeteredTable):
     """A metered table that can be scanned too, which no table of the queue's can.
 
     Args:
-        table: what is called.
+        table: the called table.
         count: see :class:`bench.metering.dynamodb_units.MeteredTable`.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""`make chaos`: a queue on a sandbox of its own, while processes are killed, messages repeat, and calls fail.
+"""`make chaos`: a queue on a sandbox, while processes are killed, messages repeat, and calls fail.
 
     python -m headway_verification.chaos --jobs 200 [--seed 17] [--minutes 10]
 

@@ -17,7 +17,7 @@ from headway_verification.chaos.lambda_invoker import API, OBSERVE, PATROL, RECO
 CALLS = {"CreateTrainingJob": 2, "StopTrainingJob": 6, "DescribeTrainingJob": 6, "ListTags": 6}
 """What the functions call of SageMaker, and how many calls in a row go wrong at most.
 
-More than two mean that a function hears of it. For launches that is a rare accident.
+More than two reach the function. For launches that is a rare accident.
 """
 
 TRIES = 3
@@ -37,12 +37,12 @@ class FaultPlan:
     """Lets accidents happen to a sandbox.
 
     Args:
-        sandbox: whose messages, processes and SageMaker are hit.
+        sandbox: the sandbox whose messages, processes and SageMaker get the faults.
         functions: its functions.
         random: draws what happens.
 
     Attributes:
-        counted: how often each kind happened: processes killed, calls turned away, messages given back.
+        counted: the number of faults of each kind: processes killed, calls refused, messages returned.
     """
 
     def __init__(self, sandbox: Sandbox, functions: Functions, random: Random) -> None:
@@ -185,7 +185,7 @@ class FaultPlan:
 
 
 def _event(job: Mapping[str, Any]) -> dict[str, Any]:
-    """A training job's present state as SageMaker tells it: times are epoch milliseconds."""
+    """A training job's current state as SageMaker's events contain it: times are epoch milliseconds."""
     names = ("TrainingJobName", "TrainingJobArn", "TrainingJobStatus", "SecondaryStatus", "FailureReason", "Tags")
     detail = {name: job[name] for name in names}
     times = {name: round(job[name] * 1000) for name in ("CreationTime", "LastModifiedTime")}

@@ -1,4 +1,4 @@
-"""What holds at every look, and what holds in the end."""
+"""The invariants that hold at every observation, and those that hold at the end."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Accepted = Mapping[str, list[Mapping[str, Any]]]
 
 @dataclass(frozen=True, order=True)
 class Violation:
-    """A broken promise, and the job whose history tells more."""
+    """A broken promise, and the job that it concerns."""
 
     sentence: str
     job: str = ""
 
 
 class Invariants:
-    """Checks looks at one queue.
+    """Checks observations of one queue.
 
     Args:
         sizes: of the pools, which do not change.
@@ -37,7 +37,7 @@ class Invariants:
         self.violations: list[Violation] = []
 
     def check(self, look: RawState, accepted: Iterable[str]) -> None:
-        """What holds at every look; `accepted` are jobs that were accepted before it."""
+        """Check the invariants of every observation; `accepted` are jobs that were accepted before it."""
         self.looks += 1
         self._note(self._ledger(look))
         self._note(self._training_jobs(look))
@@ -76,7 +76,8 @@ class Invariants:
                 yield Violation(f"SageMaker runs {count} training jobs for {name}", name)
         known = {attempt["attemptName"] for attempt in look.attempts}
         now = {job["TrainingJobName"]: job_of(job) for job in look.running}
-        # What ran at the look before and runs now ran also when the ledger was read, which was in between.
+        # A job that ran at the previous observation and runs now also ran when the ledger was read, which was in
+        # between.
         for training_job in self._ran & now.keys() - known:
             yield Violation(f"SageMaker runs {training_job}, which the ledger does not hold", now[training_job])
         self._ran = set(now)
@@ -134,7 +135,7 @@ def _accepted_as_asked(look: RawState, accepted: Accepted) -> Iterator[Violation
 
 
 def _books(training_jobs: Iterable[Item], sizes: Mapping[str, int]) -> Iterator[Violation]:
-    """SageMaker notes when each training job began and ended, so nothing slips between two looks."""
+    """SageMaker records when each training job began and ended, so nothing is missed between two observations."""
     jobs = list(training_jobs)
     for pool, size in sizes.items():
         held = most_at_once((job, job["Instances"].get(pool, 0)) for job in jobs)

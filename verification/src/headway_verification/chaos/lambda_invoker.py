@@ -1,4 +1,4 @@
-"""The queue's functions, as those see them who invoke them."""
+"""Invokes the queue's functions over HTTP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Functions:
         answer = self._lambda.invoke(
             FunctionName=self._name(function), InvocationType="Event", Payload=json.dumps(event or {}).encode()
         )
-        # Nothing is in it, but only once it has been read is the connection given back.
+        # The body is empty, but the connection returns to the pool only after it was read.
         answer["Payload"].read()
 
     def limit(self, function: str, *, timeout_s: int) -> None:

@@ -30,7 +30,7 @@ _deserialize = TypeDeserializer().deserialize
 class RawState:
     """The items of the table, then its ledger in one consistent query, then SageMaker's training jobs.
 
-    The three are read one after the other while the queue goes on, so each claim has to bear with that.
+    The three are read one after the other while the queue runs, so each check has to allow for that.
     """
 
     items: tuple[Item, ...]
@@ -65,7 +65,7 @@ class RawState:
 
     @property
     def reservations(self) -> list[Item]:
-        """What is reserved for waiting jobs."""
+        """The reservations of waiting jobs."""
         return self._of_the_ledger("reservation")
 
     @property
@@ -93,14 +93,14 @@ class RawState:
 
 
 class StateReader:
-    """Looks at a sandbox's table and SageMaker."""
+    """Reads a sandbox's table and SageMaker."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
         self._dynamodb = sandbox.client("dynamodb")
 
     def look(self) -> RawState:
-        """Look now."""
+        """Read the current state."""
         everything = self._dynamodb.get_paginator("scan").paginate(TableName=_TABLE, ConsistentRead=True)
         ledger = self._dynamodb.get_paginator("query").paginate(
             TableName=_TABLE,

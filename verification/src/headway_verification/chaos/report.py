@@ -1,4 +1,4 @@
-"""What is told of a run, and of the jobs with which a promise was broken."""
+"""The report on a run, and on the jobs whose promises were broken."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headway_verification.chaos.raw_state import RawState, job_of
 from headway_verification.chaos.run import Outcome
 
 MAX_SHOWN = 10
-"""Jobs whose history is shown."""
+"""The most jobs whose history is shown."""
 
 LOG_CHARS = 4000
 """Of the server's log that are shown."""

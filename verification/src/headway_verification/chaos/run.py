@@ -1,4 +1,4 @@
-"""One run: who does what beside whom, and when it is over."""
+"""One run: the concurrent actors, and when it ends."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ SCHEDULER_TIMEOUT_S = 15
 """So that a launch may be taken over from a scheduler that died after 20 s, not 35: they pass at no greater speed."""
 
 LOOK_S = 1.0
-"""Between two looks at the table and at SageMaker."""
+"""The time between two observations of the table and SageMaker."""
 
 MINUTE_S = 2.0
 """Between two runs of the reconciler. A schedule starts it once a minute, and training is faster by more than this."""
 
 TELL_S = 10.0
-"""Between two lines that say how it goes."""
+"""The time between two lines of progress."""
 
 ACCIDENT_S = 0.8
 """Between two accidents, on average."""
@@ -50,7 +50,7 @@ ENDED_PART = 0.85
 """The part of the jobs that have ended when accidents stop: they happen while jobs run."""
 
 _OUTAGES = (OSError, SandboxError, BotoCoreError, ClientError)
-"""What meets those who look on while the sandbox is restarted or a function is killed."""
+"""The errors of readers while the sandbox is restarted or a function is killed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +73,9 @@ class Run:
     Args:
         sandbox: a new one, with `SPEED`, `DURATIONS` and `PARAMETERS`.
         jobs: how many are submitted.
-        seed: of all that is drawn; what meets what is up to the machine.
+        seed: the seed of all random choices; the interleaving depends on the machine.
         minutes: when it ends at the latest, even if jobs have not.
-        tell: told how it goes, a line at a time.
+        tell: called with each line of progress.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class Run:
 
 
 def _raise_errors(tasks: Sequence[Future[None]]) -> None:
-    """Raise what one of the others has failed of, so that nobody goes on without it."""
+    """Raise the error of an actor that failed, so that the run ends."""
     for task in tasks:
         if task.done():
             task.result()

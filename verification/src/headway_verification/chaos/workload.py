@@ -21,7 +21,7 @@ SUBMITTERS = 4
 """Threads that hand in requests."""
 
 PAUSE_S = 0.25
-"""Between two submissions, unless somebody says otherwise."""
+"""The default time between two submissions."""
 
 WHIM_S = 0.8
 """Between two stops or changes of a priority, on average; twice as long at most."""
@@ -42,14 +42,14 @@ class Workload:
 
     Args:
         sandbox: where the queue is.
-        random: draws what they ask for.
+        random: draws the requests.
         jobs: how many names to hand in requests for.
         pause_s: between two submissions, on average; twice as long at most.
 
     Attributes:
-        asked: how often each thing was asked for, and how often an accident made them ask again.
+        asked: the number of requests of each kind, and of retries after accidents.
         accepted: the requests that were answered with 2xx, by name; equal ones once.
-        unheard: what was not answered before everybody went home.
+        unheard: the requests without a response at the end.
     """
 
     def __init__(self, sandbox: Sandbox, random: Random, *, jobs: int, pause_s: float = PAUSE_S) -> None:
@@ -71,11 +71,11 @@ class Workload:
         self._api().put_config({"pools": pools, "retries": RETRIES}, force=True)
 
     def submit_no_more(self) -> None:
-        """Have nobody submit what has not been handed in yet."""
+        """Stop submitting new jobs."""
         self._enough.set()
 
     def go_home(self) -> None:
-        """Have everybody stop asking."""
+        """Stop all requests."""
         self._home.set()
 
     def hand_in(self) -> None:
@@ -93,7 +93,7 @@ class Workload:
         self.all_handed_in.set()
 
     def change_minds(self) -> None:
-        """Stop jobs and change priorities, until everybody goes home."""
+        """Stop jobs and change priorities, until the workload ends."""
         random = Random(self._random.random())
         while not self._home.wait(random.uniform(0, 2 * WHIM_S)):
             names = sorted(self.accepted)
@@ -122,7 +122,7 @@ class Workload:
                 known.append(request)
 
     def _insist(self, what: str, name: str, call: Callable[[HeadwayApi], T]) -> T | None:
-        """Ask until there is an answer, as a user would; None if it is a refusal, or everybody goes home first."""
+        """Retry until there is a response, as a user would; None after a refusal, or if the workload ends first."""
         self._count(what)
         while not self._home.is_set():
             try:
@@ -148,7 +148,7 @@ class Workload:
         return HeadwayApi(self._sandbox.endpoint, region=info.region, credentials=credentials)
 
     def _order(self, name: str) -> list[Request]:
-        """What is handed in under one name: mostly one request, now and then the same twice, or two different ones."""
+        """The requests under one name: mostly one, now and then the same one twice, or two different ones."""
         request = self._request(name)
         others = self._random.choices([[], [request], [_longer(request)]], [8, 1, 1])[0]
         return [request, *others]
@@ -172,6 +172,6 @@ class Workload:
 
 
 def _longer(request: Request) -> Request:
-    """Another request of the same name, to be told apart by its run time."""
+    """Another request of the same name with another run time."""
     environment = request["Environment"]
     return {**request, "Environment": {**environment, RUN_SECONDS: str(int(environment[RUN_SECONDS]) + 1)}}

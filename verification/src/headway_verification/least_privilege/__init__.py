@@ -1,4 +1,4 @@
-"""Whether the functions' policies are enough and no more: what the template grants beside what runs asked for.
+"""Are the functions' policies sufficient and minimal? Compares the template's grants with recorded calls.
 
 `make iam-proof`, or `python -m headway_verification.least_privilege`.
 """

@@ -1,4 +1,4 @@
-"""`make iam-proof`: what each function's role is granted, how often runs used it, and what is wrong with that.
+"""`make iam-proof`: the grants of each function's role, how often runs used them, and findings.
 
     python -m headway_verification.least_privilege [FOLDER]     # build/calls, where runs leave their records
 

@@ -1,4 +1,4 @@
-"""The comparison: what is granted, what was asked for, and what each of the two lacks in the other."""
+"""Compares grants with recorded calls: calls without a grant, and grants without a call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headway_verification.least_privilege.grants import Grant
 
 
 class Fault(StrEnum):
-    """What is wrong with a policy, or with what is said for it."""
+    """A finding about a policy, or about the reason of an exception."""
 
     MISSING = "missing"
     UNUSED = "unused"
@@ -53,11 +53,11 @@ class Proof:
 
 
 def prove(grants: Sequence[Grant], runs: Sequence[Run], reasons: Sequence[Reason]) -> Proof:
-    """Compare what is granted with what runs asked for.
+    """Compare the grants with the recorded calls.
 
     Args:
         grants: of all functions' roles.
-        runs: what was recorded.
+        runs: the recordings.
         reasons: for what no run can use.
     """
     uses = {grant: Use(reason=next((each for each in reasons if each.covers(grant)), None)) for grant in grants}
@@ -100,13 +100,14 @@ def _count(uses: dict[Grant, Use], runs: Sequence[Run]) -> Iterator[Finding]:
 
 
 def _grant(uses: Mapping[Grant, Use], role: str, call: Call) -> tuple[Grant | None, str]:
-    """Which grant a call used, or what to say if there is none."""
+    """The grant that a call used, or the finding if there is none."""
     fitting = [grant for grant in uses if (grant.role, grant.action) == (role, call.action)]
     if call.decision is Decision.REFUSED:
         intended = bool(fitting) and (role, call.action) in REFUSED_ON_PURPOSE
         return None, "" if intended else "it was refused; grant it, or have the function not ask for it"
     if call.decision is Decision.SIMULATED:
-        # On which resource a simulation does not say, so it speaks for a grant only where the function's code has one.
+        # A simulation does not record the resource, so it proves a grant only where the function's code has one
+        # resource.
         own = [grant for grant in fitting if uses[grant].reason is None]
         sentence = "" if own else "a simulation asked for it, and the template grants it nowhere"
         return (own[0] if len(own) == 1 else None), sentence
@@ -115,7 +116,7 @@ def _grant(uses: Mapping[Grant, Use], role: str, call: Call) -> tuple[Grant | No
     own = [grant for grant in fitting if grant.sid == call.sid]
     if not own:
         return None, f"the statement {call.sid} allowed it, which is not in the template"
-    # A parameter may stand for several resources: to the template they are one.
+    # A parameter may hold several resources, which are one for the template.
     return next((grant for grant in own if grant.position == call.position), own[0]), ""
 
 
@@ -162,8 +163,8 @@ def narrower(pattern: str, seen: str) -> str | None:
     """A narrower pattern that all that was seen fits; None if there is none worth having.
 
     Args:
-        pattern: what is granted.
-        seen: what it was used on: a resource, or what all have in common and `*`.
+        pattern: the granted resource.
+        seen: the resource that it was used on, or the common prefix of all of them and `*`.
     """
     if seen == pattern or not re.search(r"[*?]", pattern):
         return None

@@ -45,7 +45,7 @@ def _of_role(role: str, properties: Mapping[str, Any]) -> Iterator[Grant]:
 
 
 def _choices(entries: Iterable[Any], condition: str = "") -> Iterator[tuple[Any, str]]:
-    """The entries of a list, those of both branches of an `Fn::If` too, each with what it depends on."""
+    """The entries of a list, with those of both branches of an `Fn::If`, each with its condition."""
     for entry in entries:
         if isinstance(entry, dict) and "Fn::If" in entry:
             name, *branches = entry["Fn::If"]
@@ -59,7 +59,7 @@ def _listed(entry: Any) -> list[Any]:
 
 
 def written(resource: Any) -> str:
-    """A resource in short, as somebody would say it who reads the template."""
+    """A short name of a resource, as a reader of the template would call it."""
     match resource:
         case {"Ref": name}:
             return str(name)

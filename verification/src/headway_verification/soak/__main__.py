@@ -1,4 +1,4 @@
-"""`make soak`, `make trials` and `make safeguards`: lives, trials, and whether they notice what is missing.
+"""`make soak`, `make trials` and `make safeguards`: random runs, trials, and whether they detect removed safeguards.
 
     python -m headway_verification.soak --seeds 2000 [--from 0] [--processes 2]
     python -m headway_verification.soak --seed 17            # one life, with its log

@@ -1,4 +1,4 @@
-"""What simulated functions asked for, left beside what sandboxes record: it is compared with the policies too."""
+"""Records the calls of simulated functions beside those of sandboxes, to be compared with the policies."""
 
 from __future__ import annotations
 

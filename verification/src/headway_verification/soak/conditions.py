@@ -94,7 +94,7 @@ _CONDITIONS = (Absent, Equals, AtLeast, AllEqual)
 
 @dataclass
 class Record:
-    """What was seen of the conditions.
+    """The observed evaluations of the conditions.
 
     Attributes:
         places: where conditions were set.
@@ -178,7 +178,7 @@ def _hooked(whole: Callable[..., None], hook: Callable[[Write, Condition], None]
 
 
 def _parts(condition: Condition) -> list[Condition]:
-    """A condition that asks for several things, as several."""
+    """The parts of a condition that combines several."""
     if isinstance(condition, AllEqual):
         return [AllEqual((each,)) for each in condition.values]
     return [condition]

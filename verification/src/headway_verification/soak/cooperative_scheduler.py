@@ -1,6 +1,6 @@
 """Invocations that run side by side, one step of one of them at a time, in an order that chance decides.
 
-Each is a greenlet: it goes on until its next external call and then hands over. So the order of all calls follows from
+Each is a greenlet: it runs until its next external call and then yields. So the order of all calls follows from
 the random source alone, and a run can be repeated. Threads would do the same a hundred times as slowly.
 """
 
@@ -25,7 +25,7 @@ class Process:
         deadline_s: when Lambda kills it, virtual s.
         skew_s: how far its clock is off, s.
         about: the message that it handles, if any.
-        error: what it failed with, if it did.
+        error: its error, if it failed.
         sleep_until_s: it waits for a slow answer until then, virtual s.
     """
 
@@ -40,7 +40,7 @@ class Process:
         self.error: Exception | None = None
         self.killed = False
         self.sleep_until_s = 0.0
-        #: Who goes on before whom, where that is not left to chance at each step.
+        #: The precedence of tasks, if it is not random at each step.
         self.precedence = 0.0
         self._work = work
         self._greenlet = greenlet(self._run)
@@ -51,7 +51,7 @@ class Process:
         return self.killed or self._greenlet.dead
 
     def step(self) -> None:
-        """Let it go on to its next pause, or to its end."""
+        """Run it to its next yield, or to its end."""
         _running.append(self)
         try:
             self._greenlet.parent = getcurrent()
@@ -60,14 +60,14 @@ class Process:
             _running.pop()
 
     def kill(self) -> None:
-        """End it where it stands."""
+        """End it at its current call."""
         if not self.ended:
             self.killed = True
             if self._greenlet:
                 self.step()
 
     def pause(self) -> None:
-        """Called by itself: hand over, and wait to go on."""
+        """Called by the task itself: yield, and wait to be resumed."""
         parent = self._greenlet.parent
         assert parent is not None  # noqa: S101 - set by each step
         parent.switch()
@@ -95,8 +95,8 @@ class CooperativeScheduler:
     """All that run now.
 
     Args:
-        random: decides who goes on.
-        switch: None lets chance decide at each step. Else who has precedence goes on and on, until chance gives it
+        random: chooses the next task. switch: None for a random choice at each step. Otherwise the task with precedence
+        continues, until chance gives it
             another one, so often at each step: one invocation then makes many calls while another stands between
             two. Few such changes find most faults of ordering (Burckhardt et al., A Randomized Scheduler with
             Probabilistic Guarantees of Finding Bugs, ASPLOS 2010).
@@ -113,7 +113,7 @@ class CooperativeScheduler:
         return tuple(self._live)
 
     def awake(self, now_s: float) -> list[Process]:
-        """Those that can go on now."""
+        """The tasks that can continue now."""
         return [process for process in self._live if process.sleep_until_s <= now_s]
 
     def start(self, process: Process) -> None:
@@ -122,7 +122,7 @@ class CooperativeScheduler:
         self._live.append(process)
 
     def step(self, now_s: float) -> Process | None:
-        """Let one that can go on do so. Returns it if it has ended with this."""
+        """Resume one task that can continue. Returns it if it has ended."""
         return self.step_of(self._next(self.awake(now_s)))
 
     def step_of(self, process: Process) -> Process | None:
@@ -147,6 +147,6 @@ class CooperativeScheduler:
         self._live.remove(process)
 
     def kill_all(self) -> None:
-        """Kill whoever is left."""
+        """Kill the remaining tasks."""
         for process in self.live:
             self.kill(process)

@@ -32,7 +32,7 @@ AFTER_EFFECT = (Fault.CRASH_AFTER, Fault.RAW_AFTER)
 SAGEMAKER = frozenset({"CreateTrainingJob", "StopTrainingJob", "DescribeTrainingJob", "ListTags", "ListTrainingJobs"})
 
 MINUTES_AFTER = 5
-"""How long an unkind SageMaker goes on after the accident: longer than the queue waits for what it does not show."""
+"""The time after the accident in which SageMaker stays unkind: longer than the queue's wait for a job to be shown."""
 
 ALL_POOLS = {**POOLS, P4: 2}
 """In the end every job has to fit."""

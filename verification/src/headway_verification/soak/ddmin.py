@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from headway_verification.soak.random_run import Outcome
 
 MAX_LIVES = 150
-"""Lives that are lived to find it. What is left then is printed, though less might do."""
+"""The most runs to find a smaller case. The smallest one so far is printed then."""
 
 
 def shrink(live: Callable[[Collection[int]], Outcome], broken: Outcome) -> tuple[Outcome, list[int]]:

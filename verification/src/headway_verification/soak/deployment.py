@@ -85,7 +85,7 @@ class Deployment(SimulatedDeployment[StreamedTable]):
     """A queue in which every call may fail and every message may be lost.
 
     Attributes:
-        log: what happened: time, who, what.
+        log: the events: time, actor, event.
         accepted: names of jobs whose submission was answered.
         failures: exceptions that left a handler or made a tick fail, by function and kind.
         answers: statuses that the API answered with.
@@ -117,7 +117,7 @@ class Deployment(SimulatedDeployment[StreamedTable]):
         #: See :meth:`set_temper`.
         self.temper: Temper = {}
         self._events: list[_Delivery] = []
-        #: Messages of alarms that fire: when they come, and what they say.
+        #: Messages of alarms that fire: their time and content.
         self._alarms: list[tuple[float, str]] = []
         self._numbers = 0
         self._minute_s = self.now_s
@@ -161,12 +161,12 @@ class Deployment(SimulatedDeployment[StreamedTable]):
             self.invariants.too_late_s = lag_s
 
     def write_by_hand(self, writes: Sequence[Write]) -> None:
-        """Somebody writes to the table itself, past the functions."""
+        """Write to the table directly, without the functions."""
         self._edge.changed = True
         self._edge_table.write(writes)
 
     def clock(self) -> int:
-        """Now by the clock of whoever asks, ms."""
+        """The current time by the clock of the calling function, ms."""
         process = current()
         return int((self.now_s + (process.skew_s if process else 0.0)) * 1000)
 
@@ -193,7 +193,7 @@ class Deployment(SimulatedDeployment[StreamedTable]):
             function: which.
             payload: the event that it is handed.
             name: what the log calls it; else its function.
-            then: takes what it answers, if it does.
+            then: called with its response, if it has one.
         """
         skew_s = self.random.choice([0.0, 0.0, self.random.uniform(-MAX_SKEW_S, MAX_SKEW_S)])
         remaining_ms = TIMEOUT_S[function] * 1000
@@ -243,7 +243,7 @@ class Deployment(SimulatedDeployment[StreamedTable]):
             raise Violated(f"a configuration made from version {document['version']} replaced a newer one: {found}")
 
     def submit(self, request: Mapping[str, Any]) -> Process:
-        """Start a submission. What is answered with success is accepted, and has to reach its end."""
+        """Start a submission. A job whose submission succeeds is accepted, and has to reach its end."""
 
         def answered(status: int, _: Any) -> None:
             if status in {HTTPStatus.CREATED, HTTPStatus.OK}:
@@ -275,7 +275,7 @@ class Deployment(SimulatedDeployment[StreamedTable]):
 
     @property
     def busy(self) -> bool:
-        """Whether any invocation can go on now."""
+        """Whether any invocation can continue now."""
         return bool(self.processes.awake(self.now_s))
 
     def go_on(self) -> None:
@@ -287,14 +287,14 @@ class Deployment(SimulatedDeployment[StreamedTable]):
         self._went_on(self.processes.step_of(process))
 
     def advance_by(self, process: Process, calls: int) -> None:
-        """Let this one make so many calls, if it makes as many."""
+        """Let this invocation make this many calls, or all that it makes."""
         # The first step leads up to the first call.
         for _ in range(calls + 1):
             if not process.ended:
                 self.advance(process)
 
     def finish(self, process: Process) -> None:
-        """Let this one go on until it ends."""
+        """Run this invocation to its end."""
         while not process.ended:
             self.advance(process)
 
@@ -326,7 +326,7 @@ class Deployment(SimulatedDeployment[StreamedTable]):
             self.invariants.check(self.accepted, self.now_s)
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass; what is overdue is killed, as Lambda would, and events and the minute come due."""
+        """Let time pass; overdue invocations are killed, as Lambda does, and events and schedules come due."""
         self.let_pass(seconds)
         if self.now_s >= self._minute_s + 60:
             # Of several that were due, one does the work of all.
@@ -417,7 +417,7 @@ class Deployment(SimulatedDeployment[StreamedTable]):
     def hand_changes(self, batch: Batch | None = None) -> Process:
         """Hand a batch of the stream to the function that publishes changes; the next one if none is given."""
         batch = batch or self.audience.next(self.now_s)
-        assert batch is not None  # noqa: S101 - asked only while there are changes
+        assert batch is not None  # noqa: S101 - called only while there are changes
         process = self.begin(
             "tell", self.audience.payload(batch, self.now_s), then=lambda answer: self.audience.told(batch, answer)
         )
@@ -425,7 +425,7 @@ class Deployment(SimulatedDeployment[StreamedTable]):
         return process
 
     def hand_out(self, *, ended: bool = False) -> Process:
-        """Hand the next event to the observer, or the next that tells an end."""
+        """Deliver the next event to the observer, or the next one of an end."""
         delivery = next(each for each in sorted(self._events) if not ended or each.detail["TrainingJobStatus"] in ENDED)
         self._events.remove(delivery)
         heapq.heapify(self._events)

@@ -61,8 +61,8 @@ class FaultInjector:
     """Carries out calls with what befalls them.
 
     Args:
-        accidents: says what that is.
-        note: is told of each call that has an effect and of each accident: who called, and what.
+        accidents: draws the accidents.
+        note: called for each call with an effect and each accident: caller and operation.
         clock_s: virtual time, s.
 
     Attributes:
@@ -92,18 +92,18 @@ class FaultInjector:
         """Make a call.
 
         Args:
-            operation: what is called, for the counts.
-            about: what it is about, for the log.
-            needs: what the caller must be allowed to do; without, what is always needed for the operation.
+            operation: the operation, for the counts.
+            about: its subject, for the log.
+            needs: the permissions that the caller needs; by default those that the operation always needs.
             work: its effect.
             refused: what the caller gets if it is turned away.
             lost: what the caller gets if the answer is lost; the same without.
-            raw: what the caller gets if somebody on the way answers; the same without.
+            raw: the response if a proxy answers; None for the default.
             again: what a repetition by the client library does and answers; without, it changes nothing.
         """
         process = current()
         if process is None:
-            # People and checks stand outside of all accidents.
+            # Users and checks have no accidents.
             return work()
         process.pause()
         self.needed.update((process.function, action) for action in needs or [ACTIONS[operation]])
@@ -146,7 +146,7 @@ class FaultyTable:
     """A table that is called over an edge.
 
     Args:
-        table: what is called.
+        table: the called table.
         edge: how.
         random: decides how large DynamoDB makes its pages, and how old answers are that need not be consistent.
     """
@@ -224,7 +224,7 @@ class FaultyTable:
             self._replica.note(writes)
 
         operation, again = ("PutItem", work) if len(writes) == 1 else ("TransactWriteItems", None)
-        # In a transaction too each item takes the permission for what is done to it.
+        # In a transaction too, each item needs the permission for its operation.
         needs = [f"dynamodb:{ITEM_ACTIONS[type(write)]}" for write in writes]
         self._edge.call(operation, work, about=_about(writes), needs=needs, refused=_busy, again=again)
 
@@ -238,7 +238,7 @@ class FaultyConfiguration:
         clock_s: virtual time, s.
 
     Attributes:
-        lag_s: reads do not show a version before it is so old, s: AWS does not say that they are consistent.
+        lag_s: the age from which reads show a version, s: AWS does not document that they are consistent.
     """
 
     def __init__(self, document: Mapping[str, Any], edge: FaultInjector, clock_s: Callable[[], float]) -> None:
@@ -266,7 +266,7 @@ class FaultyConfiguration:
         return document
 
     def edit(self, document: Mapping[str, Any]) -> None:
-        """Somebody edits the parameter itself, in AWS's console."""
+        """Edit the parameter itself, as in AWS's console."""
         self._write(json.dumps(document))
 
     def read(self) -> ConfigurationText:
@@ -286,7 +286,7 @@ class FaultyConfiguration:
         """See :class:`headway_service.ports.config_store.ConfigurationStore`.
 
         Raises:
-            Violated: whoever writes has read an older document than it replaces.
+            Violated: the writer has read an older document than the one it replaces.
         """
 
         def work() -> int:
@@ -363,7 +363,7 @@ class FaultySageMaker:
 
         Raises:
             AwsError: what SageMaker would answer.
-            RawAnswer: what somebody on the way answers.
+            RawAnswer: the response of a proxy.
             ReadTimeoutError: there was no answer.
         """
         process = current()
@@ -394,13 +394,13 @@ class FaultySageMaker:
         )
 
     def _maybe_old(self, place: str, page: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A page as it is, or as it was when somebody asked last: nothing says that a list is consistent."""
+        """The current page, or the one of the last request: lists are not documented to be consistent."""
         before = self._listed.get(place, page)
         self._listed[place] = page
         return self._random.choice([before, page])
 
     def _require_allowed(self, name: str) -> None:
-        """The patrol may stop what is no job of any queue, and what carries a mark of this queue (template.yaml)."""
+        """The patrol may stop jobs without a queue's mark, and jobs with this queue's mark (template.yaml)."""
         tags = self._fleet.tags_of(self._fleet.arn(name))
         if JOB_TAG in tags and not tags.get(ATTEMPT_TAG, "").startswith(f"{ENVIRONMENT['HEADWAY_TABLE']}/"):
             raise AwsError("AccessDeniedException", f"not authorized to perform: sagemaker:StopTrainingJob on {name}")
@@ -419,7 +419,7 @@ class FaultyCloudWatch:
 
         Raises:
             AwsError: what CloudWatch would answer.
-            RawAnswer: what somebody on the way answers.
+            RawAnswer: the response of a proxy.
             ReadTimeoutError: there was no answer.
         """
 

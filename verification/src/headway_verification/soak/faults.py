@@ -21,20 +21,20 @@ class Fault(StrEnum):
     REFUSED = "refused"
     #: The call has its effect, but the caller gets an error or nothing.
     ANSWER_LOST = "answer lost"
-    #: It takes seconds, in which others go on.
+    #: It takes seconds, in which others continue.
     SLOW = "slow"
-    #: The client library sent the call twice, as it got no answer to the first; the caller hears of the second.
+    #: The client library sent the call twice, as the first got no response; the caller gets the second one's.
     SENT_TWICE = "sent twice"
-    #: Somebody on the way answers, and the call does not get to the service.
+    #: A proxy answers, and the call does not reach the service.
     RAW_BEFORE = "raw answer before"
-    #: The call has its effect, and somebody on the way answers in the service's place.
+    #: The call has its effect, and a proxy answers in the service's place.
     RAW_AFTER = "raw answer after"
 
 
 READS = frozenset(
     {"GetItem", "Query", "GetParameter", "DescribeTrainingJob", "ListTags", "ListTrainingJobs", "DescribeAlarms"}
 )
-"""Calls without an effect. Most calls are; an accident beside one tells less, so they are rarer there."""
+"""Calls without an effect. Most calls are; their accidents show less, so they are rarer."""
 
 BESIDE = frozenset({"PutEvents", "PublishBatch"})
 """Calls with an effect, but none on jobs."""
@@ -50,7 +50,7 @@ class FaultRates:
     refusal: float = 0.0
     loss: float = 0.0
     slowness: float = 0.0
-    #: How often somebody on the way answers.
+    #: The probability that a proxy answers.
     raw: float = 0.0
     #: How often a second scheduler is begun while one runs.
     overlap: float = 0.0
@@ -75,10 +75,10 @@ class FaultPlan:
     """Draws accidents.
 
     Attributes:
-        planned: says what happens to each call, if anything is planned; else chance does.
-        raw: which of the raw answers is given, if that is planned, else chance says; see
+        planned: the fault of each call, if it is planned; otherwise it is random.
+        raw: the index of the raw answer, if it is planned; otherwise it is random; see
             :mod:`headway_sandbox.sagemaker.raw_answers`.
-        happened: how much has happened so far, with what was left out: accidents, and what people did.
+        happened: the number of accidents and users' actions so far, with those left out.
         calls: how many calls there were, by operation.
         made: the operations, in the order of the calls.
         counted: how many accidents there were, by operation and kind.
@@ -118,7 +118,7 @@ class FaultPlan:
         return self._random.choice([2.0, 8.0, 20.0])
 
     def raw_answer(self, *, after: bool) -> RawAnswer:
-        """What somebody on the way answers.
+        """The responses of a proxy.
 
         Args:
             after: whether the call had its effect.

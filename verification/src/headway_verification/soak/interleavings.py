@@ -1,4 +1,4 @@
-"""Who may meet whom: situations, and others who act between two calls of their invocations."""
+"""Interleavings: situations, and other actors between two calls of their invocations."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ RESIZE = ask("PATCH", f"/pools/{P5}", {"size": 3})
 
 @dataclass(frozen=True, kw_only=True)
 class Interleaving:
-    """A situation, and others who act between two calls of its invocation.
+    """A situation, and other actors between two calls of its invocation.
 
     Attributes:
-        situation: what is about to happen.
+        situation: the situation.
         rival: an invocation that begins in the middle of it, and ends after it and after what happens meanwhile.
         meanwhile: what others do: in the middle of it, or in the middle of the rival if there is one.
     """
@@ -74,7 +74,7 @@ _FORGOTTEN = (
     *(configure(POOLS, {"b": {}}), submit("j", team="b"), ask("POST", "/jobs/j/hold")),
     *(configure(POOLS), later(100_000)),
 )
-"""A job is held, and its team was taken out of the configuration long ago."""
+"""A job is held, and its team was removed from the configuration long ago."""
 
 _ENDLESS = (submit("j", run_s=ENDLESS_S), tick, later(300))
 """A job trains that does not end by itself; events of its start are there."""
@@ -342,4 +342,4 @@ DUELS: dict[str, Interleaving] = {
         meanwhile=done(submit("j", team="b")),
     ),
 }
-"""By who meets."""
+"""Interleavings by name."""

@@ -56,19 +56,19 @@ class Invariants:
         self._table = table
         self._fleet = fleet
         self._cloudwatch = cloudwatch
-        #: What each pool may hold: its size less what rogue jobs take, or what it held when that became less.
+        #: The most that each pool may hold: its size less unmanaged jobs, or its use when that became less.
         self._bound: dict[str, int] = {}
         #: The same for each team in each pool, and the limits that were in force lately, from when on.
         self._team_bound: dict[tuple[str, str], int] = {}
         self._limits: list[tuple[float, Mapping[tuple[str, str], int]]] = []
         self._ended: dict[str, str] = {}
-        #: Running jobs that somebody asked to stop for good.
+        #: Running jobs whose final stop was requested.
         self._stopped: set[str] = set()
         #: Jobs of which SageMaker has trained an attempt to its end.
         self._trained: set[str] = set()
-        #: What was asked for, which never changes.
+        #: The requests, which never change.
         self._requests: dict[str, Mapping[str, Any]] = {}
-        #: Who was said to use too little, and when.
+        #: Attempts with low utilization, and when it was reported.
         self._underused: set[tuple[str, int]] = set()
         #: Attempts that were seen stopping for another job.
         self._preempted: set[str] = set()
@@ -78,7 +78,7 @@ class Invariants:
         self._paused_s: dict[str, float] = {}
         #: Attempts that were seen stopping because their pool is drained.
         self._drained: set[str] = set()
-        #: Attempts whose intent was seen, and training jobs that the queue has launched.
+        #: Attempts whose intent was observed, and training jobs that the queue has launched.
         self._intended: set[str] = set()
         self._launched: set[str] = set()
         #: The newest configuration that was applied.
@@ -87,7 +87,7 @@ class Invariants:
         self._key: str | None = None
         #: How many starts of each team were counted.
         self._starts: dict[str, int] = {}
-        #: What was asked to be resumed, and when: "*" for everything.
+        #: The requested resumes with their times: "*" for all pools.
         self._resumes: list[tuple[str, float]] = []
         self.states: set[str] = set()
         #: How long SageMaker shows no new training job, s, if that is longer than the queue waits: then a launch may be
@@ -156,7 +156,7 @@ class Invariants:
             _require(running.get(pool, 0) <= held, f"SageMaker runs {running.get(pool, 0)} {pool}, and {held} are held")
 
     def _check_configuration(self, pools: _Items, teams: _Items) -> None:
-        """The configuration in force never goes back to an older one, and pools and teams are as it says."""
+        """The configuration in force never returns to an older one, and pools and teams match it."""
         item = self._table.get(Key("config", "config"))
         version = int(item["version"]) if item else 0
         _require(version >= self._configuration, f"version {version} is in force after {self._configuration}")
@@ -257,7 +257,7 @@ class Invariants:
                 _require(not paused, f"{name} is preempted for {preemptor}, which waits for a paused pool")
 
     def _check_changes_of_pauses(self, pauses: _Items, now_s: float) -> None:
-        """A pause begins when it is noted, and whoever asks for another one takes nothing of it back."""
+        """A pause begins when it is recorded, and another request for a pause does not weaken it."""
         for pool in self._pauses.keys() - pauses.keys():
             since_s = self._pauses[pool]["sinceMs"] / 1000
             # A resume that is under way when a pause begins may end it.
@@ -281,11 +281,11 @@ class Invariants:
         self._starts = {}
 
     def resume_asked(self, pool: str, now_s: float) -> None:
-        """Somebody asks now to resume a pool, or everything ("*")."""
+        """A resume of a pool, or of all pools ("*"), is requested now."""
         self._resumes.append((pool, now_s))
 
     def _check_pauses(self, pauses: _Items, attempts: _Items, now_s: float) -> None:
-        """In a paused pool nothing is begun, and of what was begun before nothing is launched after its invocation."""
+        """In a paused pool nothing starts, and no earlier intent is launched after its invocation."""
         self._paused_s = {pool: self._paused_s.get(pool, now_s) for pool in pauses}
         for name, attempt in attempts.items():
             if "drains" in attempt.get("stopReason", "") and name not in self._drained:
@@ -321,7 +321,7 @@ class Invariants:
                 _require(jobs[name].get("onDemand"), f"{training_job.name} runs on demand, and nobody said so")
 
     def _check_underuse(self, job: Mapping[str, Any], now_s: float) -> None:
-        """Whoever is said to use too little has an alarm that fires, or fired when the watcher looked."""
+        """An attempt with low utilization has an alarm that fires, or fired at the monitor's last run."""
         for step in job["history"]:
             seen = (job["jobName"], step["timeMs"])
             if step["reason"]["code"] != "Underused" or seen in self._underused:
@@ -407,7 +407,7 @@ class Invariants:
         return {name for kind, name in ledger if kind == "pause"}
 
     def is_at_rest(self) -> bool:
-        """Whether all jobs have ended, those too whose callers never heard an answer, and what bypassed the queue."""
+        """Whether all jobs have ended, also those whose callers got no response, and unmanaged ones."""
         return not self._unended()
 
     def _unended(self) -> list[str]:

@@ -30,12 +30,12 @@ _MODULES = (attempt, job, ledger, unmanaged_job)
 
 @dataclass(frozen=True)
 class Patch:
-    """A safeguard that is not a condition of a write: a name in the code, and what stands there without it.
+    """A safeguard that is not a condition of a write: a name in the code, and its replacement.
 
     Attributes:
         target: the module or class.
         name: in it.
-        value: what it is without the safeguard.
+        value: its value without the safeguard.
         raises: whether it matters only where it raises an error.
     """
 
@@ -49,7 +49,7 @@ class Patch:
         return mock.patch.object(self.target, self.name, self.value)
 
     def watched(self, used: Callable[[], None]) -> AbstractContextManager[Any]:
-        """The code as it is, which says when this matters: when it is called. What is no function may always matter."""
+        """The original code: a removed function matters when it is called; other values may always matter."""
         whole = inspect.getattr_static(self.target, self.name)
         if not inspect.isfunction(whole):
             used()
@@ -138,7 +138,7 @@ def _unclear_is_failed() -> Patch:
 
 
 def _observed_too_early() -> Patch:
-    """What is heard of a name counts before the launch is settled."""
+    """A status counts before the launch is reconciled."""
     whole = observer.Observer._attempt
 
     def attempt(self: Any, name: str) -> Any:
@@ -166,7 +166,7 @@ def _all_at_once() -> Patch:
 
 
 def _told_is_told(whole: Any = publisher.EventPublisher.publish) -> Patch:
-    """What was not taken does not come again."""
+    """Rejected events are not sent again."""
 
     def publish(self: Any, records: Any) -> Any:
         return replace(whole(self, records), failed_from=None)
@@ -175,7 +175,7 @@ def _told_is_told(whole: Any = publisher.EventPublisher.publish) -> Patch:
 
 
 def _believed() -> Patch:
-    """What a message says of an alarm is believed, however old it is."""
+    """The state of an alarm in a message is used, however old it is."""
     whole = utilization_monitor.UtilizationMonitor._judge
 
     def on_alarm(self: Any, alarm_name: str) -> bool:
@@ -200,7 +200,7 @@ def _moved_again() -> Patch:
 
 
 def _answered(whole: Any = transitions.take_lease) -> Patch:
-    """Whoever takes over a launch takes it that CreateTrainingJob was not called before."""
+    """An invocation that takes over a launch assumes that CreateTrainingJob was not called before."""
 
     def take_lease(attempt: Any, holder: str, lease_until_ms: int) -> Any:
         return whole(attempt.model_copy(update={"lease_holder": NOBODY}), holder, lease_until_ms)

@@ -21,13 +21,13 @@ from headway_verification.soak.workload import ACTS, Workload, document_of
 POOLS = {P5: 2, G5: 3}
 
 VIOLENT_S = 2400
-"""Things go wrong for at least so long, virtual s, so that much of what was asked for meets accidents."""
+"""The least virtual time with faults, s, so that many requests meet accidents."""
 
 MAX_STEPS = 20_000
 """Steps of one life; more mean that it comes to no rest."""
 
 CALM_S = 240
-"""In the calm after the last fault so much time passes at once, virtual s ..."""
+"""In the calm after the last fault this much time passes at once, virtual s ..."""
 
 MAX_CALM = 150
 """... so often at most, until everything has ended."""
@@ -107,7 +107,7 @@ def _run(queue: Deployment, people: Workload, random: Random) -> None:
         elif people.acts.total() < ACTS and random.random() < 0.15:
             people.act()
         elif queue.processes.live:
-            # Mostly so little that calls under way meet, now and then so much that they time out.
+            # Mostly so short that calls overlap, now and then so long that they time out.
             queue.pass_time(random.choices([0.05, 1, 5, 35], [40, 10, 3, 1])[0])
         else:
             queue.pass_time(random.choice([1, 5, 20, 60]))
@@ -115,11 +115,11 @@ def _run(queue: Deployment, people: Workload, random: Random) -> None:
 
 
 def rest(queue: Deployment, pools: Mapping[str, int] = POOLS) -> None:
-    """Everything is well again: what was under way ends, and all that was accepted must reach its end.
+    """All faults end: calls in progress end, and all accepted jobs must reach their ends.
 
     Args:
         queue: the queue.
-        pools: what it has now, so that every job fits.
+        pools: its pools now, so that every job fits.
 
     Raises:
         Violated: a promise is broken.
@@ -139,7 +139,7 @@ def rest(queue: Deployment, pools: Mapping[str, int] = POOLS) -> None:
         drain(queue)
         if queue.invariants.is_at_rest():
             break
-    # What stops or is reserved for nobody any more needs a moment longer than the jobs.
+    # Stopping attempts and leftover reservations need a moment longer than the jobs.
     for _ in range(5):
         queue.pass_time(60)
         drain(queue)

@@ -62,7 +62,7 @@ TRIALS = (
     *(Trialled(name=name, is_duel=True) for name in DUELS),
     *(Trialled(name=name, is_duel=False) for name in SITUATIONS),
 )
-"""Duels first, as most conditions are about others who act meanwhile."""
+"""Duels first, as most conditions are about concurrent actors."""
 
 
 @dataclass(kw_only=True)
@@ -74,7 +74,7 @@ class Survey:
         calls: the calls that did it.
         cases: where a safeguard may make a difference.
         broken: promises that are broken though nothing is removed.
-        cpu_s: what it took.
+        cpu_s: the processor time, s.
     """
 
     places: set[Place] = field(default_factory=set)
@@ -86,7 +86,7 @@ class Survey:
 
 @dataclass(kw_only=True)
 class Attempt:
-    """What became of some cases without a safeguard: the first that noticed, if any did, and what it said."""
+    """The result of cases without a safeguard: the first that failed, if any did, and its message."""
 
     noticed_by: Case | None = None
     violation: str = ""
@@ -167,7 +167,7 @@ def _told(case: Case) -> str:
 
 @dataclass(kw_only=True, eq=False)
 class Row:
-    """One safeguard, and what is known of its removal."""
+    """One safeguard, and the results of its removal."""
 
     safeguard: Safeguard
     #: What there is left to try.
@@ -181,7 +181,7 @@ class Row:
 
     @property
     def title(self) -> str:
-        """What is removed."""
+        """The removed safeguard."""
         if isinstance(self.safeguard, frozenset):
             return ", and ".join(each.title for each in sorted(self.safeguard))
         return self.safeguard if isinstance(self.safeguard, str) else self.safeguard.title
@@ -193,7 +193,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """What noticed, and what it said."""
+        """The case that failed, and its message."""
         if self.noticed_by is None:
             return f"not noticed in {self.tried} cases where it matters"
         return f"{_told(self.noticed_by)}: {self.violation}"
@@ -204,16 +204,16 @@ class Removal:
 
     Args:
         pool: where.
-        say: takes each line of the report as soon as it is known.
+        say: called with each line of the report as soon as it is known.
         only: safeguards with this text in their titles, and no others.
         reasons: why conditions need not be noticed, by function, item and condition.
 
     Attributes:
-        rows: what was removed.
+        rows: the removed safeguards.
         together: conditions that failed together, and in which cases.
         calls: the calls that set conditions.
         broken: promises that are broken though nothing is removed.
-        survey_cpu_s: what it took to see what matters where.
+        survey_cpu_s: the processor time of the surveys, s.
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class Removal:
         self.survey_cpu_s = 0.0
 
     def run(self, trials: Sequence[Trialled], seeds: Sequence[int], processes: int) -> bool:
-        """Remove all that trials, and then lives, reach; say what notices.
+        """Remove all safeguards that trials, and then random runs, reach; report which cases fail.
 
         Returns:
             Whether each is noticed, or need not be.
@@ -281,7 +281,7 @@ class Removal:
         return [row for row in self.rows.values() if row.noticed_by is None]
 
     def _work(self, surveys: Sequence[Callable[[], Survey]], processes: int, *, lives: bool = False) -> None:
-        """Make the surveys, and try what they find in between."""
+        """Run the surveys, and try their findings in between."""
         left = list(reversed(surveys))
         under_way: dict[Future[Any], Row | None] = {}
         while True:

@@ -1,4 +1,4 @@
-"""What DynamoDB answers where ConsistentRead is not asked for: the table as it was a few writes ago."""
+"""DynamoDB's eventually consistent reads: the table as it was a few writes ago."""
 
 from __future__ import annotations
 

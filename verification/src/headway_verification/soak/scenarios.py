@@ -25,7 +25,7 @@ P4 = "ml.p4d.24xlarge"
 POOLS = {P5: 2, G5: 2}
 
 LEASE_S = TIMEOUT_S["schedule"] + LEASE_MARGIN_MS // 1000 + 1
-"""After this the next tick may settle a launch that a tick has left behind; SageMaker may not show it yet."""
+"""The time after which the next tick may reconcile an abandoned launch; SageMaker may not show it yet."""
 
 Begin = Callable[[Deployment], Process]
 """Starts an invocation."""
@@ -48,7 +48,7 @@ class Scenario:
 
 
 def unkind(situation: Scenario, temper: Temper) -> Scenario:
-    """The same with a SageMaker that answers so from now on: it may not show what was launched just before."""
+    """The same with a SageMaker that responds so from now on: it may not show jobs that were launched just before."""
 
     def prepare(queue: Deployment) -> None:
         situation.prepare(queue)
@@ -107,7 +107,7 @@ def submit(
     outcome: str = "complete",
     run_s: int = 30,
 ) -> Begin:
-    """A submission of a job that trains for 30 s, unless something else is said."""
+    """A submission of a job that trains for 30 s by default."""
     tags = {"priority": str(priority), **({"team": team} if team else {})}
     request = training_request(name, demand or [(P5, 1)], run_s=run_s, outcome=outcome, tags=tags)
 
@@ -159,12 +159,12 @@ def later(seconds: float) -> Step:
 
 
 def edited(queue: Deployment) -> None:
-    """Somebody edits the parameter itself, in AWS's console."""
+    """Edit the parameter itself, as in AWS's console."""
     queue.store.edit({**queue.store.document, "limits": {"waitingPerTeam": 900}})
 
 
 def pools_edited(queue: Deployment) -> None:
-    """Somebody changes the pools in the parameter itself."""
+    """Change the pools in the parameter itself."""
     queue.store.edit(document_of({P5: 1, P4: 1}, {"a": {}}))
 
 
@@ -222,7 +222,7 @@ def heard(queue: Deployment) -> None:
 
 
 def turns_away(entries: int) -> Step:
-    """The bus does not take so many of the entries that it is sent next."""
+    """The bus rejects this many of the next entries."""
 
     def happen(queue: Deployment) -> None:
         queue.audience.turned_away = entries
@@ -262,12 +262,12 @@ def trailing(queue: Deployment) -> None:
 
 
 def taken(queue: Deployment) -> None:
-    """Somebody else has a training job called ``j``."""
+    """There is a training job ``j`` of another owner."""
     queue.fleet.create(training_request("j", [("ml.c5.xlarge", 1)], run_s=60), now=queue.now_s)
 
 
 def bypass(queue: Deployment, run_s: int = 300) -> None:
-    """Somebody else has a training job on an instance of the queue, called ``j``."""
+    """There is a training job ``j`` of another owner on an instance of the queue."""
     queue.fleet.create(training_request("j", [(P5, 1)], run_s=run_s), now=queue.now_s)
 
 
@@ -331,7 +331,7 @@ _INTERRUPTED = (
 PAUSE = ask("POST", f"/pools/{P5}/pause", {"reason": "so it is"})
 DRAIN = ask("POST", f"/pools/{P5}/drain", {"reason": "so it is", "stop": True})
 ENDLESS_S = 1_000_000
-"""Nobody waits for the end of a job that trains for so long: it has to be stopped."""
+"""The run time of a job that has to be stopped, as no run waits for its end."""
 
 RESUME = ask("POST", f"/pools/{P5}/resume")
 PAUSE_ALL = ask("POST", "/pause", {"reason": "so it is"})
@@ -389,7 +389,7 @@ SITUATIONS: dict[str, Scenario] = {
     "a launch that was never made is found in a pool that was paused": Scenario(
         prepare=done(submit("j"), cut_short, PAUSE, later(LEASE_S)), begin=tick
     ),
-    # So far apart that the order holds whatever the functions' clocks say: the first two start.
+    # So far apart that the order does not depend on the functions' clocks: the first two start.
     "jobs start": Scenario(
         prepare=done(submit("a"), later(5), submit("b", (P5, 1), (G5, 2)), later(5), submit("c", (G5, 1))), begin=tick
     ),
@@ -469,4 +469,4 @@ SITUATIONS: dict[str, Scenario] = {
         prepare=done(submit_spot("j"), tick, later(300), heard, later(200)), begin=minute
     ),
 }
-"""By what is about to happen."""
+"""Situations by name."""

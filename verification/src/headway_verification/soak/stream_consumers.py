@@ -1,4 +1,4 @@
-"""Those who are told of changes: the table's stream on its way to the function ``tell``, and what comes of it."""
+"""The consumers of job events: the table's stream on its way to the function ``tell``, and what it publishes."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Batch:
 
 
 class StreamConsumers:
-    """Hands out the stream as Lambda does, is the event bus and the topic, and hears what they take.
+    """Delivers the stream as Lambda does, and acts as the event bus and the topic.
 
     Args:
-        table: whose stream it is.
+        table: the table with the stream.
         edge: how bus and topic are called.
-        accidents: says how often they take only some.
+        accidents: draws how often they accept only some.
         random: decides which.
     """
 
@@ -50,7 +50,7 @@ class StreamConsumers:
         self._position = 0
         self._size = BATCH
         self._due_s = 0.0
-        #: How many of the next entries and messages bus and topic turn away, whatever the accidents say.
+        #: The number of the next entries and messages that bus and topic reject, independent of accidents.
         self.turned_away = 0
         #: By job, the versions of the events that the bus has taken, without repeats.
         self._events: dict[str, list[int]] = defaultdict(list)
@@ -60,7 +60,7 @@ class StreamConsumers:
     # ------------------------------------------------------------------------------------------------- Lambda's part
 
     def next(self, now_s: float) -> Batch | None:
-        """The next batch, if there is anything new and it is time. It is asked for when none is being told."""
+        """The next batch, if there is one and it is due. Called when none is being delivered."""
         if self._position >= len(self._table.written) or now_s < self._due_s:
             return None
         return Batch(self._position, min(len(self._table.written), self._position + self._size))
@@ -70,7 +70,7 @@ class StreamConsumers:
         return {"Records": [self._table.record(number, now_s) for number in range(batch.first, batch.end)]}
 
     def told(self, batch: Batch, answer: Mapping[str, Any]) -> None:
-        """An invocation has answered: the stream goes on after what it has told, or hands the same out again."""
+        """An invocation has responded: the stream continues after the published records, or delivers them again."""
         failed = [int(failure["itemIdentifier"]) - 1 for failure in answer["batchItemFailures"]]
         again = self._random.random() < self._accidents.violence.loss and self._accidents.happens()
         if not again:
@@ -148,7 +148,7 @@ class StreamConsumers:
     # -------------------------------------------------------------------------------------------------- what must hold
 
     def check_end(self) -> None:
-        """Every step of every job was told, and what nobody asked for was told by message.
+        """Every step of every job was published, and unrequested steps were sent as messages.
 
         Raises:
             Violated: it was not.

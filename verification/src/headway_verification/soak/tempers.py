@@ -1,4 +1,4 @@
-"""How unkindly SageMaker answers where AWS does not document what it answers: each of these has to be safe."""
+"""SageMaker's possible responses where AWS does not document them: each of these has to be safe."""
 
 from __future__ import annotations
 

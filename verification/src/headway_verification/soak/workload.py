@@ -1,4 +1,4 @@
-"""What people do while a queue lives: what they ask of it, and what they do behind its back."""
+"""The users of a simulated queue: their requests, and their actions outside of the queue."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from headway_verification.soak.invariants import FORGED
 T = TypeVar("T")
 
 FOREIGN = "ml.c5.xlarge"
-"""What somebody else's training jobs run on: not a pool of the queue's."""
+"""The instance type of other owners' training jobs: not a pool of the queue."""
 
 NAMES = [attempt_name(f"j{number}", attempt) for number in range(10) for attempt in (1, 2)]
 """Half are what the queue calls the second attempts of the others."""
@@ -61,17 +61,17 @@ TEAMS: list[dict[str, Any]] = [
 
 
 class Workload:
-    """Those who use the queue, and those who get in its way.
+    """The users of the queue, and other users of the account.
 
     Attributes:
-        acts: what they have done, by kind.
+        acts: the number of their actions, by kind.
     """
 
     def __init__(self, queue: Deployment, random: Random) -> None:
         self.queue = queue
         self.random = random
         self.acts: Counter[str] = Counter()
-        #: In some lives those who come later are more important and larger, so that many are preempted.
+        #: In some runs later jobs have a higher priority and are larger, so that many are preempted.
         self._rises = random.random() < 0.5
         self._acts: dict[str, tuple[int, Callable[[], None]]] = {
             "submit": (12, self._submit),
@@ -95,7 +95,7 @@ class Workload:
         }
 
     def act(self) -> None:
-        """Somebody does something."""
+        """Do one random action."""
         weights = [weight for weight, _ in self._acts.values()]
         name = self.random.choices(list(self._acts), weights)[0]
         self.acts[name] += 1
@@ -132,7 +132,7 @@ class Workload:
         return self.random.choice(likely if likely and self.random.random() < 0.9 else others)
 
     def _new_name(self) -> str:
-        """Mostly a name that nobody has used."""
+        """Mostly an unused name."""
         used = {item["jobName"] for item in self.queue.table.items() if item["sk"] == "job"}
         return self._mostly([name for name in NAMES if name not in used], NAMES)
 
@@ -152,7 +152,7 @@ class Workload:
         self.queue.ask("PATCH", f"/jobs/{self._some_job()}", {"priority": self.random.randint(0, 3)})
 
     def _hold(self) -> None:
-        """Mostly whom something is freed for: much happens to those at the same time."""
+        """Mostly a job that instances are freed for: these have the most concurrent changes."""
         attempts = [item for item in self.queue.table.items() if item["sk"].startswith("attempt#")]
         owed = sorted({str(item["freedFor"]) for item in attempts if item.get("freedFor")})
         name = self.random.choice(owed) if owed and self.random.random() < 0.5 else self._some_job()
@@ -197,13 +197,13 @@ class Workload:
         )
 
     def _edit_parameter(self) -> None:
-        """Somebody changes a size in the parameter itself."""
+        """Change a size in the parameter itself."""
         document, store = self.queue.store.document, self.queue.store
         document["pools"][P5]["size"] = self.random.choice([2, 3])
         store.edit(document)
 
     def _pause(self) -> None:
-        """Somebody pauses a pool or everything, or drains a pool."""
+        """Pause a pool or all pools, or drain a pool."""
         calls: list[tuple[str, dict[str, Any]]] = [("/pause", {}), *((f"/pools/{pool}/pause", {}) for pool in (P5, G5))]
         calls += [(f"/pools/{pool}/drain", {"stop": stop}) for pool in (P5, G5) for stop in (False, True)]
         path, more = self.random.choice(calls)
@@ -236,17 +236,17 @@ class Workload:
         return {operation: rare for operation in THROTTLED if self.random.random() < 0.15}
 
     def _take_name(self) -> None:
-        """Somebody else creates a training job of that name, beside the queue."""
+        """Another owner creates a training job of that name, outside of the queue."""
         name = self.random.choice([attempt_name(name, self.random.choice([1, 2])) for name in NAMES])
         with contextlib.suppress(AwsError):
             self.queue.fleet.create(training_request(name, [(FOREIGN, 1)], run_s=60), now=self.queue.now_s)
 
     def _bypass(self) -> None:
-        """Somebody creates a training job on the queue's instances, and perhaps makes it look like the queue's own."""
+        """Create a training job on the queue's instances, perhaps with a forged mark of the queue."""
         random = self.random
         forged = random.random() < 0.3
         tags = {JOB_TAG: random.choice(NAMES), ATTEMPT_TAG: FORGED} if forged else {}
-        # What looks like the queue's own is not stopped, so it has to end by itself.
+        # A job with the queue's mark is not stopped, so it has to end by itself.
         run_s = random.choice([60, 900] if forged else [60, 900, 1_000_000])
         name = self._mostly([f"r{number}" for number in range(20)], NAMES)
         with contextlib.suppress(AwsError):

@@ -1,8 +1,8 @@
-"""`make deploy-sandbox`: play a release on a sandbox of its own.
+"""`make deploy-sandbox`: rehearse a release on a sandbox.
 
     python -m headway_verification.upgrade [--old COMMIT] [--seed 17] [--short]
 
-Exit code 1 if a job was lost or doubled, the API was silent when it must not be, or a guard did not hold.
+Exit code 1 if a job was lost or doubled, the API did not respond when it had to, or a guard failed.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ def _end(number: int, _frame: object) -> None:
 
 
 def play(*, old: str | None = None, seed: int = 0, short: bool = False, tell: Tell = print) -> Scenario:
-    """Play the story and tell what it found.
+    """Run the rehearsal and report its findings.
 
     Args:
         old: the commit to update from; None for the present sources.
-        seed: of what is submitted.
+        seed: the seed of the submitted jobs.
         short: leaves out the ways back, the stack's policy and the next stack.
-        tell: told what happens, a line at a time.
+        tell: called with each line of progress.
     """
     checkout = Checkout.here()
     with tempfile.TemporaryDirectory(prefix="headway-release-") as name:

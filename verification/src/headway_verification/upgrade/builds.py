@@ -59,7 +59,7 @@ def broken(built: Path, folder: Path) -> Path:
 
 
 def refused(built: Path, folder: Path) -> Path:
-    """One with other code that CloudFormation gives up on half-way: it makes a table whose name is taken."""
+    """A build that CloudFormation rolls back half-way: it creates a table whose name is in use."""
     version = _with_core_code(built, folder, "\nRELEASE = 'one that never comes'\n")
     template = version / "template.yaml"
     before, resources, rest = template.read_text(encoding="utf-8").partition("\nResources:\n")

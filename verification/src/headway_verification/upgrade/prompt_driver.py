@@ -1,4 +1,4 @@
-"""A command that asks questions on a terminal, and who answers them."""
+"""Runs a command that prompts on a terminal, and answers its prompts."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ TIMEOUT_S = 400.0
 """How long a command may take, its questions included."""
 
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-# As click asks: the default in brackets, a colon, and the line stays open.
+# click's prompts: the default in brackets, a colon, and no line break.
 _QUESTION = re.compile(r"([^\r\n]*\[[^\[\]]*\]):[ ]?$")
 _LONGEST_QUESTION = 500
 
 
 @dataclass(frozen=True, kw_only=True)
 class PromptDriver:
-    """What was said: `asked` is each question as it stood there, its default in brackets, and the answer."""
+    """The dialogue: `asked` has each prompt with its default in brackets, and the answer."""
 
     status: int
     text: str
@@ -39,7 +39,7 @@ class PromptDriver:
 
 @dataclass
 class _Listener:
-    """Hears what is said, and knows when it is a question."""
+    """Reads the output, and detects prompts."""
 
     said: str = ""
     answered: int = 0
@@ -60,7 +60,7 @@ class _Listener:
 def hold(
     words: Sequence[str], *, environment: Mapping[str, str], folder: Path, answers: Mapping[str, str]
 ) -> PromptDriver:
-    """Run a command on a terminal of its own and answer what it asks.
+    """Run a command on a new terminal and answer its prompts.
 
     Args:
         words: the command.
@@ -101,7 +101,7 @@ def _listen(listener: _Listener, terminal: int, answers: Mapping[str, str], *, u
         try:
             data = os.read(terminal, 65536)
         except OSError:
-            return  # how Linux says that nobody holds the other end any more
+            return  # Linux's error when the other end is closed
         if not data:
             return
         listener.hear(data)

@@ -1,4 +1,4 @@
-"""The release, chapter by chapter: what is done, what has to come of it, and the figures that are told."""
+"""The rehearsal of a release: its steps, their expected results, and the reported figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from headway_verification.upgrade.workspace import STACK, Workspace
 TABLE = "sagemaker-queue"
 OTHER_TABLE = "sagemaker-queue-2"
 MOST_SILENCE_S = 60.0
-"""How long nobody may be answered while functions are replaced, their clients' own tries included."""
+"""The longest time without a response while functions are replaced, with the clients' own retries."""
 
 ALARM_S = 150.0
 """How long an alarm with a period of a minute may take to ring."""
@@ -32,7 +32,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is played: the build to update from, that to update to, and where others are made."""
+    """The builds of a rehearsal: the old one, the new one, and the folder of others."""
 
     old: Path
     new: Path
@@ -48,12 +48,12 @@ class Scenario:
     Args:
         sandbox: with the speed and the durations of chaos.
         workplace: from where it is deployed.
-        plan: what is played.
-        tell: told what happens, a line at a time.
+        plan: the builds.
+        tell: called with each line of progress.
 
     Attributes:
         violations: what did not come as it has to.
-        asked: what the guided deployment asked, and the answers.
+        asked: the prompts of the guided deployment, and the answers.
     """
 
     def __init__(self, sandbox: Sandbox, workplace: Workspace, plan: Plan, *, tell: Tell = print) -> None:
@@ -81,7 +81,7 @@ class Scenario:
         self._workplace.install(self._plan.old)
         ours = aws_account.template_parameters(self._sandbox.info)
         parameters = {name: ours[name] for name in ("VpcEndpointIds", "TrainingRoleArns")}
-        # Lost events are made good sooner, as training is faster here.
+        # The reconciler runs more often, as training is faster here.
         parameters["ReconcileAfterSeconds"] = "1"
         answers = {f"Parameter {name} ": value for name, value in parameters.items()}
         guided = self._workplace.deploy_guided(answers)

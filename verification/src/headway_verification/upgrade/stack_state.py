@@ -22,7 +22,7 @@ class Fate:
 
 
 class StackView:
-    """Looks at the stack of a sandbox."""
+    """Reads the stack of a sandbox."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
@@ -36,7 +36,7 @@ class StackView:
         return str(stack["StackStatus"])
 
     def forget(self) -> None:
-        """Look at the next stack of that name."""
+        """Read the next stack of that name."""
         self._id = STACK
 
     def events(self) -> list[Event]:
@@ -69,7 +69,7 @@ class StackView:
         return sum(len(page["Items"]) for page in pages)
 
     def leftovers(self) -> list[str]:
-        """What is there of functions, queues, topics, APIs and parameters, whosever they are."""
+        """All functions, queues, topics, APIs and parameters of the sandbox, of any stack."""
         sandbox = self._sandbox
         return [
             *(entry["FunctionName"] for entry in sandbox.client("lambda").list_functions()["Functions"]),

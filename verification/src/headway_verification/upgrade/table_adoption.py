@@ -15,7 +15,7 @@ _PATIENCE = {"Delay": 1, "MaxAttempts": 180}
 
 
 def adopt(sandbox: Sandbox, workplace: Workspace) -> None:
-    """Make the stack with a change set that imports what is there.
+    """Create the stack with a change set that imports the existing table.
 
     Raises:
         DeployFailed: CloudFormation makes no such change set, or no such stack.
@@ -44,7 +44,7 @@ def adopt(sandbox: Sandbox, workplace: Workspace) -> None:
 
 
 def _literal(template: str, table: str) -> str:
-    """CloudFormation imports what is named and kept by words in the template, not by a parameter or a condition."""
+    """CloudFormation imports resources whose name and DeletionPolicy are literals in the template."""
     words = {
         "TableName:\n        Ref: TableName\n": f"TableName: {table}\n",
         _KEPT_IF: "DeletionPolicy: Retain\n",

@@ -12,14 +12,14 @@ from headway_sandbox.errors import SandboxError
 from headway_sandbox.local.sandbox import Sandbox
 
 LOOK_S = 0.05
-"""Between two looks at the processes."""
+"""The time between two observations of the processes."""
 
 
 class Overlap:
     """Watches the processes of functions while a stack is updated.
 
     Args:
-        sandbox: whose processes.
+        sandbox: the sandbox of the processes.
         before: the code of each function before the update.
 
     Attributes:

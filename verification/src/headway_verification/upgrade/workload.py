@@ -25,7 +25,7 @@ from headway_verification.chaos.run import LOOK_S, POOLS
 from headway_verification.chaos.workload import Workload
 
 READ_S = 1.0
-"""Between two looks at the queue through the API."""
+"""The time between two reads of the queue through the API."""
 
 MINUTE_S = 5.0
 """Between two runs of the reconciler. A schedule starts it once a minute, and training is faster by more than this."""
@@ -37,7 +37,7 @@ MOST_JOBS = 1000
 """More are not submitted, however long the updates take."""
 
 REST_S = 240.0
-"""How long the queue may take to come to rest when nobody submits any more."""
+"""The longest time until all jobs have ended after the last submission."""
 
 _WAKE = "-wake.fifo"
 _OUTAGES = (OSError, SandboxError, BotoCoreError, ClientError)
@@ -45,7 +45,7 @@ _OUTAGES = (OSError, SandboxError, BotoCoreError, ClientError)
 
 @dataclass
 class Answers:
-    """How often somebody who looks at the queue was answered, and the longest time that they were not."""
+    """The number of responses to reads of the queue, and the longest time without one."""
 
     answered: int = 0
     unanswered: Counter[str] = field(default_factory=Counter)
@@ -53,11 +53,11 @@ class Answers:
 
 
 class Traffic:
-    """Submits jobs, stops them, changes priorities and reads, until it is told to end.
+    """Submits jobs, stops them, changes priorities and reads, until it is ended.
 
     Args:
         sandbox: with a queue that is deployed.
-        seed: of what is submitted.
+        seed: the seed of the submitted jobs.
     """
 
     def __init__(self, sandbox: Sandbox, *, seed: int) -> None:
@@ -82,11 +82,11 @@ class Traffic:
 
     @property
     def violations(self) -> list[Violation]:
-        """What was broken until now."""
+        """The violations until now."""
         return self._invariants.violations
 
     def begin(self) -> None:
-        """Set the pools, and let everybody come."""
+        """Set the pools, and start all users."""
         self.people.set_pools(POOLS)
         self._until(lambda: {item["pool"]: item["size"] for item in self._onlooker.look().pools} == POOLS)
         self._tasks = [self._executor.submit(act) for act in self._acts]
@@ -97,11 +97,11 @@ class Traffic:
         return self._onlooker.look()
 
     def look(self) -> RawState:
-        """Look at the table and at SageMaker."""
+        """Observe the table and SageMaker."""
         return self._onlooker.look()
 
     def answers(self) -> Answers:
-        """The answers since the last time that somebody asked for them."""
+        """The responses since the last call."""
         answers, self._answers = self._answers, Answers()
         answers.longest_silence_s = max(answers.longest_silence_s, time.monotonic() - self._answered_at)
         return answers
@@ -112,12 +112,12 @@ class Traffic:
         self._until(lambda: self._answers.answered > 0)
 
     def until_unanswered(self) -> None:
-        """Wait until the queue has failed somebody since the call."""
+        """Wait until a request to the queue fails."""
         self._answers = Answers()
         self._until(lambda: self._answers.unanswered.total() > 0)
 
     def end(self) -> RawState:
-        """Have nobody submit any more, wait until all has ended, and check what has to hold then."""
+        """Stop submitting, wait until all jobs have ended, and check the final invariants."""
         self.people.submit_no_more()
         # What a version that failed held of the wake-ups comes back now, not after the queue's visibility timeout.
         self._sandbox.release_messages(_WAKE)
@@ -130,7 +130,7 @@ class Traffic:
         return look
 
     def stop(self) -> None:
-        """Send everybody home."""
+        """Stop all users."""
         self.people.submit_no_more()
         self.people.go_home()
         self._over.set()

@@ -1,4 +1,4 @@
-"""The folder that an operator deploys from, and what they type there."""
+"""The folder that an operator deploys from, and the commands there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONFIRM = "Deploy this changeset?"
 
 _SETTINGS = "samconfig.local.toml"
 _COPIED = ("Makefile", "samconfig.toml", "deploy")
-# An outer make hands its own settings on to what it starts.
+# An outer make passes its own settings to the commands that it starts.
 _OUTER_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
 
 
@@ -30,7 +30,7 @@ class Workspace:
 
     Args:
         folder: an empty one.
-        checkout: whose Makefile, settings and sam are used.
+        checkout: the checkout whose Makefile, settings and sam are used.
         info: the sandbox.
     """
 
@@ -56,7 +56,7 @@ class Workspace:
         place.symlink_to(built, target_is_directory=True)
 
     def deploy_guided(self, answers: Mapping[str, str]) -> PromptDriver:
-        """`make deploy ENV=prod GUIDED=1`, with these answers to what is asked; all changes are confirmed."""
+        """`make deploy ENV=prod GUIDED=1`, with these answers to its prompts; all changes are confirmed."""
         return self._make("GUIDED=1", answers=answers)
 
     def deploy(self) -> PromptDriver:
@@ -64,7 +64,7 @@ class Workspace:
         return self._make()
 
     def deploy_without_make(self) -> PromptDriver:
-        """`sam deploy` as somebody types it who knows nothing of the Makefile."""
+        """`sam deploy` as typed by a user who does not know the Makefile."""
         config = ["--config-file", str(self._folder / _SETTINGS), "--config-env", "prod"]
         return self._type([str(self._sam), "deploy", *config], {CONFIRM: "y"})
 
@@ -74,7 +74,7 @@ class Workspace:
         return self._type(words, {})
 
     def package(self) -> str:
-        """`sam package`: uploads the build, and gives the template that names what was uploaded."""
+        """`sam package`: uploads the build, and returns the template that names the uploads."""
         packaged = self._folder / "packaged.yaml"
         where = ["--template-file", ".aws-sam/build/template.yaml", "--output-template-file", str(packaged)]
         said = self._type([str(self._sam), "package", *where, "--resolve-s3", "--region", self._info.region], {})
@@ -101,7 +101,7 @@ class Workspace:
         settings.write_text(f'{before}{found}{value}\\"{rest.partition(chr(92) + chr(34))[2]}', encoding="utf-8")
 
     def _make(self, *variables: str, answers: Mapping[str, str] | None = None) -> PromptDriver:
-        # -o build: what is deployed has been built.
+        # -o build: the build exists already.
         words = ["make", "--old-file", "build", "deploy", "ENV=prod", *variables]
         return self._type(words, {CONFIRM: "y", **(answers or {})})
 
