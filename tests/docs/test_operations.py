@@ -45,7 +45,7 @@ def test_the_decision_reckons_with_as_many_metrics_as_there_are() -> None:
     assert {each.name for each in metrics if each.noughts} == {"TimeToStart", "Free"}
     template = (ROOT / "template.yaml").read_text()
     watched = len(re.findall(r"^      MetricName: ", template, re.MULTILINE)) + template.count("MetricStat: {")
-    assert f"{len(ALARMS)} alarms look at {watched} metrics" in decision
+    assert f"{len(ALARMS)} alarms evaluate {watched} metrics" in decision
 
 
 def test_the_log_lines_that_it_speaks_of_are_logged() -> None:
