@@ -376,11 +376,24 @@ def no_cheaper_single_victim_would_have_done(snapshot: Snapshot) -> None:
 
 
 def preemptors_start_when_all_has_stopped(snapshot: Snapshot) -> None:
-    """Promise 5: what is freed for a job is enough for it (useful), and is still there when it is free (held)."""
+    """Promise 5: what is freed for a job is enough for it (useful), and is still there when it is free (held).
+
+    A job that its team's guarantee covers once the attempts have stopped may take it over (decision 33).
+    """
     plan = schedule(snapshot)
     preemptors = {action.for_job for action in plan.actions if isinstance(action, Preempt)}
-    if preemptors:
-        assert preemptors <= set(of(schedule(all_stopped(snapshot, plan)), Start))
+    if not preemptors:
+        return
+    after = schedule(all_stopped(snapshot, plan))
+    waiting = {job.name: job for job in snapshot.waiting}
+    covered = {
+        action.job
+        for action in after.actions
+        if isinstance(action, Release) and action.reason.jobs
+        for taker in [waiting[action.reason.jobs[0]]]
+        if not shortfall(taker.demand, snapshot.policy.team(taker.team).guaranteed)
+    }
+    assert preemptors - covered <= set(of(after, Start))
 
 
 def what_is_freed_is_earmarked_whole(snapshot: Snapshot) -> None:
