@@ -1,1 +1,1 @@
-"""How fast and how costly is Headway? Measurements, each a script of its own; `make bench` runs all of them."""
+"""How fast and how costly is Headway? Measurements, each a separate script; `make bench` runs all of them."""

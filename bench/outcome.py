@@ -18,7 +18,7 @@ class Outcome:
     Attributes:
         code: its exit code.
         skipped: why it can't be measured here; empty if it can.
-        said: the last line that it printed.
+        said: the last line of its output.
         took_s: how long it took, s.
     """
 
@@ -57,7 +57,7 @@ class Outcome:
 
 
 def outcomes_table(parts: Iterable[str], outcomes: Mapping[str, Outcome]) -> str:
-    """All parts, for people: seconds, how each ended, and why; those that did not come to an end are told too."""
+    """A table of all parts: seconds, how each ended, and why; including those that did not end."""
     lines = [f"{'part':<10}{'seconds':>8}"]
     for part in parts:
         outcome = outcomes.get(part)

@@ -1,8 +1,8 @@
-"""A part in a process of its own, of which nothing is left when it is over: also if it is broken off, or dies.
+"""Runs a part in a separate process, of which nothing is left at its end, also if it is interrupted or crashes.
 
 Some parts start what outlives them unless they stop it: a sandbox, or Slurm's daemons, which leave the process's group
 and its session. All of it works in folders that the part has made, and names them on its command lines. So a part gets
-a temporary folder of its own, by which whoever is left is found.
+a separate temporary folder, by which leftover processes are found.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import IO
 
 TOO_LONG = 124
-"""The exit code of what was broken off, as of `timeout`."""
+"""The exit code of an interrupted part, as of `timeout`."""
 STOPS_WITHIN_S = 60.0
-"""A part that is asked to stop has so long to stop what it has started."""
+"""The time in which a part has to stop its processes."""
 LEFT = "left behind"
-"""So a line of the log begins that tells of a process which the part has not stopped."""
+"""The prefix of a log line about a process that the part has not stopped."""
 _ENDS_WITHIN_S, _LOOK_S = 10.0, 0.1
 _PROC = Path("/proc")
 
@@ -30,12 +30,13 @@ _PROC = Path("/proc")
 def run(command: Sequence[str], timeout_s: float, log: Path, *, folder: Path) -> int:
     """Run a command, and wait for it; see :mod:`bench.part_process`.
 
-    Whatever breaks off the waiting, such as Ctrl-C, breaks off the command too, and goes on when nothing of it is left.
+    An interruption of the wait, such as Ctrl-C, interrupts the command too, and is raised again when nothing of it is
+    left.
 
     Args:
-        command: what is run.
+        command: the command.
         timeout_s: for how long at most.
-        log: where what it prints goes.
+        log: the file of its output.
         folder: in which it is run.
 
     Returns:
@@ -48,7 +49,7 @@ def run(command: Sequence[str], timeout_s: float, log: Path, *, folder: Path) ->
         running = subprocess.Popen(  # noqa: S603  the commands of bench.suite
             command, cwd=folder, env={**os.environ, "TMPDIR": own},
             stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-            # A Ctrl-C in the terminal comes to it by us only, so once, and not to what it has started.
+            # A Ctrl-C in the terminal reaches it only through this process, so once, and does not reach its children.
             process_group=0,
         )  # fmt: skip
         try:
@@ -63,9 +64,9 @@ def run(command: Sequence[str], timeout_s: float, log: Path, *, folder: Path) ->
 
 
 def end_by_signals() -> None:
-    """Have SIGTERM and SIGHUP end this process by an exception, as Ctrl-C does, so that it stops what it has started.
+    """Make SIGTERM and SIGHUP raise an exception in this process, as Ctrl-C does, so that it stops its children.
 
-    Not where somebody has them ignored, as `nohup` does.
+    Not if they are ignored, as with `nohup`.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -107,14 +108,14 @@ def _end_whoever_is_left(folder: str, output: IO[bytes]) -> None:
 
 
 def _at_work_in(folder: str) -> Iterator[tuple[int, str]]:
-    """Whose command line or environment names the folder: process id and name. One that has ended has neither."""
+    """Processes whose command line or environment names the folder: id and name. Ended ones have neither."""
     words = os.fsencode(folder)
     for process in _PROC.glob("[0-9]*"):
         try:
             if any(words in (process / file).read_bytes() for file in ("cmdline", "environ")):
                 yield int(process.name), (process / "comm").read_text(encoding="utf-8", errors="replace").strip()
         except OSError:
-            continue  # it has ended meanwhile, or is somebody else's
+            continue  # it has ended since, or belongs to another user
 
 
 def _send(pid: int, number: signal.Signals) -> None:

@@ -1,12 +1,12 @@
-"""All measurements, one after the other, each alone in a process of its own.
+"""Runs all measurements, one after the other, each in a separate process.
 
     make bench                         full sizes: writes bench/results/*.json, the page performance.md and its plots
     make bench BENCH=--quick           small sizes: writes build/bench/*.json, and no page
     make bench BENCH="--only kueue schedule"
 
-One that fails is told, and does not stop the others. What each prints is in build/bench/<name>.log. The noise of the
-machine is measured before each, so that figures which were made while it did something else can be told from others.
-Broken off (Ctrl-C, SIGTERM, SIGHUP) it stops what it has started, and leaves the figures of the parts that were not
+A failure is reported, and does not stop the others. Their outputs are in build/bench/<name>.log. The noise of the
+machine is measured before each, so that figures from a busy machine are recognized.
+Interrupted (Ctrl-C, SIGTERM, SIGHUP) it stops its processes, and keeps the figures of the parts that were not
 done as they were.
 """
 
@@ -33,9 +33,9 @@ from bench.report.page import MACHINE, PAGE, RESULTS, ROOT
 
 LOGS = QUICK_RESULTS = ROOT / "build" / "bench"
 SKIPPED_KEY = "skipped"
-"""Under which a part says why it can't be measured here."""
+"""The key under which a part reports why it cannot be measured here."""
 TOLD_LINES, TOLD_WIDTH = 20, 160
-"""So much of what a failed part printed is printed again."""
+"""The part of a failed part's output that is printed again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +44,12 @@ class Part:
 
     Attributes:
         name: of its figures.
-        module: what is run.
+        module: the module.
         full: options for the sizes that the page has.
         quick: options for small sizes.
-        takes_path: whether it can be told where its figures go (``--json``). The cost can't: it writes a page of its
-            own too, which a quick run must not.
-        timeout_s: it is broken off after so long, so that all together keep their time.
+        takes_path: whether it has ``--json``. The cost has not: it writes its
+            own page too, which a quick run must not.
+        timeout_s: the time limit, which bounds the whole run.
     """
 
     name: str
@@ -73,7 +73,7 @@ PARTS = (
 )
 
 Run = Callable[[Sequence[str], float, Path], int]
-"""Runs a command for so many seconds at most, puts what it prints into a file, and says its exit code."""
+"""Runs a command with a time limit, s, writes its output to a file, and returns its exit code."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -99,13 +99,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def measure(parts: Sequence[Part], results: Path, *, quick: bool, run: Run | None = None) -> list[str]:
-    """Run the parts, and write what they found and what they ran on.
+    """Run the parts, and write their figures and their machine.
 
     Args:
         parts: which.
         results: the folder of the figures.
         quick: whether sizes are small.
-        run: see :data:`Run`; a process unless said otherwise.
+        run: see :data:`Run`; a process by default.
 
     Returns:
         The names of those that failed.
@@ -147,7 +147,7 @@ def measure(parts: Sequence[Part], results: Path, *, quick: bool, run: Run | Non
 def run_part(part: Part, results: Path, *, quick: bool, run: Run) -> Outcome:
     """Run one, and add to its figures when and among how much noise they were made.
 
-    One that leaves no figures must not leave those of an earlier run either: they would pass for today's. Only where
+    A part without figures must not keep those of an earlier run either, which would count as today's. Only where
     all is broken off they stay, as nothing was found in their place.
     """
     path = results / f"{part.name}.json"
@@ -181,12 +181,12 @@ def _without_earlier(path: Path) -> Iterator[None]:
 
 
 def process(command: Sequence[str], timeout_s: float, log: Path) -> int:
-    """See :data:`Run`: in a process of its own, from the repository's root."""
+    """See :data:`Run`: in a separate process, from the repository's root."""
     return part_process.run(command, timeout_s, log, folder=ROOT)
 
 
 def log_of(part: Part) -> Path:
-    """Where what it prints goes."""
+    """The file of its output."""
     return LOGS / f"{part.name}.log"
 
 
@@ -195,7 +195,7 @@ def _last_lines(log: Path) -> str:
 
 
 def _last_line(log: Path) -> str:
-    """Where parts say what was missed, and interpreters the exception."""
+    """The lines with missed goals, or with an exception."""
     own = (line.strip() for line in reversed(_lines(log)) if not line.startswith(part_process.LEFT))
     return next(filter(None, own), "")
 

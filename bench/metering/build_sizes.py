@@ -26,7 +26,7 @@ def measure(build: Path = BUILD) -> dict[str, Any]:
     }
     if not parts:
         return {}
-    # A build of other sources is told of, as its sizes may differ a little. Bytecode is the build's own.
+    # A build of other sources is reported, as its sizes may differ a little. Bytecode is part of the build.
     differs = any(
         "/__pycache__/" not in problem
         for layer, source in OWN_LAYERS.items()

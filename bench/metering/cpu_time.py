@@ -1,4 +1,4 @@
-"""Who used the processors while a sandbox was at work."""
+"""The processor time of each process while a sandbox works."""
 
 from __future__ import annotations
 

@@ -41,14 +41,14 @@ Count = Callable[[str, float], None]
 
 
 class MeteredTable:
-    """A table that tells what each call would consume.
+    """A table that counts the units that each call would consume.
 
     Args:
         table: the called table.
         count: takes `write units`, `read units`, `calls` or the name of a call, and how many.
 
     Attributes:
-        metering_ns: how long the counting itself took, which whoever times the callers has to take off.
+        metering_ns: the time of the counting itself, ns, which has to be subtracted when callers are timed.
         table_ns: how long the table took for its callers, which plays DynamoDB in their process.
         clock_ns: the clock by which that is taken, ns; it is to be the one that times the callers.
     """
@@ -80,13 +80,13 @@ class MeteredTable:
             return self._table.count_before(pk, sk, limit=limit)
 
     def keys_before(self, pk: str, sk: str, *, limit: int) -> tuple[str, ...]:
-        """See :class:`headway_service.ports.table.Table`. What is left out of the answer is consumed too."""
+        """See :class:`headway_service.ports.table.Table`. Filtered items are consumed too."""
         self._read_before(pk, sk, limit)
         with self._answering():
             return self._table.keys_before(pk, sk, limit=limit)
 
     def tail(self, pk: str, attribute: str, *, limit: int) -> tuple[tuple[str, str], ...]:
-        """See :class:`headway_service.ports.table.Table`. What is left out of the answer is consumed too."""
+        """See :class:`headway_service.ports.table.Table`. Filtered items are consumed too."""
         with self._answering():
             found = self._table.tail(pk, attribute, limit=limit)
         with self._metering():

@@ -20,7 +20,7 @@ _TRUST = {
 
 
 def make_empty_api(sandbox: Sandbox) -> str:
-    """Make a REST API beside the queue's, signed as that is, whose one call is ``POST /jobs``; its URL with its stage.
+    """Create a REST API with signed calls, whose only call is ``POST /jobs``; return its URL with its stage.
 
     The function has Headway's runtime and memory, and neither its layers nor its permissions.
     """

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = ("headway", "boto3", "botocore", "pydantic", "aws-lambda-powertools")
-"""Those in whose code the functions spend their time."""
+"""The packages whose code takes the functions' time."""
 
 
 def describe_machine() -> str:
@@ -40,7 +40,7 @@ def machine() -> dict[str, Any]:
 
 
 def cpu_model(cpuinfo: str) -> str:
-    """The processor's name in what Linux says of it; empty if it has none there, as on some that are not x86."""
+    """The processor's name by Linux; empty if Linux has none, as for some that are not x86."""
     found = re.search(r"^model name\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
     return found[1].strip() if found else ""
 

@@ -1,4 +1,4 @@
-"""boto3 without a network: its clients do all of their own work, and what they would send is answered here."""
+"""boto3 without a network: its clients do all of their work, and their requests are answered here."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _OWN_REQUESTS = {"dynamodb", "sqs", "ssm"}
 class Wire:
     """Makes clients that check, serialise, sign and parse as ever, and send nothing.
 
-    What stands for AWS works in this process too. :meth:`now_ns` leaves its time out, so that what is left is the
-    caller's own. It is the processor's time: nobody here waits for anything, but for other processes of the machine.
+    The fake AWS works in this process too. :meth:`now_ns` excludes its time, so that the rest is the
+    caller's own. It is processor time, as the only waits here are for other processes of the machine.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Wire:
         self._called_ns: int | None = None
 
     def now_ns(self) -> int:
-        """A clock that stands still while somebody else works, ns."""
+        """A clock that stops while the fake AWS works, ns."""
         return process_time_ns() - self._elsewhere_ns
 
     def boto3_ns(self) -> int:
@@ -46,7 +46,7 @@ class Wire:
 
     @contextmanager
     def elsewhere(self) -> Iterator[None]:
-        """Do somebody else's work. Not to be nested."""
+        """Work as the fake AWS. Not to be nested."""
         began_ns = process_time_ns()
         try:
             yield
@@ -89,7 +89,7 @@ class WiredTable:
     """A table behind the adapter to DynamoDB and boto3's client: their work is the caller's, the table's own is not.
 
     Args:
-        table: what stands for DynamoDB. That it refuses a write comes straight from it.
+        table: the fake DynamoDB. Its refusals of writes are raised directly.
         wire: how it is reached.
     """
 

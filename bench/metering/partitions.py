@@ -1,7 +1,7 @@
 """DynamoDB's units by where in the table they fall, and how often a second the hottest of these places bears it.
 
 Source: DynamoDB developer guide, "Best practices for designing and using partition keys effectively" (a partition takes
-3,000 read and 1,000 write units a second) and "Using global secondary indexes" (an index has partitions of its own, and
+3,000 read and 1,000 write units a second) and "Using global secondary indexes" (an index has separate partitions, and
 one that is throttled throttles the writes of its table).
 """
 
@@ -26,7 +26,7 @@ Units = dict[str, float]
 
 
 class PartitionMeter(MeteredTable):
-    """A metered table that tells of its units also where they fall: `write units at ledger pool`, for one."""
+    """A metered table that counts its units by location too, such as `write units at ledger pool`."""
 
     def get(self, key: Key) -> Item | None:
         """See :class:`headway_service.ports.table.Table`."""
@@ -59,7 +59,7 @@ class PartitionMeter(MeteredTable):
         return super().tally(pk, where, before=before, limit=limit)
 
     _place = "listing"
-    """Where the table is being read; only a listing does not say so by a key."""
+    """The location of a read; only a listing has no key."""
 
     def _read(self, call: str, items: Sequence[Item], *, each: float = 1.0) -> None:
         counted = self._count
@@ -96,7 +96,7 @@ class PartitionMeter(MeteredTable):
 
 
 def place_of(key: Key) -> str:
-    """Where an item is, in a few words: the ledger's by what they are, since one of them can be hot alone."""
+    """The location of an item, in a few words: the ledger's by their kind, since one of them can be hot alone."""
     part, _, _ = key.pk.partition("#")
     kind, _, _ = key.sk.partition("#")
     return f"{part} {kind}".strip() if part in {"ledger", "job"} else part
@@ -108,7 +108,7 @@ class Bound:
 
     Attributes:
         place: a partition, or a single item of the ledger.
-        write_units, read_units: what it takes there each time.
+        write_units, read_units: the units that it uses there each time.
         a_second: so often at most.
     """
 
@@ -122,8 +122,8 @@ def units_of_steps(waiting: int, rounds: int) -> dict[str, Units]:
     """What a submission, a start, and the news of a training job from its launch to its end use, by place.
 
     Args:
-        waiting: how many jobs wait, in eleven lines of one pool whose instances are in use.
-        rounds: the means of so many jobs.
+        waiting: the number of waiting jobs, in eleven queues of one pool whose instances are in use.
+        rounds: the number of jobs that the means are taken of.
     """
     queue = HeadwayQueue(PartitionMeter)
     queue.fill(waiting)
@@ -147,7 +147,7 @@ def units_of_steps(waiting: int, rounds: int) -> dict[str, Units]:
 def bounds(units: Mapping[str, float]) -> list[Bound]:
     """What each place allows, the tightest first.
 
-    The ledger's items stand there one by one and together: its partition is one to begin with, and may be split
+    The ledger's items are listed one by one and together: its partition is one at first, and may be split
     between its items, never within one.
 
     Args:
@@ -157,7 +157,7 @@ def bounds(units: Mapping[str, float]) -> list[Bound]:
     for name, number in units.items():
         column = 0 if name.startswith(WRITTEN) else 1
         place = name.removeprefix(WRITTEN).removeprefix(READ)
-        # Each job is an item collection of its own, so no two jobs meet there.
+        # Each job is a separate item collection, so no two jobs share one.
         if place.startswith("job"):
             continue
         places[place][column] += number

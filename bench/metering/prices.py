@@ -1,6 +1,6 @@
-"""What AWS asks for what Headway uses: us-east-1, USD, without tax, as public pages had it in the first half of 2026.
+"""AWS's prices of what Headway uses: us-east-1, USD, without tax, from public pages of the first half of 2026.
 
-Each price names the page of AWS that is in force. They were read off copies and reports of these pages, so look again
+Each price names the page of AWS that is in force. They were read from copies and reports of these pages, so check them
 before you rely on one.
 """
 
@@ -17,11 +17,11 @@ class Price:
     """What one kind of use costs.
 
     Attributes:
-        usd: of so many.
-        per: so many.
+        usd: the price of ``per`` units.
+        per: the number of units.
         page: of AWS, below aws.amazon.com.
         free: of it is free each month, for good and for the whole account.
-        confirmed: whether a page of this year says so; the others are as they have been for years.
+        confirmed: whether a page of this year confirms it; the others have been the same for years.
     """
 
     usd: float
@@ -31,7 +31,7 @@ class Price:
     confirmed: bool = True
 
     def of(self, number: float, *, free: bool = False) -> float:
-        """What so much costs, USD; with ``free``, in an account that uses nothing else."""
+        """The cost of this many units, USD; with ``free``, in an account without other use."""
         return max(0.0, number - (self.free if free else 0)) * self.usd / self.per
 
 

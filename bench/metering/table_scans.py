@@ -1,7 +1,7 @@
 """What reading a whole table consumes, counted by DynamoDB's own rules.
 
 Source: DynamoDB developer guide, "Working with scans in DynamoDB": a Scan reads every item of the table, whatever its
-filter and projection leave of them; a call reads 1 MB at most, and is eventually consistent unless it asks otherwise.
+filter and projection keep; a call reads 1 MB at most, and is eventually consistent by default.
 """
 
 from __future__ import annotations

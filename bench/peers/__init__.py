@@ -1,4 +1,4 @@
-"""What is Headway compared with? Slurm, Kueue's own test, the founding article's scheduler, and Headway as their peer.
+"""Which schedulers are compared? Slurm, Kueue's own test, the founding article's scheduler, and Headway.
 
 Imported by scenarios, queues, reports and tests.
 """

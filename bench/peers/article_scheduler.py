@@ -1,7 +1,7 @@
-"""The founding article's scheduler, made anew: what it asks of its table and of SageMaker, and in which order.
+"""The founding article's scheduler, rewritten: its calls of its table and of SageMaker, in their order.
 
 The source is "A Priority Based Scheduler for Amazon SageMaker Training Jobs" (Chaim Rand with Max Rabin, Towards Data
-Science, 8 March 2024), which prints its code and says that it is meant for some dozens of jobs. From there:
+Science, 8 March 2024), which prints its code and states that it is meant for some dozens of jobs. From there:
 
 - one table; an item is a job: ``jobName`` (its only key), ``entryTime``, ``jobState`` (`pending`, `running` or
   `preempted`), ``priority`` of the tag `priority`, ``jobDetails`` (the request as JSON);
@@ -9,18 +9,18 @@ Science, 8 March 2024), which prints its code and says that it is meant for some
   what happened, and then makes a pass over the queue, whatever happened;
 - a pass: a Scan for all that does not run, sorted by priority and entry time; ListTrainingJobs for `InProgress` and one
   for `Stopping`; a launch for each free instance (GetItem, CreateTrainingJob under a name with the day and the minute,
-  UpdateItem); if somebody then waits whom nobody stops for yet, another Scan for all that runs, and StopTrainingJob for
-  those of the lowest priorities that are lower than those of the first who wait;
+  UpdateItem); if a job then waits that no job stops for yet, another Scan for all running jobs, and StopTrainingJob for
+  those of the lowest priorities that are lower than those of the first waiting jobs;
 - reads are eventually consistent, as DynamoDB's are by default; nothing is conditional, nothing is retried.
 
 Assumed here, each time in the article's favour:
 
-- a Scan reads all its pages. The article's takes the first (1 MB) for all: what is beyond it does not see, and it fails
+- a Scan reads all its pages. The article's uses the first (1 MB) only: it does not see the rest, and it fails
   with a KeyError if one that runs is not among them;
 - the lists ask for the newest 100. The article's take the default, ten and no further page; where SageMaker filters by
-  status what it has cut off before (API reference, ListTrainingJobs), those that ended can hide those that run;
+  status a page that was cut off before (API reference, ListTrainingJobs), ended jobs can hide running ones;
 - a pass that finds fewer running jobs than it would compare preempts no more, where the article's fails with an
-  IndexError; and one that finds more running than may run starts and skips nobody;
+  IndexError; and a pass that finds more running jobs than allowed starts and skips none;
 - a scanned item costs no time to be made of DynamoDB's JSON, and nothing is printed.
 """
 
@@ -54,11 +54,11 @@ class ArticleScheduler:
         self._clock_s = clock_s
 
     def submit(self, request: Mapping[str, Any]) -> None:
-        """Take in a job."""
+        """Add a job."""
         self._table.write([Put(item=entry(request, self._now()))])
 
     def ended(self, training_job: str, status: str) -> None:
-        """Take in the end of a training job. One that was preempted stays in the queue."""
+        """Record the end of a training job. A preempted one stays in the queue."""
         job = _unstamped(training_job)
         if status == "Stopped":
             item = self._table.get_eventually(_key(job))
@@ -67,7 +67,7 @@ class ArticleScheduler:
         self._table.write([Delete(key=_key(job))])
 
     def make_pass(self) -> None:
-        """Start what fits, and preempt for those who then still wait."""
+        """Start jobs that fit, and preempt for jobs that still wait."""
         waiting = self._waiting()[: self._instances]
         if not waiting:
             return

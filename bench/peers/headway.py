@@ -32,7 +32,7 @@ _WARM_UPS = 4
 class Headway(DeployedQueue):
     """A queue that lives as long as its `with` block.
 
-    Nodes of Slurm's are there already, so SageMaker's instances are too: what is left is the queue's own time.
+    Slurm's nodes exist already, so SageMaker's instances do too: the rest is the queue's own time.
 
     Args:
         instances: how many its one pool has.
@@ -138,7 +138,7 @@ class Headway(DeployedQueue):
         began = datetime.now(UTC)
         finished: set[str] = set()
         for _ in range(churn_s):
-            # With a long line news take longer than a second: who has ended may still be told as running.
+            # With a long queue events take longer than a second: ended jobs may still be listed as running.
             running = [str(job.live_attempt) for job in self._api.list_jobs(states=["running"])]
             for attempt in [each for each in running if each not in finished][:1]:
                 self.sandbox.finish(attempt)
@@ -186,13 +186,13 @@ def shared(acts: Sequence[Callable[[Any], object]], items: Sequence[Any]) -> flo
 
 
 def job_request(name: str, *, priority: int, run_s: int, grace_s: int) -> dict[str, Any]:
-    """A job on one instance that takes all of its grace when it is asked to stop."""
+    """A job on one instance that uses its whole grace period when it is stopped."""
     request = training_request(name, [(P5, 1)], run_s=run_s, tags={"headway:priority": str(priority)})
     request["Environment"][STOP_SECONDS] = str(grace_s)
     return request
 
 
 def configuration(instances: int) -> dict[str, Any]:
-    """A document with one pool, in whose line as many jobs may wait as ever may."""
+    """A document with one pool, whose queue has the highest allowed limit."""
     limits = {"waitingPerTeam": MAX_WAITING, "waitingPerOwner": MAX_WAITING}
     return {"pools": {P5: {"size": instances}}, "limits": limits}

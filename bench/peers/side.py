@@ -1,4 +1,4 @@
-"""What is measured of a scheduler, whichever it is: the same figures, in the same order, for each side."""
+"""The measurements of any scheduler: the same figures, in the same order, for each side."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Protocol
 ALL_OFTEN = 1_000
 """Lines up to this length are listed whole in each run, longer ones once."""
 FIRST = 100
-"""Jobs that somebody who looks at the line sees on a screen or two; a page of Headway's listing."""
+"""Jobs on a screen or two of a listing; a page of Headway's listing."""
 
 PREEMPTION_LOOK_S = 0.05
-"""Between two looks whether the job that preempts runs, s."""
+"""The interval of checks whether the preemptor runs, s."""
 
 Figures = dict[str, list[float]]
 """The values of each figure, by its name, which ends in its unit."""
@@ -29,7 +29,7 @@ class Sizes:
         jobs: how many are submitted in one go.
         drained: how many short jobs are drained.
         drains: how often.
-        lengths: of the line when it is listed, growing; with the last one the cycles are measured.
+        lengths: the lengths of the queue when it is listed, growing; the cycles are measured with the last one.
         runs: repetitions.
         listings: repetitions of the listing of the first, which is quick.
         churn_s: for how long cycles are measured, s.
@@ -55,22 +55,22 @@ class Side(Protocol):
         """Have a job of low priority on each node. It does not end by itself, and takes all of its grace to stop."""
 
     def submit(self, jobs: int, clients: int) -> float:
-        """How long so many clients take to submit so many jobs, one job a call."""
+        """The time in which several clients submit a number of jobs, one job a call."""
 
     def submit_together(self, jobs: int) -> float:
-        """How long one client takes to submit so many jobs, with as few calls as there can be."""
+        """The time in which one client submits a number of jobs, with as few calls as possible."""
 
     def lengthen(self, waiting: int) -> None:
-        """Have so many jobs wait, as if each had been submitted by itself."""
+        """Add waiting jobs, as if each had been submitted separately."""
 
     def list_jobs(self, first: int | None) -> float:
-        """How long it takes to list the first so many jobs, or all (None)."""
+        """The time of a listing of the first jobs, or of all (None)."""
 
     def preempt(self) -> float:
         """How long it takes from the submission of a job of high priority, with all nodes taken, until it runs."""
 
     def drain(self, jobs: int) -> float:
-        """How long it takes from the submission of so many jobs, which do nothing, until all have ended."""
+        """The time from the submission of a number of empty jobs until all have ended."""
 
     def cycle_ms(self, churn_s: int) -> float:
         """How long a cycle of the scheduler takes on average, ms, while a running job ends each second."""
@@ -82,7 +82,7 @@ def measure(side: Side, sizes: Sizes, tell: Callable[[str], None]) -> Figures:
     Args:
         side: a new one.
         sizes: how much is measured.
-        tell: told each value as soon as there is one.
+        tell: called with each value as soon as it is known.
     """
     figures: Figures = defaultdict(list)
 
@@ -107,7 +107,7 @@ def measure(side: Side, sizes: Sizes, tell: Callable[[str], None]) -> Figures:
         side.lengthen(waiting)
         for _ in range(sizes.listings):
             note(f"listing of {waiting:,}: the first {FIRST}, ms", side.list_jobs(FIRST) * 1000)
-        # All of a long line takes the sandbox some ten seconds: once tells enough.
+        # Listing a whole long queue takes the sandbox some ten seconds: once is enough.
         for _ in range(sizes.runs if waiting <= ALL_OFTEN else 1):
             note(f"listing of {waiting:,}: all, ms", side.list_jobs(None) * 1000)
     for _ in range(sizes.runs):
@@ -127,7 +127,7 @@ def is_rate(figure: str) -> bool:
 
 
 def advantage(figure: str, ours: float, theirs: float) -> float:
-    """How many times as good ours is: over 1 is ahead."""
+    """The factor by which Headway is better: over 1 is ahead."""
     return ours / theirs if is_rate(figure) else theirs / ours
 
 

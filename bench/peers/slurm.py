@@ -16,9 +16,9 @@ from bench.peers.side import PREEMPTION_LOOK_S, seconds, until
 
 SETUP = Path(__file__).with_name("slurm_setup.sh")
 ENDLESS = "trap '' TERM; sleep 100000"
-"""Does not stop when it is asked to, so that it takes all of its grace (KillWait)."""
+"""Ignores the stop, so that it uses its whole grace period (KillWait)."""
 HOLDS = ("--nodes=1", "--ntasks-per-node=1", "--gres=gpu:8", "--output=/dev/null", "--chdir=/tmp")
-"""A whole node, whose eight GPUs are what an instance is to Headway."""
+"""A whole node, whose eight GPUs correspond to Headway's instance."""
 CLIENTS_OF_A_LONG_LINE = 4
 _PATIENCE_S = 900.0
 
@@ -70,7 +70,7 @@ class Slurm:
         self._folder.cleanup()
 
     def _setup(self, *words: str) -> None:
-        # Its daemons inherit what it writes to, so it may not be a pipe: that would never end.
+        # Its daemons inherit its output, so it may not be a pipe, which would never close.
         with tempfile.TemporaryFile("w+") as said:
             done = subprocess.run(  # noqa: S603  our own script
                 [str(SETUP), *words], env=self._environment, stdout=said, stderr=said, check=False
@@ -97,7 +97,7 @@ class Slurm:
         until(lambda: len(self._jobs("RUNNING")) == self._nodes, "all nodes are taken", timeout_s=_PATIENCE_S)
 
     def submit(self, jobs: int, clients: int) -> float:
-        """See :class:`bench.peers.side.Side`. Each submission is an `sbatch` of its own, as there is no other way."""
+        """See :class:`bench.peers.side.Side`. Each submission is a separate `sbatch`, as there is no other way."""
         with ThreadPoolExecutor(clients) as pool:
             return seconds(lambda: list(pool.map(lambda _: self._submit(ENDLESS), range(jobs))))
 
@@ -110,7 +110,7 @@ class Slurm:
         self.submit(waiting - len(self._jobs("PENDING")), CLIENTS_OF_A_LONG_LINE)
 
     def list_jobs(self, first: int | None) -> float:
-        """See :class:`bench.peers.side.Side`. `squeue` knows no part of the line, so it takes as long for the first."""
+        """See :class:`bench.peers.side.Side`. `squeue` lists the whole queue, so the first jobs take as long."""
         return seconds(lambda: self._ask("squeue").splitlines()[:first])
 
     def preempt(self) -> float:

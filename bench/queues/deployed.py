@@ -1,4 +1,4 @@
-"""A queue on a sandbox of its own, with the whole system deployed: what the measurements over HTTP share."""
+"""A fully deployed queue on a sandbox, for the measurements over HTTP."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from headway_sandbox.sagemaker.request_builder import P5
 from headway_sandbox.sagemaker.training_job import Durations
 
 AT_ONCE = Durations(provisioning_s=0, download_s=0, upload_s=0, release_s=0)
-"""Instances are there as soon as they are asked for, and free as soon as a job has ended."""
+"""Instances are available at once, and free as soon as a job has ended."""
 ENDLESS_S = 10_000_000
-"""A job of so many seconds does not end by itself."""
+"""The run time of a job that does not end by itself, s."""
 NO_THROTTLE = {
     f"{methods}{kind}": highest
     for methods in ("Api", "Submit", "List", "Heavy")
@@ -67,7 +67,7 @@ class DeployedQueue(ABC):
         return Credentials(self.sandbox.info.access_key, self.sandbox.info.secret_key)
 
     def client(self, limits: Limits | None = None) -> HeadwayApi:
-        """A client with connections of its own, as each user has."""
+        """A client with separate connections, as each user has."""
         return HeadwayApi(
             self.sandbox.endpoint, region=self.sandbox.info.region, credentials=self.credentials, limits=limits
         )
@@ -84,7 +84,7 @@ class DeployedQueue(ABC):
             time.sleep(_LOOK_S)
 
     def durations(self, function: str, since: datetime, *statistics: str) -> Sequence[Mapping[str, Any]]:
-        """What CloudWatch says of the durations, ms, of a function's invocations that ended since then.
+        """The durations, ms, of a function's invocations that ended since then, from CloudWatch.
 
         Args:
             function: its name in the template.

@@ -1,4 +1,4 @@
-"""Two queues whose instances are all in use and whose lines are long, Headway's and the article's, counted alike.
+"""Two long queues whose instances are all in use, Headway's and the article's, measured alike.
 
 Time is virtual, SageMaker is the sandbox's fleet behind boto3, the tables are in memory, and items have real sizes.
 """
@@ -31,13 +31,13 @@ TEAMS = tuple(f"team{number:02}" for number in range(11))
 """A queue takes at most 10,000 jobs (docs/reference/semantics.md), so 100,000 waiting jobs need several teams."""
 
 WAITING_PRIORITIES, RUNNING_PRIORITY = (1, 2, 5), 9
-"""Nobody is preempted: who outranks what runs has been started already."""
+"""No job is preempted: jobs that outrank running ones have started already."""
 
 ENDLESS_S = 80_000
-"""Jobs run until they are told to end, within their limit of a day."""
+"""Jobs run until they are ended, within their limit of a day."""
 
 SETTLES_S = 600
-"""By then a training job that was launched has told of all its changes up to `Training`."""
+"""The time by which all events of a launched training job up to `Training` have arrived."""
 
 
 class FullQueue(Protocol):
@@ -45,7 +45,7 @@ class FullQueue(Protocol):
 
     Attributes:
         DECIDES: the function, or the part of one, that makes a pass.
-        used: what was used, by function and kind.
+        used: the use, by function and kind.
         handler_ms: processor time that functions took on this machine, ms, with what plays AWS in their process.
         standins_ms: the part of it that the table and the fleet took, which play DynamoDB and SageMaker.
     """
@@ -56,16 +56,16 @@ class FullQueue(Protocol):
     standins_ms: dict[str, float]
 
     def fill(self, waiting: int) -> None:
-        """Let jobs take all instances, and so many others wait."""
+        """Start jobs on all instances, and add waiting ones."""
 
     def submit_one(self) -> None:
-        """Somebody submits a job that has to wait, and what follows of it happens."""
+        """Submit a job that has to wait, and run all that follows."""
 
     def end_one(self) -> None:
         """The training job that was launched first completes, and what follows of it happens."""
 
     def settle_down(self) -> None:
-        """Let pass what it takes until nothing more changes by itself."""
+        """Let time pass until nothing changes by itself."""
 
     def reset(self) -> None:
         """Set all counts to zero."""
@@ -108,7 +108,7 @@ class HeadwayQueue(MeteredQueue):
         self.standins_ms.clear()
 
     def fill(self, waiting: int) -> None:
-        """See :class:`FullQueue`. All but one enter the line without the checks of admission, which take long."""
+        """See :class:`FullQueue`. All but one enter the queue without the checks of admission, which take long."""
         self.minute()
         for number in range(INSTANCES):
             self._submit(f"running-{number}", RUNNING_PRIORITY)
@@ -122,7 +122,7 @@ class HeadwayQueue(MeteredQueue):
             changes |= {"team": TEAMS[number % len(TEAMS)], "entry_time": pattern.entry_time - number}
             job = pattern.model_copy(update=changes)
             self.table.write(transitions.enqueue(job, request.replace(_waiting(0), job.job_name)))
-        # They were accepted long ago, and all that was told.
+        # They were accepted long ago, and their events were published.
         self._published = len(self.table.written)
 
     def submit_one(self) -> None:
@@ -245,7 +245,7 @@ class ArticleQueue:
 
 
 def complete_first(fleet: FakeSageMaker, now_s: float) -> None:
-    """Let the training job complete that has been live for longest. Nothing is told yet."""
+    """Complete the training job that has been live for longest. Its event is not delivered yet."""
     newest_first = {"StatusEquals": "InProgress", "MaxResults": 100, "SortOrder": "Descending"}
     live = fleet.list_jobs(now=now_s, **newest_first)["TrainingJobSummaries"]
     fleet.finish(live[-1]["TrainingJobName"], now=now_s)

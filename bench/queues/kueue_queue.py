@@ -1,6 +1,6 @@
 """A simulated deployment without handlers and without a fake SageMaker, whose capacity promise is checked.
 
-Jobs enter through ``transitions.enqueue`` without the checks of admission, which are not what is measured.
+Jobs enter through ``transitions.enqueue`` without the checks of admission, which are not measured.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Queue(SimulatedDeployment[MemoryTable]):
         return cast("AllTrainingJobs", self._training_jobs)
 
     def accept(self, job: Submission, *, team: str, entered_ms: int) -> None:
-        """Put a job into the line of a team; of no team if that is empty."""
+        """Add a job to the queue of a team; of no team if that is empty."""
         request = json.dumps(
             {
                 "TrainingJobName": job.name,
@@ -96,7 +96,7 @@ class Queue(SimulatedDeployment[MemoryTable]):
         self.table.write(transitions.enqueue(record, request))
 
     def take(self, sighting: TrainingJobStatus) -> None:
-        """Take in the end of a training job.
+        """Record the end of a training job.
 
         Raises:
             BrokenPromiseError: the observer does not.
@@ -108,7 +108,7 @@ class Queue(SimulatedDeployment[MemoryTable]):
         """Decide, and do it.
 
         Raises:
-            BrokenPromiseError: something was turned away although nobody else writes.
+            BrokenPromiseError: a write was refused although there is no other writer.
         """
         began_s = time.perf_counter()
         report = self.container.tick(_INVOCATION_MS)
@@ -147,7 +147,7 @@ class Queue(SimulatedDeployment[MemoryTable]):
         return sum(held.values())
 
     def problems(self, jobs: Sequence[Submission]) -> list[str]:
-        """Which of these jobs did not come to the one good end, and what is left over."""
+        """The jobs that did not complete exactly once, and leftovers in the table."""
         found = []
         done = self._training_jobs.completed
         for job in jobs:

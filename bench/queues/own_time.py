@@ -1,4 +1,4 @@
-"""How long Headway's own code takes for what is measured beside Slurm: warm handlers, with boto3 and without AWS."""
+"""The time of Headway's own code for the measurements beside Slurm: warm handlers, with boto3 and without AWS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_STEPS = 10_000
 
 
 class OwnTime(WarmQueue):
-    """A queue on virtual time whose instances are in use; it adds to what `bench.queues.warm` times.
+    """A queue on virtual time whose instances are in use; extends `bench.queues.warm`.
 
     Args:
         waiting: jobs in the queue, the next one included.
@@ -31,7 +31,7 @@ class OwnTime(WarmQueue):
             self.pass_time(_STEP_S)
 
     def together_ms(self, jobs: int) -> float:
-        """How long the API's handler takes to take in so many short jobs by batches, ms."""
+        """The time in which the API's handler accepts a number of short jobs in batches, ms."""
         before_ms = self.handler_ms["api"]
         requests = [usual_request(f"batch-{number:06}", run_s=0) for number in range(jobs)]
         for first in range(0, jobs, MAX_BATCH):
@@ -42,7 +42,7 @@ class OwnTime(WarmQueue):
         return self.handler_ms["api"] - before_ms
 
     def listing_ms(self, first: int | None) -> float:
-        """How long the handler takes for the pages of the first so many jobs, or of all (None), ms."""
+        """The handler's time for the pages of the first jobs, or of all (None), ms."""
         before_ms, listed = self.handler_ms["api"], 0
         query = {"limit": [str(MAX_LISTED)]}
         while first is None or listed < first:

@@ -1,4 +1,4 @@
-"""The queue's table on a sandbox, filled and emptied past the queue: long lines are set up so, not what is measured."""
+"""Fills and empties the queue's table on a sandbox directly, to set up long queues."""
 
 from __future__ import annotations
 

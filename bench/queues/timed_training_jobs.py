@@ -18,8 +18,8 @@ class BrokenPromiseError(Exception):
 class TimedTrainingJobs:
     """Training jobs that really last their time on the wall clock.
 
-    It counts by itself what is in use. A training job uses its instances until its end has been told, so that one
-    which is started on instances that the queue cannot know to be free is found out.
+    It counts the instances in use itself. A training job uses its instances until its end has been reported, so that
+    one which is started on instances that the queue cannot know to be free is found out.
     """
 
     def __init__(self, sizes: Mapping[str, int], clock_ms: Callable[[], float]) -> None:
@@ -76,7 +76,7 @@ class TimedTrainingJobs:
         return self._ends[0][0] if self._ends else None
 
     def ended(self) -> Iterator[TrainingJobStatus]:
-        """What has ended by now; each is told once."""
+        """The training jobs that have ended by now; each is returned once."""
         now_ms = self._clock_ms()
         while self._ends and self._ends[0][0] <= now_ms:
             ended_ms, name, status = heapq.heappop(self._ends)

@@ -36,7 +36,7 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
         settings: other members of the configuration document.
 
     Attributes:
-        used: what was used, by function and kind; calls of DynamoDB and SageMaker by name too.
+        used: the use, by function and kind; calls of DynamoDB and SageMaker by name too.
         metrics: the custom metrics that were published: name and dimensions.
         handler_ms: how long handlers ran on this machine, ms, by function.
     """
@@ -56,11 +56,11 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
     # ---------------------------------------------------------------------------------------------------- what happens
 
     def submit(self, name: str, *, priority: int = 1, run_s: int = 600) -> None:
-        """Somebody submits a usual job, and what follows of it happens."""
+        """Submit a usual job, and run all that follows."""
         self.submit_request(usual_request(name, priority=priority, run_s=run_s))
 
     def submit_request(self, request: Mapping[str, Any]) -> None:
-        """Somebody submits this, and what follows of it happens."""
+        """Submit this request, and run all that follows."""
         answer = self.invoke("api", http_event("POST", "/jobs", json.dumps(request)))
         if answer["statusCode"] != 201:
             raise RuntimeError(f"a submission was answered by {answer['statusCode']}: {answer['body']}")
@@ -103,7 +103,7 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
                 self.invoke("tell", {"Records": records})
 
     def invoke(self, function: str, payload: Mapping[str, Any], remaining_ms: int = 25_000) -> Any:
-        """Run a handler, and count what it uses."""
+        """Run a handler, and count its use."""
         self._running = function
         self._use("Lambda requests", 1)
         printed = io.StringIO()
@@ -192,7 +192,7 @@ class MeteredQueue(SimulatedDeployment[StreamedTable]):
 
 
 def usual_request(name: str, *, priority: int = 1, run_s: int = 600) -> dict[str, Any]:
-    """A request with what a usual one has, of one instance that trains so long."""
+    """A usual request for one instance that trains this long."""
     return {
         "TrainingJobName": name,
         "RoleArn": ROLE,

@@ -38,9 +38,9 @@ class Took:
 
 
 class WarmQueue(MeteredQueue):
-    """A queue whose instances are all in use and whose line has a certain length, on warm handlers.
+    """A queue of a certain length whose instances are all in use, on warm handlers.
 
-    What is timed is all that happens in the functions' processes: handlers, decision, adapters, and boto3 as far as
+    It times everything in the functions' processes: handlers, decision, adapters, and boto3 as far as
     the request that it would send. DynamoDB, SQS, SSM and SageMaker, which play in the same process, are left out.
 
     Args:
@@ -72,7 +72,7 @@ class WarmQueue(MeteredQueue):
         """How long the API's handler takes for a submission that has to wait."""
         before_ms, before_ns = self.handler_ms["api"], self._wire.boto3_ns()
         self._submit()
-        # Nothing is free, so the tick that it asks for would start nothing.
+        # Nothing is free, so the requested tick would start nothing.
         self.wakes.clear()
         return Took(ms=self.handler_ms["api"] - before_ms, boto3_ms=(self._wire.boto3_ns() - before_ns) / 1e6)
 
@@ -91,7 +91,7 @@ class WarmQueue(MeteredQueue):
         return self._reactions[0]
 
     def settle(self) -> None:
-        """A tick if somebody asked for one. Nothing is told of changes: that is beside the way that is timed."""
+        """Run a tick if one was requested. Changes are not published, as that is not timed."""
         observed_ms = self.handler_ms["observe"] - self._observed_ms
         self._observed_ms += observed_ms
         if self.wakes:
@@ -116,7 +116,7 @@ class WarmQueue(MeteredQueue):
             raise RuntimeError(f"a submission was answered by {answer['statusCode']}: {answer['body']}")
 
     def _fill(self, number: int) -> None:
-        """So many jobs join the line, without the time that admission would take."""
+        """Add jobs to the queue, without admission and its time."""
         if not number:
             return
         self._submit()
@@ -163,7 +163,7 @@ class WarmQueue(MeteredQueue):
 
 
 def measure(waiting: int, *, runs: int, times: int) -> dict[str, Any]:
-    """Submissions and reactions in turn, so that the line stays as long.
+    """Submissions and reactions in turn, so that the queue keeps its length.
 
     Args:
         waiting: jobs in the queue at each end of a training job.
@@ -203,5 +203,5 @@ def summary(runs: Sequence[Sequence[Took]]) -> dict[str, Any]:
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
-    """The smallest value that so many percent of all do not exceed (nearest rank)."""
+    """The smallest value that this percentage of all do not exceed (nearest rank)."""
     return sorted(values)[ceil(percent / 100 * len(values)) - 1]

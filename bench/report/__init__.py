@@ -1,4 +1,4 @@
-"""What do the figures say? Tables, plots and goals, and the pages that hold them.
+"""How are the figures reported? Tables, plots and goals, and the pages that contain them.
 
 Imported by :mod:`bench.suite`, by scenarios that print tables, and by tests.
 """

@@ -1,4 +1,4 @@
-"""What was counted, priced, as the tables of docs/explanation/cost.md."""
+"""The counted use with its prices, as the tables of docs/explanation/cost.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def cost(use: Use, *, free: bool = False, without: str = "") -> float:
 
 
 def tables_of(result: Mapping[str, Any]) -> dict[str, str]:
-    """The tables of the page, by the name that stands at their place."""
+    """The tables of the page, by the names of their places."""
     extras = (result["1,000 preemptions"], result["1,000 hours of a running job"])
     return {
         "idle": _idle(result["idle month"], result["idle month, watched in full"]),

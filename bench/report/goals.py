@@ -1,4 +1,4 @@
-"""Which goals Headway has, and whether what was measured keeps them. A goal that is missed has its reason beside it."""
+"""Headway's goals, and whether the figures meet them. A missed goal has its reason beside it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KUEUE_JOBS = 15_000
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
-    """A goal beside what was found.
+    """A goal beside the figure.
 
     Attributes:
         goal: in words, with its limit.
@@ -39,7 +39,7 @@ class Goal:
 
 
 def goals_of(results: Mapping[str, Figures]) -> list[Goal]:
-    """All goals of what was measured; none of what was not. A busy machine is a reason to miss one in time."""
+    """The goals of all measured figures. A busy machine is a reason to miss a goal in time."""
     busy = "; the machine was busy" if results.get("machine", {}).get("busy") else ""
     found = [
         goal for name, (key, goals) in _GOALS.items() if key in results.get(name, {}) for goal in goals(results[name])

@@ -1,4 +1,4 @@
-"""What was made faster: the same figures before and now, from two folders that the same command has written."""
+"""Compares figures before and now, from two folders that the same command has written."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bench.scenarios.decision import GOAL_WAITING, STORMS
 
 WRITES = "DynamoDB write units"
 WAITING = "100"
-"""So many jobs wait where passes are compared."""
+"""The number of waiting jobs where passes are compared."""
 
 Results = Mapping[str, Figures]
 
 
 def history_table(before: Results, now: Results) -> str:
-    """Before beside now, of what was measured at both times with the same sizes."""
+    """Before beside now, for figures that were measured both times with the same sizes."""
     old, new = headlines(_comparable(before, now)), headlines(_comparable(now, before))
     rows = [
         (name, in_three_figures(old[name]), in_three_figures(value), times_cell(old[name] / value) if value else "")

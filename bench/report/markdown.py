@@ -27,12 +27,12 @@ def spread_cell(spread: Figures) -> str:
 
 
 def in_three_figures(number: float) -> str:
-    """In three figures; what is larger is whole."""
+    """In three digits; larger numbers without decimals."""
     return f"{number:,.0f}" if abs(number) >= 100 else f"{float(f'{number:.3g}'):g}"
 
 
 def times_cell(number: float) -> str:
-    """How many times as good something is, bold where it is not better."""
+    """A factor of improvement, bold where it is below 1."""
     told = in_three_figures(number)
     return told if number > 1 else f"**{told}**"
 

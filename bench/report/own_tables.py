@@ -1,4 +1,4 @@
-"""What was measured of Headway alone, as tables."""
+"""The figures of Headway alone, as tables."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _renamed(spread: Figures) -> Figures:
 
 
 def sizes_table(reaction: Figures) -> str:
-    """What is deployed."""
+    """The sizes of the deployed code."""
     sizes = reaction["figures"]["sizes"]
     if not sizes:
         return "No sizes: nothing was built (`make build`)."

@@ -40,12 +40,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read(results: Path) -> dict[str, Mapping[str, Any]]:
-    """What is in a folder of figures, by the name of the part."""
+    """The figures of a folder, by the name of the part."""
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(results.glob("*.json"))}
 
 
 def write(results: Path = RESULTS) -> None:
-    """Write the page and the plots anew; a plot whose figures are gone goes too."""
+    """Write the page and the plots again; a plot without figures is deleted."""
     found = read(results)
     drawn = plots(found)
     tables = tables_of(found, read(results / BEFORE), drawn)

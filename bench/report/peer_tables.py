@@ -1,4 +1,4 @@
-"""What was measured beside others, as tables: Slurm, the founding article's scheduler, and Kueue."""
+"""The figures beside peers, as tables: Slurm, the founding article's scheduler, and Kueue."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def kueue_table(kueue: Figures) -> str:
 
 
 def _failures(kueue: Figures) -> Iterator[str]:
-    """Each failure once, with how many runs it befell: a run tells each at most once."""
+    """Each failure once, with the number of runs that it occurred in."""
     runs = len(kueue["runs"])
     befell: Counter[str] = Counter(kueue.get("problems", []))
     for problem, number in befell.items():
@@ -140,7 +140,7 @@ def _failures(kueue: Figures) -> Iterator[str]:
 
 
 def _of_runs(runs: Sequence[Figures], *names: str, times: float = 1) -> str:
-    """The value that stands under these names in each run."""
+    """The value under these names in each run."""
     values = []
     for run in runs:
         value: Any = run

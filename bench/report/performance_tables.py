@@ -1,4 +1,4 @@
-"""What stands at each place of docs/explanation/performance.md. A part that was not measured says so at its place."""
+"""The contents of each place of docs/explanation/performance.md. A part that was not measured is marked there."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
     },
     "reaction": {"reaction.svg": "p50 and p99 of reactions and submissions against the backlog"},
 }
-"""By place: files of docs/explanation/plots, and what is seen on them."""
+"""By place: files of docs/explanation/plots, and their alternative texts."""
 
 
 def tables_of(
     results: Mapping[str, Figures], before: Mapping[str, Figures], plots: Iterable[str] = ()
 ) -> dict[str, str]:
-    """The tables of the page, by the name that stands at their place.
+    """The tables of the page, by the names of their places.
 
     Args:
         results: the figures, by the name of their part.

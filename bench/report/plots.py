@@ -1,4 +1,4 @@
-"""Which plots are made of what was measured."""
+"""The plots of the figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def plots(results: Mapping[str, Figures]) -> dict[str, str]:
     """SVG by the name of its file.
 
     Args:
-        results: what was measured, by the name of the part. What is not there is not plotted.
+        results: the figures, by the name of the part. Missing parts are not plotted.
     """
     made = {}
     if "figures" in (article := results.get("article", {})):
@@ -60,6 +60,6 @@ def _beside_slurm(slurm: Figures) -> str:
 
 
 def handlers_advantage(name: str, figure: Figures) -> float | None:
-    """How many times as good as Slurm's figure that of Headway's handlers alone is; None if there is none."""
+    """The factor by which the figure of Headway's handlers alone is better than Slurm's; None if there is none."""
     alone = figure.get("Headway's handlers alone")
     return None if alone is None else advantage(name, alone["median"], figure["Slurm"]["median"])

@@ -1,4 +1,4 @@
-"""What was measured of long lines and bursts, as tables."""
+"""The figures of long queues and bursts, as tables."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ def _leaves(figures: Any, names: tuple[str, ...] = ()) -> Iterable[tuple[tuple[s
 
 
 def _shown(value: Any) -> str:
-    """A number, or how many there are of what is listed."""
+    """A number, or the length of a list."""
     return in_three_figures(len(value) if isinstance(value, list) else value)

@@ -56,7 +56,7 @@ def bar_plot(title: str, rows: Mapping[str, Mapping[str, float]], *, x: str) -> 
 
     Args:
         title: what the plot shows.
-        rows: for each name, how many times as good it is by each series; all positive.
+        rows: for each name, the factor of each series; all positive.
         x: label of the horizontal axis.
     """
     figure, axes = _begun(title, 1.5 + _ROW_IN * len(rows))

@@ -1,4 +1,4 @@
-"""What is measured? Each module measures one thing, prints its figures and writes them.
+"""The measurements: each module measures one thing, prints its figures and writes them.
 
 Imported by :mod:`bench.suite`, by :mod:`bench.report` for goals and sizes, and by tests.
 """

@@ -1,7 +1,7 @@
 """Headway beside the founding article's scheduler: what a pass and a job use with 10 to 100,000 jobs waiting.
 
     python -m bench.scenarios.article            measures, prints, writes bench/results/article.json
-    python -m bench.scenarios.article --quick    up to 1,000 waiting, three rounds; writes nothing unless told where
+    python -m bench.scenarios.article --quick    up to 1,000 waiting, three rounds; writes nothing without --json
 
 A pass is one run of what decides: Headway's function ``schedule``, the article's ``manage_queue``. Both run on tables
 in memory and the sandbox's SageMaker (`bench.queues.full_queues`), and one meter counts both
@@ -16,7 +16,7 @@ watched one after the other would seem to differ by that.
 
 In each round a job comes, one that runs completes and the next is started, and all settles; a job is what a round
 uses, whichever function uses it. Headway's other functions that run every minute are left out of rounds, as the
-article has none; what they ask SageMaker about one job is counted apart.
+article has none; their calls of SageMaker about one job are counted separately.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ WITH_STANDINS_MS = "ms with stand-ins"
 """With what plays AWS, as earlier versions were measured."""
 
 BASE, MOST_GROWTH, MOST_CALLS = 100, 1.2, 6
-"""From so many waiting on, a pass may grow by this at most; a job may take so many calls of SageMaker's API."""
+"""The length from which on the growth of a pass is limited, the limit, and the most SageMaker calls of a job."""
 
 HOT_PATH = ("api", "schedule", "observe")
 """The functions that take a job in, start it, and notice its end."""
@@ -61,7 +61,7 @@ LONE_S = (600, 3_600, 36_000)
 """How long jobs train that are looked at one by one, s."""
 
 SLACK_S = 600
-"""So long after its training a job has ended, launch and upload included, s."""
+"""The time after which a job has ended, with launch and upload, s."""
 
 Use = dict[str, float]
 Scenes = dict[str, Use]
@@ -80,7 +80,7 @@ class Goal:
 
 
 def main() -> int:
-    """Measure, print, and write what was found. Missed goals are told in words."""
+    """Measure, print, and write the figures. Missed goals are reported in words."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help=f"up to {QUICK_SIZES[-1]} waiting, {QUICK_ROUNDS} rounds")
     parser.add_argument("--rounds", type=int, help=f"{ROUNDS} unless said; the median of their passes counts")
@@ -130,7 +130,7 @@ def watched(queues: Mapping[_Which, FullQueue], rounds: int) -> dict[_Which, Sce
     """What passes and jobs use.
 
     Args:
-        queues: that were filled, by whatever tells one from the other; as many wait in each after a round as before.
+        queues: filled queues by any key; each has the same length before and after a round.
         rounds: how many of each, in turn.
     """
     # The tables are no part of the process that decides: their objects are not to be looked through in there.
@@ -147,7 +147,7 @@ def watched(queues: Mapping[_Which, FullQueue], rounds: int) -> dict[_Which, Sce
 
 
 class _Watched:
-    """What was seen of one queue."""
+    """The figures of one queue."""
 
     def __init__(self) -> None:
         self._passes: dict[str, list[Use]] = {COMES: [], ENDS: []}
@@ -165,7 +165,7 @@ class _Watched:
                 self._passes[scene].append(_use_of(queue, queue.DECIDES))
 
     def scenes(self) -> Scenes:
-        """Passes by what they come after, in the middle, and a job on average."""
+        """The median passes by their cause, and the mean use of a job."""
         job = {kind: round(number / self._rounds, 2) for kind, number in self._total.items()}
         return {scene: _middle(uses) for scene, uses in self._passes.items()} | {JOB: job}
 
@@ -174,7 +174,7 @@ def calls_of_a_job(run_s: int) -> Calls:
     """What Headway calls of SageMaker's API for one job from submission to end.
 
     All functions run that run every minute. They watch the account as long as the queue is there, job or no job, so
-    what they call in as many minutes without one is taken off. What is left of their lists is in it, but is no call
+    their calls in as many minutes without a job are subtracted. The rest of their lists is included, but is no call
     of a job's own (:func:`in_all`).
 
     Args:
@@ -199,10 +199,10 @@ def calls_of_a_job(run_s: int) -> Calls:
 
 
 def goals_of(headway: Mapping[int, Scenes], calls: Mapping[int, Calls]) -> list[Goal]:
-    """The goals of Headway, and what was found.
+    """Headway's goals, and the figures.
 
     Args:
-        headway: what was watched, by how many waited.
+        headway: the observations, by the number of waiting jobs.
         calls: of one job, by how long it trains, s.
     """
     most = max(headway)

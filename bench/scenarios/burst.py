@@ -1,7 +1,7 @@
 """Many submissions from many clients at once, on a sandbox: what becomes of each, and how many passes that costs.
 
-Each client asks again until it is answered with more than "not now", as clients of the queue do. The deployment's own
-limits hold: the rate of the API, the length of the line. They are set so that the last submissions are refused.
+Each client retries until the response is more than "not now", as clients of the queue do. The deployment's own
+limits apply: the rate of the API, the length of the queue. They are set so that the last submissions are refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headway_client.errors import BusyError, ClientError, ConflictError
 from headway_client.http.api import HeadwayApi
 
 ROOM = 0.95
-"""Of the submissions so many find room in the line, about: those at the same moment do not see each other."""
+"""The approximate number of accepted submissions: concurrent ones do not see each other."""
 LOOK_S = 0.25
 _MOST_PAUSE_S = 1.0
 _WARM_UPS = 2
@@ -31,13 +31,13 @@ _WARM_UPS = 2
 
 @dataclass
 class Answers:
-    """What clients were told. Several write to it at once, each by one call.
+    """The responses to clients. Several threads write to it, each by one call.
 
     Attributes:
         accepted: names, with when that was answered, s.
-        refused: names of jobs with the sentence that says why.
+        refused: names of jobs with the sentence of the refusal.
         lost: names with what else happened.
-        throttles: how often somebody was told to come again, by status.
+        throttles: the number of throttled calls, by status.
     """
 
     accepted: dict[str, float] = field(default_factory=dict)
@@ -68,10 +68,10 @@ class Answers:
 
 
 class WakeQueue:
-    """Looks at the wake queue from a thread of its own, while its `with` block runs.
+    """Polls the wake queue in a separate thread, while its `with` block runs.
 
     Attributes:
-        looks: when, s, and how many wake-ups there were, those included that a pass works on.
+        looks: the times, s, with the number of wake-ups, including those in progress.
     """
 
     def __init__(self, queue: SandboxQueue) -> None:
@@ -97,7 +97,7 @@ class WakeQueue:
 
 
 def oldest_age_s(sent_s: Sequence[float], left: int, now_s: float) -> float:
-    """How long ago the oldest message of a queue was sent that has so many left, and gives them out in order, s.
+    """The age of the oldest message of a FIFO queue with this many messages left, s.
 
     Args:
         sent_s: when each message was sent, ascending; about when, so there may be more left than were sent.
@@ -109,15 +109,15 @@ def oldest_age_s(sent_s: Sequence[float], left: int, now_s: float) -> float:
 
 
 def measure(jobs: int, clients: int) -> dict[str, Any]:
-    """A burst on a sandbox of its own, whose instances are all in use.
+    """A burst on a separate sandbox, whose instances are all in use.
 
     Args:
         jobs: how many are submitted.
-        clients: by so many at once.
+        clients: the number of concurrent clients.
     """
     with SandboxQueue(waiting_limit=int(jobs * ROOM)) as queue:
         requests = [queue.request() for _ in range(jobs)]
-        # One try each: whoever is throttled is counted here, and tries again.
+        # One try each: throttled calls are counted here, and retried.
         users = [queue.patient_client(tries=1) for _ in range(clients)]
         answers = Answers()
         shared([partial(_warm_up, user) for user in users], range(_WARM_UPS * clients))
@@ -153,13 +153,13 @@ def found(
     """The figures.
 
     Args:
-        answers: what clients were told.
+        answers: the responses to clients.
         listed: the names of all that wait afterwards.
         looks: see :class:`WakeQueue`.
         passes: how many the scheduler made.
         began_s: when the burst began.
         took_s: how long it took.
-        requests: what was submitted.
+        requests: the submitted requests.
     """
     names = {request["TrainingJobName"] for request in requests}
     sent_s = sorted(answers.accepted.values())

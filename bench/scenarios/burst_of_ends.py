@@ -2,7 +2,7 @@
 
 Virtual time: a pass takes as long as its calls would wait for AWS (ASSUMED_CALL_MS), one pass at a time, and takes up
 to ten wake-ups of those that came meanwhile, as SQS hands them to the one message group. Handlers, transactions and
-decisions are the real ones; the functions' processor time is left out, and SageMaker takes launches as fast as asked.
+decisions are the real ones; the functions' processor time is excluded, and SageMaker accepts launches at any rate.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ PATIENCE_S = 3_600.0
 
 
 class TimedQueue(MeteredQueue):
-    """A queue whose scheduler takes its time. `now_s` goes on while it waits for answers.
+    """A queue whose scheduler takes time. `now_s` advances while it waits for responses.
 
     Args:
         instances: of the one pool.
-        rng: says when training jobs end.
+        rng: draws the ends of training jobs.
 
     Attributes:
         accepted: the names of all jobs.
@@ -72,7 +72,7 @@ class TimedQueue(MeteredQueue):
     def end_all(self) -> list[float]:
         """All that run end within a minute; returns for each the time until another one was launched, s.
 
-        The first that ends is matched with the first that is launched: any instance is as good as any other.
+        The first end is matched with the first launch, as all instances are equal.
         """
         first_s, running = self.now_s, [job.name for job in self.fleet.jobs(now=self.now_s) if not job.ended]
         moments = sorted(first_s + self._rng.uniform(0, WITHIN_S) for _ in running)
@@ -127,11 +127,11 @@ class TimedQueue(MeteredQueue):
         self.check()
 
     def _hear(self) -> None:
-        """What SageMaker has told by now comes to `observe`, one event after the other."""
+        """Deliver SageMaker's events so far to `observe`, one after the other."""
         for detail in self.fleet.advance(self.now_s):
             payload = event("observe")
             payload["detail"] = detail
-            # While a pass runs others hear of ends too, so that their wake-ups are as old as that.
+            # While a pass runs, other events arrive too, so that their wake-ups have that age.
             self._heard_s = detail["LastModifiedTime"] / 1000
             self.invoke("observe", payload)
 
@@ -153,10 +153,10 @@ class TimedQueue(MeteredQueue):
 
 
 def measure(instances: int, *, seed: int = 1) -> dict[str, Any]:
-    """What so many ends within a minute bring about; all promises are checked after each pass.
+    """Simulate a number of ends within a minute; all promises are checked after each pass.
 
     Args:
-        instances: so many run one each, and as many wait.
+        instances: the number of running jobs with one instance each, and of waiting jobs.
         seed: of the moments at which they end.
     """
     queue = TimedQueue(instances, Random(seed))

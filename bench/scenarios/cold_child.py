@@ -1,10 +1,10 @@
-"""Load a function as Lambda does, in an interpreter of its own, and let it answer one event (`cold_start.py`).
+"""Loads a function as Lambda does, in a separate interpreter, and lets it handle one event (`cold_start.py`).
 
     python -I -S -B cold_child.py SEARCH_PATH [EVENT_FILE]
 
 The last line printed has, for when the function was ready and when it had answered: the time (the machine's monotonic
 clock, ns), the processor's time (ns), and the peak memory (KB). This module imports nothing but the standard library
-and what is on the path that it is given.
+and the given path.
 """
 
 import sys
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Load, answer, tell."""
+    """Load, handle the event, print the figures."""
     path, *events = sys.argv[1:]
     handler = load(path) if path else None
     found = {"ready": now()}
@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def now() -> dict[str, int]:
-    """What the time is, and what was used by now."""
+    """The time, and the use so far."""
     return {"ns": time.monotonic_ns(), "cpuNs": time.process_time_ns(), "peakKb": peak_kb()}
 
 
@@ -46,7 +46,7 @@ def peak_kb() -> int:
 
 
 def answer(handler: "Any", event_file: str) -> None:
-    """Have a handler answer an event, over real clients of AWS whose requests an empty queue answers at once."""
+    """Let a handler handle an event, with real AWS clients whose requests an empty queue answers at once."""
     import json
     from types import SimpleNamespace
 

@@ -24,7 +24,7 @@ from headway_sandbox.inprocess.lambda_functions import ENVIRONMENT, TIMEOUT_S
 ROOT = Path(__file__).resolve().parents[2]
 FUNCTIONS = tuple(TIMEOUT_S)
 FIRST_EVENTS = {"api": "api-submit", "observe": "observe", "schedule": "schedule"}
-"""What the functions that somebody waits for are asked first, of `events/`."""
+"""The first events of the functions that users wait for, in `events/`."""
 
 Started = Mapping[str, Mapping[str, float]]
 """See :func:`start`."""
@@ -37,7 +37,7 @@ _IMPORTED = re.compile(r"^import time: +(\d+) \| +\d+ \| +(\S+)$", re.MULTILINE)
 
 
 class WrongVersion(Exception):
-    """What is installed here is not what is deployed, so its time would be another one."""
+    """The installed packages are not the deployed ones, so their time would differ."""
 
 
 def measure(runs: int, functions: Sequence[str] = FUNCTIONS) -> dict[str, dict[str, Any]]:
@@ -135,9 +135,9 @@ def modules(layers: Path, function: str = "api") -> dict[str, Any]:
 def _run(function: str, layers: Path, *options: str, answers: bool = True) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(ROOT / "functions" / function), str(layers)]) if function else ""
     event = [str(ROOT / "events" / f"{FIRST_EVENTS[function]}.json")] if answers and function in FIRST_EVENTS else []
-    # Neither site-packages nor what a user has set up, and nothing is written, as Lambda's file system may not be.
+    # Without site-packages and user settings, and without writes, as Lambda's file system is read-only.
     command = [sys.executable, "-I", "-S", "-B", *options, str(_CHILD), path, *event]
-    # Its own commands, and an error says what was wrong.
+    # Our own commands; an error has its message.
     return subprocess.run(  # noqa: S603
         command, env=ENVIRONMENT | _CREDENTIALS, capture_output=True, text=True, check=True, timeout=60
     )

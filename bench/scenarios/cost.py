@@ -2,7 +2,7 @@
 
     make bench-cost                    measures, prints, writes bench/results/cost.json and docs/explanation/cost.md
 
-The real handlers run; items have their real sizes; what is counted is the same in each run. Only the handlers' time is
+The real handlers run; items have their real sizes; counts are the same in each run. Only the handlers' time is
 this machine's, and the time of calls to AWS is assumed (ASSUMED_CALL_MS).
 """
 
@@ -36,7 +36,7 @@ ASSUMED_CALL_MS |= {"SNS messages": 20, "CloudWatch requests": 50, "SageMaker ca
 PLATFORM_LOG_BYTES = 600
 """START, END and REPORT of an invocation, and what CloudWatch adds to each event (26 bytes), roughly."""
 POLLS_A_MINUTE = 5 * 60 // 20
-"""Lambda asks a queue in five long polls at once, 20 s each, when nothing comes (AWS's compute blog, "Estimating cost
+"""Lambda polls an empty queue with five parallel long polls of 20 s each (AWS's compute blog, "Estimating cost
 for Amazon SQS message processing using AWS Lambda"). It may be fewer for a FIFO queue with one group."""
 
 IDLE_CASES: dict[str, dict[str, str]] = {
@@ -49,7 +49,7 @@ Use = dict[str, float]
 
 
 def main() -> int:
-    """Measure, and write what was found."""
+    """Measure, and write the figures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--print", action="store_true", help="write nothing")
     args = parser.parse_args()
@@ -64,7 +64,7 @@ def main() -> int:
 
 
 def measured() -> dict[str, Any]:
-    """What is used, by case and kind of use."""
+    """The use, by case and kind."""
     warm = MeteredQueue(POOL_SIZE)
     warm.minute()
     _live(warm, 1)
@@ -83,7 +83,7 @@ def measured() -> dict[str, Any]:
 
 
 def idle_minute() -> tuple[Use, int]:
-    """What a minute uses in which nobody wants anything, and how many metrics are published meanwhile."""
+    """The use of an idle minute, and the number of its metrics."""
     world = MeteredQueue(POOL_SIZE)
     world.minute()
     world.reset()
@@ -96,9 +96,9 @@ def idle_minute() -> tuple[Use, int]:
 
 
 def standing(metrics: int, **parameters: str) -> Use:
-    """What is there all month, whatever happens, with these parameters and the defaults of the others.
+    """The fixed monthly use, with these parameters and the defaults of the others.
 
-    Of an alarm each metric is billed that it looks at (CloudWatch's pricing page, "Alarms").
+    An alarm is billed by the metrics that it evaluates (CloudWatch's pricing page, "Alarms").
     """
     # Conditions of the form that the two for alarms and the dashboard have; what has another one is not counted here.
     simple = re.findall(r'^  (\w+): !Equals \[!Ref (\w+), "?(\w+)"?\]$', _template(), re.MULTILINE)
@@ -123,7 +123,7 @@ def standing(metrics: int, **parameters: str) -> Use:
 
 
 def default_of(parameter: str) -> str:
-    """What a parameter of the template is if nobody says otherwise."""
+    """The default of a parameter of the template."""
     (described,) = re.findall(rf"^  {parameter}:\n(?:    .*\n)*?    Default: (.*)$", _template(), re.MULTILINE)
     return str(described).strip('"')
 
@@ -133,7 +133,7 @@ def _template() -> str:
 
 
 def jobs(number: int) -> Use:
-    """What so many jobs use from submission to end: all submitted at once, eight run at a time, none preempted."""
+    """The use of a number of jobs from submission to end: submitted at once, eight run at a time, none preempted."""
     world = MeteredQueue(POOL_SIZE)
     world.minute()
     world.reset()

@@ -75,7 +75,7 @@ def snapshot_of(
                 checkpoints=rng.random() < 0.5,
             )
         )
-    # A few instances are free, and where the line is blocked its head demands more of them.
+    # A few instances are free, and the first job of a blocked queue demands more of them.
     sizes = {pool: count + 8 for pool, count in used.items()}
     jobs = [
         WaitingJob(
@@ -151,7 +151,7 @@ def measure(name: str, seed: int, sizes: tuple[int, ...], runs: int) -> tuple[di
 
 
 def main() -> int:
-    """Measure, print, and say with the exit status whether the goals are kept."""
+    """Measure, print, and return as exit status whether the goals are met."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="of the mix of jobs")
     parser.add_argument("--runs", type=int, default=9, help="decisions on each snapshot; the median counts")

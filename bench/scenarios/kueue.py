@@ -32,7 +32,7 @@ _TOLD = 10
 
 
 def main() -> int:
-    """Replay, print, and say with the exit status whether every promise and the goal were kept."""
+    """Replay, print, and return as exit status whether all promises and the goal were kept."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the jobs; no goal")
     parser.add_argument("--no-teams", action="store_true", help="no guarantees, no limits: one line for each pool")
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def replayed(replay: Replay, profile: cProfile.Profile | None) -> list[str]:
-    """Replay, and say which promises were broken and which jobs not done."""
+    """Replay, and return the broken promises and the jobs that are not done."""
     # What there is before the run is not looked through again by each collection during it.
     gc.freeze()
     try:

@@ -21,8 +21,8 @@ class Replay:
         limit_s: of each job's run time.
 
     Attributes:
-        queue: what is measured.
-        training_jobs: what it has started.
+        queue: the measured queue.
+        training_jobs: the training jobs that it has started.
         wall_s: how long the run took.
         held_ms: instances held, times how long.
         busy_s: how long each step took, all together.
@@ -45,7 +45,7 @@ class Replay:
         return self._since_ms() / 1000
 
     def run(self) -> None:
-        """Submit what is due, observe what ended, tick when something changed, until all is done.
+        """Submit due jobs, observe ends, tick after changes, until all jobs are done.
 
         Raises:
             BrokenPromiseError: what must never happen has happened, or it does not come to its end.

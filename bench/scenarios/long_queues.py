@@ -2,7 +2,7 @@
 
     python -m bench.scenarios.long_queues WAITING      prints the figures of one length as JSON
 
-`bench.scenarios.scale` measures several lengths, each in a process of its own, as peak memory is one of the figures.
+`bench.scenarios.scale` measures several lengths, each in a separate process, as peak memory is one of the figures.
 Items are written as submissions write them, the real handlers work on them, and `bench.metering.dynamodb_units`
 counts units.
 """
@@ -37,10 +37,10 @@ POOLS = (
     *("ml.g5.xlarge", "ml.g5.2xlarge", "ml.g5.12xlarge", "ml.g5.48xlarge"),
 )
 _NAME = "name-of-a-job"
-"""Stands for the name in the items that others are made of."""
+"""The placeholder of the name in template items."""
 
 INSTANCES, RUNNING_PRIORITY, PRIORITIES = 8, 9, (5, 2, 1)
-"""Nobody is preempted by those who wait."""
+"""Waiting jobs preempt no running job."""
 
 ROUNDS = 5
 OPERATIONS = ("submission", "pass", "listing", "why", "cancellation")
@@ -50,7 +50,7 @@ Figures = dict[str, Any]
 
 
 class AlikeMeter(MeteredTable):
-    """Counts what is read of a line by its first entry, as all are alike here: to size thousands takes long."""
+    """Counts the units of a queue's entries by its first one, as all are equal here: sizing thousands takes long."""
 
     def count_before(self, pk: str, sk: str, *, limit: int) -> int:
         """See :class:`headway_service.ports.table.Table`."""
@@ -77,7 +77,7 @@ class AlikeMeter(MeteredTable):
 
 
 class LongLines(MeteredQueue):
-    """A queue with many lines, whose instances are all in use.
+    """A deployment with many queues, whose instances are all in use.
 
     Args:
         pools: how many pools it has. There is a line for each and for each of eleven teams.
@@ -95,7 +95,7 @@ class LongLines(MeteredQueue):
         self._submitted = 0
 
     def fill(self, waiting: int) -> None:
-        """Let jobs take all instances, and so many others wait; all but one of each pool enter without admission."""
+        """Start jobs on all instances, and add waiting ones; all but one of each pool enter without admission."""
         self.minute()
         for pool in self.pools:
             for _ in range(INSTANCES):
@@ -104,11 +104,11 @@ class LongLines(MeteredQueue):
         first = {pool: self._accepted(self.submit_one(pool, PRIORITIES[0])) for pool in self.pools}
         for items in waiting_jobs(first, waiting - len(first)):
             for item in items:
-                # Past conditions, copies and the stream: there is nobody yet whom they would concern.
+                # Without conditions, copies and the stream, which nothing uses yet.
                 MemoryTable._store(self.table, Key(item["pk"], item["sk"]), item)  # noqa: SLF001
 
     def submit_one(self, pool: str = POOL, priority: int = PRIORITIES[-1]) -> str:
-        """Somebody submits a job, whose name this is, and what follows of it happens."""
+        """Submit a job with this name, and run all that follows."""
         self._submitted += 1
         request = request_of(f"job-{self._submitted}", pool, TEAMS[self._submitted % len(TEAMS)], priority)
         self.submit_request(request)
@@ -138,7 +138,7 @@ class LongLines(MeteredQueue):
                 self.wakes.clear()
 
     def waiting(self) -> int:
-        """How many jobs stand in line."""
+        """The number of waiting jobs."""
         return sum(len(keys) for pk, keys in self.table._sort_keys.items() if pk.startswith("line#"))  # noqa: SLF001
 
     def _accepted(self, name: str) -> JobRecord:
@@ -146,7 +146,7 @@ class LongLines(MeteredQueue):
 
 
 def waiting_jobs(first: Mapping[str, JobRecord], number: int, *, already: int = 0) -> Iterator[list[dict[str, Any]]]:
-    """The items of so many jobs that wait, spread over the lines, a job at a time.
+    """The items of waiting jobs, spread over the queues, a job at a time.
 
     Items are made by `transitions.enqueue` once for each line and priority, and from these by putting in the names: to
     make each by itself would take longer than all that is measured. They come in the order of rank, as that is how the
@@ -155,7 +155,7 @@ def waiting_jobs(first: Mapping[str, JobRecord], number: int, *, already: int = 
     Args:
         first: a job that waits in each pool, by pool. The others are as it is, of other names, teams and priorities.
         number: how many.
-        already: so many of them are there already.
+        already: the number of existing ones.
     """
     pools = list(first)
     patterns: dict[tuple[str, str, int], list[Item]] = {}
@@ -186,7 +186,7 @@ def request_of(name: str, pool: str, team: str, priority: int) -> dict[str, Any]
 
 
 def measure(waiting: int, *, pools: int, rounds: int = ROUNDS) -> Figures:
-    """What each operation uses, in the middle of so many rounds.
+    """The median use of each operation over a number of rounds.
 
     Args:
         waiting: how many jobs wait at the beginning; there are as many at the end of each round.
@@ -234,7 +234,7 @@ def _use(queue: LongLines, operation: str) -> dict[str, float]:
 
 
 def measured_apart(waiting: int, *, pools: int) -> Figures:
-    """The same in a process of its own."""
+    """The same in a separate process."""
     command = [sys.executable, "-m", "bench.scenarios.long_queues", str(waiting), str(pools)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - ourselves
     if done.returncode:

@@ -31,9 +31,9 @@ _READS_S, _TRIES = 120.0, 8
 
 
 class SandboxQueue(DeployedQueue):
-    """A queue on a sandbox of its own, with a line for each of eleven teams, while its `with` block runs.
+    """A deployment on a separate sandbox, with a queue for each of eleven teams, while its `with` block runs.
 
-    All instances are in use from the beginning to the end, so whoever is submitted waits.
+    All instances are in use from the beginning to the end, so submitted jobs wait.
 
     Args:
         waiting_limit: of a line, and of an owner's jobs in it.
@@ -68,7 +68,7 @@ class SandboxQueue(DeployedQueue):
         return self.client(Limits(tries=tries, read_timeout_s=_READS_S, try_timeout_s=_READS_S))
 
     def request(self, *, priority: int = PRIORITIES[-1]) -> dict[str, Any]:
-        """A request of a new job; all are of one team, whose line it lengthens."""
+        """A request of a new job; all are of one team."""
         self._name = f"job-{next(self._numbers):05}"
         request = request_of(self._name, P5, TEAMS[0], priority)
         request["RoleArn"] = "arn:aws:iam::123456789012:role/HeadwayTrainingRole"
@@ -76,7 +76,7 @@ class SandboxQueue(DeployedQueue):
         return request
 
     def fill(self, waiting: int) -> None:
-        """Let so many jobs wait, all but the first put into the table."""
+        """Add waiting jobs; all but the first are written into the table directly."""
         client = self.sandbox.client("dynamodb")
         if not self._filled:
             self.api.submit(self.request())
@@ -112,7 +112,7 @@ class SandboxQueue(DeployedQueue):
         return {job.name for job in self.api.list_jobs()}
 
     def _stop_telling(self) -> None:
-        """What is put into the table comes by the stream to `tell`, and would keep the machine busy for minutes."""
+        """Items written to the table reach `tell` by the stream, and would keep the machine busy for minutes."""
         client = self.sandbox.client("lambda")
         for page in client.get_paginator("list_event_source_mappings").paginate():
             for mapping in page["EventSourceMappings"]:
@@ -121,7 +121,7 @@ class SandboxQueue(DeployedQueue):
 
 
 def measure(lengths: Sequence[int], *, rounds: int) -> list[dict[str, Any]]:
-    """How long each operation takes, ms: the middle of so many rounds, for each length on the same sandbox.
+    """The time of each operation, ms: the median of a number of rounds, for each length on the same sandbox.
 
     Args:
         lengths: how many jobs wait, in eleven lines; ascending.

@@ -25,13 +25,13 @@ from bench.scenarios import cold_start
 
 RESULT = Path(__file__).resolve().parents[1] / "results" / "reaction.json"
 WAITING = (1, 100, 10_000)
-"""Jobs in line, the one that is started included."""
+"""Waiting jobs, including the one that is started."""
 GOAL_REACTION_MS, GOAL_COLD_MS, GOAL_SUBMISSION_MS = 150.0, 1000.0, 5.0
 SLOWEST_PACKAGES = 8
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print, and write, where nobody said where only if it was not quick. A missed goal fails nothing."""
+    """Measure, print, and write; a quick run writes only with --json. A missed goal is no failure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="a short line, a few times each; writes nothing")
     parser.add_argument("--json", type=Path, help=f"where the figures go ({RESULT.name}; nowhere with --quick)")
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def measured(*, quick: bool) -> dict[str, Any]:
-    """All figures, with what they were measured on."""
+    """All figures, with their machine."""
     lengths, runs, times, starts = (WAITING[:-1], 2, 20, 1) if quick else (WAITING, 3, 150, 9)
     functions = tuple(cold_start.FIRST_EVENTS) if quick else cold_start.FUNCTIONS
     return {
@@ -89,7 +89,7 @@ def problems(figures: Mapping[str, Any]) -> list[str]:
 
 
 def lines_of(result: Mapping[str, Any]) -> Iterator[str]:
-    """What was found, as tables."""
+    """The figures, as tables."""
     figures = result["figures"]
     yield f"{result['machine']}; {result['runs']}"
     yield ""

@@ -1,7 +1,7 @@
 """Headway with a hundred thousand waiting jobs, bursts of submissions, and many ends within one minute.
 
     python -m bench.scenarios.scale              measures, prints, writes bench/results/scale.json
-    python -m bench.scenarios.scale --quick      small sizes; writes nothing unless told where
+    python -m bench.scenarios.scale --quick      small sizes; writes nothing without --json
 
 Four parts. *Long queues* in memory, with units and calls (`long_queues`), and in a sandbox's table over HTTP
 (`long_sandbox_queues`). *A burst* of submissions on a sandbox (`burst`). *Ends* of running attempts within one minute
@@ -31,7 +31,7 @@ from headway_service.observability.logging import logger
 
 RESULT = Path(__file__).parents[1] / "results" / "scale.json"
 BASE = 100
-"""Figures with long lines stand beside those with so many waiting."""
+"""The number of waiting jobs that long queues are compared with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Sizes:
         in_sandbox: waiting jobs in the sandbox's table.
         submissions, clients: of the burst.
         ends: running attempts that end within a minute.
-        rounds: of each operation on the sandbox, and of each step whose units are counted.
+        rounds: the number of rounds of each operation on the sandbox, and of each counted step.
     """
 
     in_memory: Mapping[int, int]
@@ -61,7 +61,7 @@ QUICK = Sizes(in_memory={5_000: 1}, in_sandbox=1_000, submissions=60, clients=10
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print, and write what was found; 1 if anything was lost."""
+    """Measure, print, and write the figures; 1 if anything was lost."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--no-sandbox", action="store_true", help="only what runs in memory")
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def measured(sizes: Sizes, *, sandbox: bool, tell: Callable[[str], object]) -> dict[str, Any]:
-    """All parts, each told as soon as it is there."""
+    """All parts, each printed as soon as it is known."""
     tell(f"machine: {describe_machine()}\n")
     parts: dict[str, Any] = {"in memory": [], "in the sandbox": [], "burst": None}
     for waiting, pools in sizes.in_memory.items():
@@ -110,7 +110,7 @@ def measured(sizes: Sizes, *, sandbox: bool, tell: Callable[[str], object]) -> d
 
 
 def lost(result: Mapping[str, Any]) -> list[str]:
-    """What was accepted and is not there, or was done twice, in words."""
+    """Accepted jobs that are missing, or were done twice, in words."""
     found = []
     ends, submitted = result["ends"], result["burst"]
     if ends["lost"] or ends["ended"] != ends["launched"]:

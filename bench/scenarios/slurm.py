@@ -45,7 +45,7 @@ _WARM_UPS, _PROFILED = 5, 50
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print, write; 2 if there is no Slurm. Goals that are missed are told in words."""
+    """Measure, print, write; 2 if there is no Slurm. Missed goals are reported in words."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="small sizes and one run, about three minutes")
     parser.add_argument("--runs", type=int, help="repetitions (3; 1 with --quick)")
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def sizes_of(options: argparse.Namespace) -> Sizes:
-    """The sizes that were asked for."""
+    """The requested sizes."""
     asked = {"nodes": options.nodes, "jobs": options.jobs, "drained": options.jobs, "runs": options.runs}
     return replace(QUICK if options.quick else FULL, **{name: size for name, size in asked.items() if size})
 
@@ -110,7 +110,7 @@ def measured(sizes: Sizes, slurm_parameters: str) -> dict[str, Any]:
 def own_figures(sizes: Sizes) -> Figures:
     """Figures of Headway's handlers alone, under the names of those that they are part of."""
     figures: Figures = defaultdict(list)
-    # As long as the line is on average while so many are submitted.
+    # The mean length of the queue during these submissions.
     queue = OwnTime(sizes.jobs // 2)
     submissions = submit(queue, _WARM_UPS + sizes.jobs)[_WARM_UPS:]
     figures[HANDLER] = [took.ms for took in submissions]
@@ -135,7 +135,7 @@ def own_figures(sizes: Sizes) -> Figures:
 
 
 def submit(queue: OwnTime, number: int) -> list[Took]:
-    """Submit so many jobs one by one; a job starts after each, so that the line stays as long."""
+    """Submit jobs one by one; a job starts after each, so that the queue keeps its length."""
     took = []
     for _ in range(number):
         took.append(queue.submission())
@@ -170,7 +170,7 @@ def spread(values: Sequence[float]) -> dict[str, float]:
 
 
 def table_of(result: Mapping[str, Any]) -> str:
-    """What was measured, for people."""
+    """The figures as text."""
     sides = ("Slurm", "Headway")
     lines = [f"{'':<46}{'Slurm':>24}{'Headway':>24}{'times':>8}{'handlers alone':>24}"]
     for name, figure in result["figures"].items():
