@@ -12,7 +12,7 @@ import boto3
 import pytest
 from botocore.credentials import Credentials
 
-from headway_client.botocore_hooks.handlers import attach
+from headway_client.botocore_hooks.attach import attach
 from headway_client.http.api import HeadwayApi
 from headway_client.http.transport import Limits
 from tests.client.aws_stub import BUCKET, AwsStub

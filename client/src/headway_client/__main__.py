@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headway_client.botocore_hooks.install import install_jobs
-from headway_client.botocore_hooks.job_cache import OwnJobs
-from headway_client.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, ClientError
+from headway_client.botocore_hooks.job_cache import QueueJobs
+from headway_client.cli.exit_codes import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, exit_code_of
+from headway_client.errors import ClientError
 from headway_client.http.connect import default_api
 from headway_client.text import to_stderr
 
@@ -33,11 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         to_stderr("name the script to run, or a module after -m")
         return EXIT_USAGE
     try:
-        jobs = OwnJobs(default_api(endpoint=args.endpoint, profile=args.profile, region=args.region))
+        jobs = QueueJobs(default_api(endpoint=args.endpoint, profile=args.profile, region=args.region))
     except ClientError as error:
         to_stderr(error.full_message())
-        return error.exit_code
-    install_jobs(jobs, priority=args.priority, tell=None if args.quiet else to_stderr)
+        return exit_code_of(error)
+    install_jobs(jobs, priority=args.priority, notify=None if args.quiet else to_stderr)
     try:
         _run(module, script)
     except KeyboardInterrupt:

@@ -1,25 +1,4 @@
-"""What can go wrong between a user and the queue: one exception per cure, each with its exit code.
-
-The exit codes of the command line are part of its face and never change their meaning:
-
-| code | meaning |
-| --- | --- |
-| 0 | done |
-| 1 | an unexpected error: a bug in Headway |
-| 2 | wrong usage: change an option, a file or a profile |
-| 3 | the queue refuses the request; every field to change is named |
-| 4 | no such job or pool |
-| 5 | the request conflicts with the state of the queue (a name in use, an ended job, another version) |
-| 6 | the queue is not reachable, or the caller is not allowed; the message says what to check |
-| 7 | the queue is busy or faulty, also after retries |
-| 8 | a job failed or was stopped while the command waited for it |
-| 9 | the timeout of a wait; the job continues |
-| 10 | the server is too old for the request |
-| 130 | interrupted (Ctrl-C) |
-| 141 | the reader closed the output (a closed pipe) |
-
-A command on several jobs or requests goes on after a failure and leaves with the highest code of all.
-"""
+"""Errors of the client: one exception for each way to resolve it."""
 
 from __future__ import annotations
 
@@ -32,20 +11,6 @@ from headway.sanitize import strip_control_characters
 
 if TYPE_CHECKING:
     from headway_client.models import BatchResult
-
-EXIT_OK = 0
-EXIT_UNEXPECTED = 1
-EXIT_USAGE = 2
-EXIT_REFUSED = 3
-EXIT_JOB_NOT_FOUND = 4
-EXIT_CONFLICT = 5
-EXIT_NOT_REACHABLE = 6
-EXIT_BUSY = 7
-EXIT_JOB_FAILED = 8
-EXIT_TIMEOUT = 9
-EXIT_SERVER_TOO_OLD = 10
-EXIT_INTERRUPTED = 130
-EXIT_BROKEN_PIPE = 141
 
 MAX_TOLD_REFUSALS = 10
 """Of so many requests the message says why they were not taken; the error itself holds all."""
@@ -68,7 +33,6 @@ class ClientError(HeadwayError):
     """Base of the errors that the client raises on purpose.
 
     Attributes:
-        exit_code: the command line's exit code for this kind of error.
         code: a short name for programs; the server's own code where the server answered.
         message: a sentence that says what to change.
         fields: what is wrong with each field, in the server's order; empty where no field is to blame.
@@ -76,7 +40,6 @@ class ClientError(HeadwayError):
         request_id: the server's name for the request, for finding it in the logs; None if there was none.
     """
 
-    exit_code: ClassVar[int] = EXIT_UNEXPECTED
     default_code: ClassVar[str] = "Unexpected"
 
     def __init__(
@@ -114,14 +77,12 @@ class ClientError(HeadwayError):
                 "fields": [{"field": item.field, "message": item.message} for item in self.fields],
             },
             "requestId": self.request_id,
-            "exitCode": self.exit_code,
         }
 
 
 class UsageError(ClientError):
     """The caller has to change an option, a file or a setting on this side."""
 
-    exit_code = EXIT_USAGE
     default_code = "Usage"
 
 
@@ -140,35 +101,30 @@ class RequestFileError(UsageError):
 class RefusedError(ClientError):
     """The queue refuses the request as it is (400, 413, 422); the same request is refused every time."""
 
-    exit_code = EXIT_REFUSED
     default_code = "Refused"
 
 
 class JobNotFoundError(ClientError):
     """The queue holds no job of that name."""
 
-    exit_code = EXIT_JOB_NOT_FOUND
     default_code = "JobNotFound"
 
 
 class PoolNotFoundError(ClientError):
     """There is no pool of that name; the message names those that there are."""
 
-    exit_code = EXIT_JOB_NOT_FOUND
     default_code = "PoolNotFound"
 
 
 class RogueJobNotFoundError(ClientError):
     """The queue knows no live training job of that name that did not come through it."""
 
-    exit_code = EXIT_JOB_NOT_FOUND
     default_code = "RogueJobNotFound"
 
 
 class ConflictError(ClientError):
     """The request conflicts with what the queue holds: the name is in use, or the job has ended."""
 
-    exit_code = EXIT_CONFLICT
     default_code = "Conflict"
 
 
@@ -181,63 +137,54 @@ class ConfigurationChangedError(ConflictError):
 class NotReachableError(ClientError):
     """No answer of the queue's API came from the endpoint: check network, name, TLS and address."""
 
-    exit_code = EXIT_NOT_REACHABLE
     default_code = "NotReachable"
 
 
 class NotAllowedError(ClientError):
     """The caller has no credentials, or neither they nor the queue's rules allow this request (401, 403)."""
 
-    exit_code = EXIT_NOT_REACHABLE
     default_code = "NotAllowed"
 
 
 class BusyError(ClientError):
     """The queue asks to come back later (429, 503), also after the client's retries."""
 
-    exit_code = EXIT_BUSY
     default_code = "Busy"
 
 
 class ServerFaultError(ClientError):
     """The queue failed (5xx), or answered something that is no answer of the queue's API."""
 
-    exit_code = EXIT_BUSY
     default_code = "ServerFault"
 
 
 class ServerTooOldError(ClientError):
     """The server does not know what was asked of it, as it is older than this client."""
 
-    exit_code = EXIT_SERVER_TOO_OLD
     default_code = "ServerTooOld"
 
 
 class WaitTimeoutError(ClientError, TimeoutError):
     """The time given to wait for a job is up; the job goes on."""
 
-    exit_code = EXIT_TIMEOUT
     default_code = "WaitTimeout"
 
 
 class JobFailedError(ClientError, RuntimeError):
     """A job that was waited for failed; the message says why."""
 
-    exit_code = EXIT_JOB_FAILED
     default_code = "JobFailed"
 
 
 class JobStoppedError(ClientError, RuntimeError):
     """A job that was waited for was stopped; the message says why."""
 
-    exit_code = EXIT_JOB_FAILED
     default_code = "JobStopped"
 
 
 class NoTrainingJobError(ClientError):
     """No training job has been started for a job yet, so that nothing can be attached to it."""
 
-    exit_code = EXIT_CONFLICT
     default_code = "NoTrainingJob"
 
 
@@ -248,7 +195,6 @@ class BatchRefusedError(ClientError):
         results: what came of each request, in their order; those that were taken have a submission.
     """
 
-    exit_code = EXIT_REFUSED
     default_code = "BatchRefused"
 
     def __init__(self, results: Sequence[BatchResult]) -> None:

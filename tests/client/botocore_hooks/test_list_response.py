@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ParamValidationError
 
-from headway_client.botocore_hooks.handlers import attach
+from headway_client.botocore_hooks.attach import attach
 from headway_client.http.api import HeadwayApi
 from tests.client.aws_stub import AwsStub, training_job
 from tests.client.server import ContractServer

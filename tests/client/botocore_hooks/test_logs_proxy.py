@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway_client.botocore_hooks import job_cache
-from headway_client.botocore_hooks.handlers import attach
-from headway_client.botocore_hooks.logs_proxy import OwnLogs
+from headway_client.botocore_hooks.attach import attach
+from headway_client.botocore_hooks.logs_proxy import LogsProxy
 from headway_client.errors import UsageError
 from headway_client.http.api import HeadwayApi
 from tests.client.aws_stub import AwsStub
@@ -218,8 +218,8 @@ def play(plan: Rounds, store: LogStore, known: Known) -> Iterator[list[str]]:
         yield written
 
 
-def own_logs(store: LogStore, known: Known) -> OwnLogs:
-    own = OwnLogs(known, describe=store.describe_log_streams, get=store.get_log_events)  # type: ignore[arg-type]
+def own_logs(store: LogStore, known: Known) -> LogsProxy:
+    own = LogsProxy(known, describe=store.describe_log_streams, get=store.get_log_events)  # type: ignore[arg-type]
     own._streams._monotonic_s = iter(range(0, 10**9, 1000)).__next__
     return own
 

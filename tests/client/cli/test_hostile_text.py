@@ -177,7 +177,7 @@ def test_no_cell_of_a_csv_controls_anything_or_begins_a_formula(document: Any) -
 def test_no_error_that_a_program_shows_holds_a_control_character(message: str, field: str, status: int) -> None:
     fields = [{"field": field, "message": message}]
     for document in ({"error": {"code": field, "message": message, "fields": fields}}, {"message": message}):
-        error = error_mapping.told("https://queue.example/v1", status, document, request_id=field)
+        error = error_mapping.error_from_document("https://queue.example/v1", status, document, request_id=field)
         assert live_characters(str(error)) == set()
 
 

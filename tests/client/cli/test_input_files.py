@@ -7,8 +7,7 @@ import pytest
 
 from headway_client.cli import input_files
 from headway_client.cli.input_files import read_object, read_objects
-from headway_client.errors import RequestFileError, UsageError
-from headway_client.priority_tag import has_priority, with_priority
+from headway_client.errors import RequestFileError
 
 
 @pytest.mark.parametrize(
@@ -93,27 +92,3 @@ def test_a_hyphen_is_standard_input(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"{")))
     with pytest.raises(RequestFileError, match="standard input is no JSON"):
         read_object("-")
-
-
-@pytest.mark.parametrize(
-    ("tags", "after"),
-    [
-        (None, []),
-        ([], []),
-        ([{"Key": "team", "Value": "a"}], [{"Key": "team", "Value": "a"}]),
-        ([{"Key": "priority", "Value": "1"}], []),
-        ([{"Key": "headway:priority", "Value": "1"}, {"Key": "priority", "Value": "2"}], []),
-        ([{"Key": "Priority", "Value": "1"}, "odd"], [{"Key": "Priority", "Value": "1"}, "odd"]),
-    ],
-)
-def test_a_priority_takes_the_place_of_any_other_priority_tag(tags: list[object] | None, after: list[object]):
-    request = {"TrainingJobName": "a"} if tags is None else {"TrainingJobName": "a", "Tags": tags}
-
-    assert with_priority(request, 0)["Tags"] == [*after, {"Key": "priority", "Value": "0"}]
-    assert request.get("Tags") == tags
-    assert has_priority(request) is (len(after) < len(tags or []))
-
-
-def test_tags_that_are_no_list_can_not_be_added_to():
-    with pytest.raises(UsageError, match="Tags has to be a list"):
-        with_priority({"Tags": {"priority": "1"}}, 5)

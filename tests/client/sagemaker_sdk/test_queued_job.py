@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from headway_client.cli.exit_codes import exit_code_of
 from headway_client.errors import (
     ClientError,
     ConflictError,
@@ -239,7 +240,7 @@ def test_a_job_that_did_not_complete_raises_its_reason(
         queued(api).result(tell=None)
 
     assert str(caught.value) == told
-    assert (caught.value.code, caught.value.exit_code) == ("SomeReason", 8)
+    assert (caught.value.code, exit_code_of(caught.value)) == ("SomeReason", 8)
     # As of AWS Batch's client.
     assert isinstance(caught.value, RuntimeError)
 

@@ -109,7 +109,7 @@ def test_ctrl_c_leaves_the_job_in_the_queue_and_says_how_to_stop_it(
     with suppress(KeyboardInterrupt):
         trainer(sources).train(wait=True)
     for thread in threading.enumerate():
-        if thread.name == "headway-farewell":
+        if thread.name == "headway-unfinished-jobs":
             thread.join()
 
     name = only_job(server)["jobName"]

@@ -88,7 +88,7 @@ def describe(details: JobDetails, *, region: str, members: Collection[str]) -> d
     return document
 
 
-def under_own_name(document: dict[str, Any], details: JobDetails) -> None:
+def rename_to_job(document: dict[str, Any], details: JobDetails) -> None:
     """Change SageMaker's own document on an attempt into one on its job.
 
     A client that waits must not take a preempted attempt for the job's end, nor the other way round.
@@ -124,7 +124,7 @@ def _withheld(details: JobDetails) -> str:
     return f" ({' and '.join(details.withheld)} withheld from you)" if details.withheld else ""
 
 
-def after(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def merge_transitions(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the transitions that a client is to see next, in place of those that it has seen before.
 
     SageMaker's list begins anew with each attempt. SDK 2 prints what is at the end of the list beyond the number of

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import botocore.session
 
-from headway_client.botocore_hooks.handlers import attach_jobs, attach_logs, reads_own_logs
-from headway_client.botocore_hooks.interrupt import farewell_at_ctrl_c
-from headway_client.botocore_hooks.job_cache import OwnJobs
-from headway_client.botocore_hooks.progress import Tell
+from headway_client.botocore_hooks.attach import attach_jobs, attach_logs, reads_own_logs
+from headway_client.botocore_hooks.interrupt import print_unfinished_at_ctrl_c
+from headway_client.botocore_hooks.job_cache import QueueJobs
+from headway_client.botocore_hooks.progress import Notify
 from headway_client.http.connect import default_api
 from headway_client.text import to_stderr
 
@@ -33,7 +33,7 @@ def install(
     profile: str | None = None,
     region: str | None = None,
     priority: int | None = None,
-    tell: Tell | None = to_stderr,
+    tell: Notify | None = to_stderr,
 ) -> None:
     """Let the queue answer for training jobs on all boto3 clients that this process makes from now on.
 
@@ -54,10 +54,10 @@ def install(
     """
     queue = api or default_api(endpoint=endpoint, profile=profile, region=region)
     uninstall()
-    install_jobs(OwnJobs(queue), priority=priority, tell=tell)
+    install_jobs(QueueJobs(queue), priority=priority, notify=tell)
 
 
-def install_jobs(jobs: OwnJobs, *, priority: int | None = None, tell: Tell | None = None) -> None:
+def install_jobs(jobs: QueueJobs, *, priority: int | None = None, notify: Notify | None = None) -> None:
     """The same as `install`, for whoever asks `jobs` something, too. Nothing may be installed."""
     make = botocore.session.Session.create_client
 
@@ -66,7 +66,7 @@ def install_jobs(jobs: OwnJobs, *, priority: int | None = None, tell: Tell | Non
         client = make(session, *args, **options)
         service = client.meta.service_model.service_name
         if service == "sagemaker":
-            attach_jobs(client, jobs, priority=priority, tell=tell)
+            attach_jobs(client, jobs, priority=priority, notify=notify)
         elif service == "logs" and not reads_own_logs(client):
             attach_logs(client, jobs)
         return client
@@ -78,7 +78,7 @@ def install_jobs(jobs: OwnJobs, *, priority: int | None = None, tell: Tell | Non
         stop_listening()
 
     setattr(botocore.session.Session, "create_client", create_client)  # noqa: B010
-    stop_listening = farewell_at_ctrl_c(jobs)
+    stop_listening = print_unfinished_at_ctrl_c(jobs)
     _uninstall.append(undo)
 
 

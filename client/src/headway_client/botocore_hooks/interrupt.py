@@ -8,37 +8,37 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from headway_client.botocore_hooks.job_cache import OwnJobs
-from headway_client.botocore_hooks.progress import Tell
+from headway_client.botocore_hooks.job_cache import QueueJobs
+from headway_client.botocore_hooks.progress import Notify
 from headway_client.text import to_stderr
 
-MAX_TOLD_JOBS = 20
+MAX_PRINTED_JOBS = 20
 """The most jobs that are named, one a line."""
 
-FAREWELL_S = 2.0
+PRINT_TIMEOUT_S = 2.0
 """For so long an interrupt waits for the queue's answer; who wants to leave is not kept."""
 
 
-def say_farewell(jobs: OwnJobs, tell: Tell = to_stderr) -> None:
+def print_unfinished_jobs(jobs: QueueJobs, notify: Notify = to_stderr) -> None:
     """Name the jobs that this process has submitted and that have not ended; each is named only once."""
-    names = jobs.left()
-    for name in names[:MAX_TOLD_JOBS]:
-        tell(f"{name} stays in the queue; `headway stop {name}` stops it")
-    if len(names) > MAX_TOLD_JOBS:
-        tell(f"so do {len(names) - MAX_TOLD_JOBS} more; `headway queue` shows them")
+    names = jobs.unfinished()
+    for name in names[:MAX_PRINTED_JOBS]:
+        notify(f"{name} stays in the queue; `headway stop {name}` stops it")
+    if len(names) > MAX_PRINTED_JOBS:
+        notify(f"so do {len(names) - MAX_PRINTED_JOBS} more; `headway queue` shows them")
 
 
 @contextmanager
-def farewell_if_interrupted(jobs: OwnJobs) -> Iterator[None]:
+def print_unfinished_on_interrupt(jobs: QueueJobs) -> Iterator[None]:
     """Say farewell where Ctrl-C ends what is done within, and let it end."""
     try:
         yield
     except KeyboardInterrupt:
-        say_farewell(jobs)
+        print_unfinished_jobs(jobs)
         raise
 
 
-def farewell_at_ctrl_c(jobs: OwnJobs) -> Callable[[], None]:
+def print_unfinished_at_ctrl_c(jobs: QueueJobs) -> Callable[[], None]:
     """Say farewell at each Ctrl-C from now on, whatever else it does, and return what ends that.
 
     Not where it ends the process: the SageMaker SDKs swallow it in ``fit`` and ``train`` (the ``return`` under
@@ -48,10 +48,10 @@ def farewell_at_ctrl_c(jobs: OwnJobs) -> Callable[[], None]:
     before = signal.getsignal(signal.SIGINT)
 
     def at_ctrl_c(number: int, frame: FrameType | None) -> None:
-        asking = threading.Thread(target=say_farewell, args=(jobs,), name="headway-farewell")
+        asking = threading.Thread(target=print_unfinished_jobs, args=(jobs,), name="headway-unfinished-jobs")
         asking.start()
         # What it says is to stand before what the interrupt prints. A process that ends waits for the thread anyway.
-        asking.join(FAREWELL_S)
+        asking.join(PRINT_TIMEOUT_S)
         if callable(before):
             before(number, frame)
 

@@ -18,7 +18,7 @@ from headway_client.errors import (
 )
 from headway_client.job_states import ENDED_STATES
 from headway_client.models import Job, JobDetails, Submission
-from headway_client.ttl_cache import Remembered
+from headway_client.ttl_cache import TtlCache
 
 if TYPE_CHECKING:
     from headway_client.http.api import HeadwayApi
@@ -53,7 +53,7 @@ LISTED_S = 60.0
 _NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
 
 
-class OwnJobs:
+class QueueJobs:
     """The jobs of one queue, for handlers that have to tell them from SageMaker's own training jobs.
 
     Args:
@@ -63,10 +63,10 @@ class OwnJobs:
 
     def __init__(self, api: HeadwayApi, *, monotonic_s: Callable[[], float] = time.monotonic) -> None:
         self._api = api
-        self._foreign: Remembered[str] = Remembered(limit=MAX_FOREIGN_NAMES, for_s=FOREIGN_S, monotonic_s=monotonic_s)
-        self._recent: Remembered[JobDetails] = Remembered(limit=MAX_KEPT_JOBS, for_s=RECENT_S, monotonic_s=monotonic_s)
-        self._last: Remembered[JobDetails] = Remembered(limit=MAX_KEPT_JOBS, for_s=OUTAGE_S, monotonic_s=monotonic_s)
-        self._listings: Remembered[list[Job]] = Remembered(limit=1, for_s=LISTED_S, monotonic_s=monotonic_s)
+        self._foreign: TtlCache[str] = TtlCache(max_size=MAX_FOREIGN_NAMES, ttl_s=FOREIGN_S, monotonic_s=monotonic_s)
+        self._recent: TtlCache[JobDetails] = TtlCache(max_size=MAX_KEPT_JOBS, ttl_s=RECENT_S, monotonic_s=monotonic_s)
+        self._last: TtlCache[JobDetails] = TtlCache(max_size=MAX_KEPT_JOBS, ttl_s=OUTAGE_S, monotonic_s=monotonic_s)
+        self._listings: TtlCache[list[Job]] = TtlCache(max_size=1, ttl_s=LISTED_S, monotonic_s=monotonic_s)
         #: Submitted here, and not known to have ended. A dict, for its order.
         self._open: dict[str, None] = {}
 
@@ -75,7 +75,7 @@ class OwnJobs:
         submission = self._api.submit(request)
         name = submission.job.name
         self._changed(name)
-        self._foreign.drop(name)
+        self._foreign.discard(name)
         self._open[name] = None
         if len(self._open) > MAX_SUBMITTED_NAMES:
             self._open.pop(next(iter(self._open)), None)
@@ -126,11 +126,11 @@ class OwnJobs:
         self._open.pop(name, None)
         return job
 
-    def is_nobodys(self, name: str) -> None:
+    def forget_foreign(self, name: str) -> None:
         """Take in that SageMaker knows no such name either: it may become a job's at any time."""
-        self._foreign.drop(name)
+        self._foreign.discard(name)
 
-    def listed(self, *, recent: bool = False) -> list[Job]:
+    def list_recent(self, *, recent: bool = False) -> list[Job]:
         """Return the jobs, those that have not ended first; at most `MAX_LISTED_JOBS`.
 
         Args:
@@ -147,7 +147,7 @@ class OwnJobs:
         self._listings.put("", jobs)
         return jobs
 
-    def left(self) -> list[str]:
+    def unfinished(self) -> list[str]:
         """Return the names of the jobs submitted here that still wait or run, and forget about them."""
         names, self._open = list(self._open), {}
         if not names:
@@ -160,7 +160,7 @@ class OwnJobs:
 
     def _changed(self, name: str) -> None:
         for kept in (self._recent, self._last):
-            kept.drop(name)
+            kept.discard(name)
 
     def _see(self, job: Job) -> None:
         if job.has_ended or job.state == "stopping":

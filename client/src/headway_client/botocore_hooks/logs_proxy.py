@@ -19,7 +19,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from headway_client.botocore_hooks.job_cache import OwnJobs
+from headway_client.botocore_hooks.job_cache import QueueJobs
 from headway_client.logs.streams import LATE_MS, LOG_GROUP, STREAMS_PER_PAGE, Call, LogStreams, end_ms
 from headway_client.models import JobDetails
 
@@ -62,7 +62,7 @@ class Position:
         return cls(forward=direction == "f", stream=stream, token=token)
 
 
-class OwnLogs:
+class LogsProxy:
     """Two operations of CloudWatch Logs as one client sees them.
 
     Args:
@@ -71,7 +71,7 @@ class OwnLogs:
         get: the client's ``get_log_events``, likewise.
     """
 
-    def __init__(self, jobs: OwnJobs, *, describe: Call, get: Call) -> None:
+    def __init__(self, jobs: QueueJobs, *, describe: Call, get: Call) -> None:
         self._jobs = jobs
         self._aws_describe = describe
         self._aws_get = get

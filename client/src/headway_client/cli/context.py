@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from headway.sanitize import strip_control_characters
-from headway_client.errors import EXIT_OK, EXIT_UNEXPECTED, ClientError
+from headway_client.cli.exit_codes import EXIT_OK, EXIT_UNEXPECTED, error_document, exit_code_of
+from headway_client.errors import ClientError
 from headway_client.text import to_json, to_stderr
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def tell_error(error: ClientError, *, about: str = "") -> None:
 def tell_failure(common: CommonOptions, error: ClientError, *, about: str) -> None:
     """Print what went wrong with one job or request of several, as --output asks for."""
     if wants_json(common):
-        print(to_json({"jobName": about, **error.to_document()}), file=sys.stderr)
+        print(to_json({"jobName": about, **error_document(error)}), file=sys.stderr)
     else:
         tell_error(error, about=about)
 
@@ -173,11 +174,11 @@ def _act_on_each(
             print(sentence(jobs[-1]))
     document = {
         member: [job.document for job in jobs],
-        "errors": [{"jobName": name, **error.to_document()} for name, error in failures],
+        "errors": [{"jobName": name, **error_document(error)} for name, error in failures],
     }
     if common.output in {"json", "csv"}:
         show_rows(common, document, lambda *, wide: rows(jobs, wide=wide))
-    return max((error.exit_code for _, error in failures), default=EXIT_OK)
+    return max((exit_code_of(error) for _, error in failures), default=EXIT_OK)
 
 
 def show_job(common: CommonOptions, job: Job) -> None:

@@ -20,8 +20,9 @@ from botocore.exceptions import ClientError as AwsError
 from requests.utils import get_environ_proxies, select_proxy
 
 from headway_client import __version__
+from headway_client.cli.exit_codes import EXIT_NOT_REACHABLE, EXIT_OK, exit_code_of
 from headway_client.config.profile import Connection, is_loopback, resolve_connection
-from headway_client.errors import EXIT_NOT_REACHABLE, EXIT_OK, ClientError
+from headway_client.errors import ClientError
 from headway_client.http import transport
 from headway_client.http.api import HeadwayApi
 from headway_client.job_states import JOB_STATES
@@ -91,7 +92,7 @@ def examine(*, endpoint: str | None, profile: str | None, region: str | None) ->
 
 def _failed(check: str, error: ClientError) -> Finding:
     # The errors' messages say what to do already.
-    return Finding(check=check, result="problem", message=error.full_message(), exit_code=error.exit_code)
+    return Finding(check=check, result="problem", message=error.full_message(), exit_code=exit_code_of(error))
 
 
 def _way(endpoint: str) -> Iterator[Finding]:

@@ -15,15 +15,16 @@ from headway.errors import HeadwayError
 from headway_client.cli.app import cli
 from headway_client.cli.commands.completion import VARIABLE
 from headway_client.cli.context import as_client_error, tell_error
-from headway_client.errors import (
+from headway_client.cli.exit_codes import (
     EXIT_BROKEN_PIPE,
     EXIT_INTERRUPTED,
     EXIT_OK,
     EXIT_UNEXPECTED,
     EXIT_USAGE,
-    ClientError,
-    UsageError,
+    error_document,
+    exit_code_of,
 )
+from headway_client.errors import ClientError, UsageError
 from headway_client.text import to_json
 
 
@@ -34,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the arguments without the program's name; those of the process by default.
 
     Returns:
-        The exit code, one of those listed in `headway_client.errors`.
+        The exit code, one of those in `headway_client.cli.exit_codes`.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     _never_fail_on_encoding()
@@ -70,7 +71,7 @@ def _run(arguments: list[str]) -> int:
         return EXIT_USAGE
     except HeadwayError as error:
         _tell(error, as_json=_json_asked(arguments))
-        return error.exit_code if isinstance(error, ClientError) else EXIT_UNEXPECTED
+        return exit_code_of(error)
     except (BrokenPipeError, KeyboardInterrupt):
         raise
     except Exception as error:
@@ -99,7 +100,7 @@ def _unexpected(error: Exception) -> ClientError:
 def _tell(error: HeadwayError, *, as_json: bool) -> None:
     told = as_client_error(error)
     if as_json:
-        print(to_json(told.to_document()), file=sys.stderr)
+        print(to_json(error_document(told)), file=sys.stderr)
     else:
         tell_error(told)
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway_client.errors import UsageError
-from headway_client.priority_tag import PRIORITY_TAGS
-from headway_client.request_tags import with_tag
+from headway_client.request_tags import PRIORITY_TAGS, with_tag
 from headway_client.sagemaker_sdk.submit_options import TEAM_TAGS
 
 _TEXTS = ("HyperParameters", "Environment")

@@ -129,7 +129,7 @@ class HeadwayApi:
         def send(chunk: Sequence[Mapping[str, Any]]) -> object:
             return self._send_new("POST", ["job-batches"], body={"requests": chunk}, headers=headers).document
 
-        return Batch(list(requests), endpoint=self.endpoint, on_result=on_result).hand_in(send, self._transport.pause)
+        return Batch(list(requests), endpoint=self.endpoint, on_result=on_result).submit(send, self._transport.pause)
 
     def dry_run(self, request: Mapping[str, Any]) -> DryRun:
         """Say what submitting a request would do, without doing it; raises what `submit` would raise."""

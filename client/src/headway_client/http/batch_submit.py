@@ -38,7 +38,7 @@ class Batch:
         self._on_result = on_result
         self._results: dict[int, BatchResult] = {}
 
-    def hand_in(
+    def submit(
         self, send: Callable[[Sequence[Mapping[str, Any]]], object], pause: Callable[[int], None]
     ) -> list[BatchResult]:
         """Send all requests and return what came of each, in their order.
@@ -52,7 +52,7 @@ class Batch:
         """
         for chunk in self._chunks():
             try:
-                self._hand_in_chunk(chunk, send, pause)
+                self._submit_chunk(chunk, send, pause)
             except ClientError as error:
                 if not self._results:
                     raise
@@ -76,7 +76,7 @@ class Batch:
         if chunk:
             yield chunk
 
-    def _hand_in_chunk(
+    def _submit_chunk(
         self,
         chunk: list[int],
         send: Callable[[Sequence[Mapping[str, Any]]], object],
@@ -85,7 +85,7 @@ class Batch:
         fruitless = 0
         while chunk:
             answers = _answers(send([self._requests[index] for index in chunk]), len(chunk))
-            told = {index: self._told(answer) for index, answer in zip(chunk, answers, strict=True)}
+            told = {index: self._outcome(answer) for index, answer in zip(chunk, answers, strict=True)}
             busy = [index for index, one in told.items() if isinstance(one, BusyError)]
             fruitless = fruitless + 1 if len(busy) == len(chunk) else 0
             last = fruitless == MAX_FRUITLESS_SENDS
@@ -98,10 +98,10 @@ class Batch:
             if chunk:
                 pause(fruitless + 1)
 
-    def _told(self, answer: Taken | Refused) -> Submission | ClientError:
+    def _outcome(self, answer: Taken | Refused) -> Submission | ClientError:
         if isinstance(answer, Taken):
             return Submission(job=answer.job, created=answer.status == 201)
-        return error_mapping.told(self._endpoint, answer.status, answer.document)
+        return error_mapping.error_from_document(self._endpoint, answer.status, answer.document)
 
     def _fail_the_rest(self, error: ClientError) -> None:
         for index in range(len(self._requests)):

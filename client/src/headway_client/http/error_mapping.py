@@ -79,10 +79,14 @@ def refused(endpoint: str, status: int, headers: Mapping[str, str], content: byt
     """
     lowered = {name.lower(): value for name, value in headers.items()}
     document = _document(content)
-    return told(endpoint, status, document, request_id=document.get("requestId") or lowered.get("x-amzn-requestid"))
+    return error_from_document(
+        endpoint, status, document, request_id=document.get("requestId") or lowered.get("x-amzn-requestid")
+    )
 
 
-def told(endpoint: str, status: int, document: Mapping[str, Any], *, request_id: object = None) -> ClientError:
+def error_from_document(
+    endpoint: str, status: int, document: Mapping[str, Any], *, request_id: object = None
+) -> ClientError:
     """Return the error that a status and a document stand for, such as those of one request among many.
 
     Args:

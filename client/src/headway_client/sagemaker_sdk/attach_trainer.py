@@ -14,7 +14,7 @@ from sagemaker.core.utils.utils import Unassigned
 from sagemaker.train.constants import SM_CODE, SM_DRIVERS
 from sagemaker.train.model_trainer import ModelTrainer
 
-from headway_client.botocore_hooks.handlers import attach
+from headway_client.botocore_hooks.attach import attach
 from headway_client.request_tags import is_reserved
 
 if TYPE_CHECKING:

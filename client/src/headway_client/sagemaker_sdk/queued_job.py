@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from headway_client.botocore_hooks.progress import Progress, Tell
+from headway_client.botocore_hooks.progress import Notify, Progress
 from headway_client.errors import (
     BusyError,
     ConflictError,
@@ -72,7 +72,7 @@ class QueuedJob:
         return self._api.get_job(self.job_name)
 
     def wait(
-        self, timeout: float | None = None, *, poll_s: float = POLL_S, tell: Tell | None = to_stderr
+        self, timeout: float | None = None, *, poll_s: float = POLL_S, tell: Notify | None = to_stderr
     ) -> JobDetails:
         """Wait until the job has ended, however it ended.
 
@@ -89,7 +89,7 @@ class QueuedJob:
         answered_at, in_outage = self._clock(), False
         progress = Progress(tell)
         while True:
-            progress.see(details.job)
+            progress.update(details.job)
             now = self._clock()
             if details.job.has_ended or (until is not None and now >= until):
                 return details
@@ -105,7 +105,7 @@ class QueuedJob:
                 in_outage = True
 
     def result(
-        self, timeout: float | None = None, *, poll_s: float = POLL_S, tell: Tell | None = to_stderr
+        self, timeout: float | None = None, *, poll_s: float = POLL_S, tell: Notify | None = to_stderr
     ) -> JobDetails:
         """Wait until the job has completed, and return it.
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from sagemaker.session import Session
 
-from headway_client.botocore_hooks.handlers import attach_jobs, attach_logs
-from headway_client.botocore_hooks.interrupt import farewell_if_interrupted
-from headway_client.botocore_hooks.job_cache import OwnJobs
+from headway_client.botocore_hooks.attach import attach_jobs, attach_logs
+from headway_client.botocore_hooks.interrupt import print_unfinished_on_interrupt
+from headway_client.botocore_hooks.job_cache import QueueJobs
 from headway_client.http.connect import default_api
 
 if TYPE_CHECKING:
@@ -63,17 +63,17 @@ class QueueTrainingJobSession(Session):  # type: ignore[misc]  # the SDK has no 
         """
         super().__init__(boto_session, **options)
         queue = api or default_api(self.boto_session, endpoint=endpoint, profile=profile, region=region)
-        self._jobs = OwnJobs(queue)
+        self._jobs = QueueJobs(queue)
         attach_jobs(self.sagemaker_client, self._jobs, priority=priority)
 
     def wait_for_job(self, job: str, poll: int = 5) -> Any:
         """Wait for a training job; interrupted, it says how to stop the jobs that stay in the queue."""
-        with farewell_if_interrupted(self._jobs):
+        with print_unfinished_on_interrupt(self._jobs):
             return super().wait_for_job(job, poll=poll)
 
     def logs_for_job(self, job_name: str, *args: Any, **options: Any) -> Any:
         """Show a training job's logs, those of all attempts of a job of the queue; the same if interrupted."""
         # The SDK makes its client of logs of the boto3 session, which other sessions may share.
         attach_logs(self.boto_session, self._jobs)
-        with farewell_if_interrupted(self._jobs):
+        with print_unfinished_on_interrupt(self._jobs):
             return super().logs_for_job(job_name, *args, **options)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway_client.errors import UsageError
-from headway_client.priority_tag import with_priority
-from headway_client.request_tags import with_tag
+from headway_client.request_tags import with_priority, with_tag
 
 TEAM_TAGS = ("team", "headway:team")
 """The spellings of the tag that says who is charged."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.context import open_api, show_json, show_rows, wants_json
-from headway_client.errors import EXIT_BUSY, EXIT_OK
+from headway_client.cli.exit_codes import EXIT_BUSY, EXIT_OK
 from headway_client.text import to_stderr
 
 dlq = Group("dlq", help="Show or redrive dead letters.")

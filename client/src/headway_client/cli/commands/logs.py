@@ -96,7 +96,7 @@ def _follow(api: HeadwayApi, name: str, reader: JobLogs, progress: Progress, sho
             to_stderr(f"There is no response; retrying: {error}")
             _pause(POLL_S)
             continue
-        progress.see(details.job)
+        progress.update(details.job)
         show(events)
         if not events:
             looks_left -= details.job.has_ended

@@ -16,8 +16,9 @@ from headway.sanitize import strip_control_characters
 from headway_client.cli import input_files
 from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.context import show_json, wants_json, width
+from headway_client.cli.exit_codes import EXIT_OK, EXIT_REFUSED
 from headway_client.cli.params import FILE
-from headway_client.errors import EXIT_OK, EXIT_REFUSED, ClientError, FieldMessage, RefusedError, UsageError
+from headway_client.errors import ClientError, FieldMessage, RefusedError, UsageError
 
 _DOCUMENT = click.argument("file", metavar="FILE", type=FILE, help="The document as JSON; - is standard input.")
 

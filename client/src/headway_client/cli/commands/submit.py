@@ -11,8 +11,9 @@ import click
 from headway_client.cli import input_files
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import open_api, show_job, show_json, show_rows, tell_failure, wants_json, width, worst
+from headway_client.cli.exit_codes import EXIT_OK, error_document, exit_code_of
 from headway_client.cli.params import FILE, PRIORITY, ExclusiveOption
-from headway_client.errors import EXIT_OK, UsageError
+from headway_client.errors import UsageError
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _requests(
     files: Sequence[str], texts: Sequence[str], name: str | None, priority: int | None, *, limit: int
 ) -> list[dict[str, Any]]:
     from headway_client.cli import overrides
-    from headway_client.priority_tag import with_priority
+    from headway_client.request_tags import with_priority
 
     if files.count(input_files.STANDARD_INPUT) > 1:
         raise UsageError("Standard input (-) can be read only once.")
@@ -130,7 +131,7 @@ def _submit_many(common: CommonOptions, api: HeadwayApi, requests: Sequence[dict
         created = sum(submission.created for submission in taken)
         known = f", {len(taken) - created} already in the queue" if len(taken) > created else ""
         to_stderr(f"{created} submitted{known}, {len(results) - len(taken)} not accepted.")
-    code = worst(result.error.exit_code for result in results if result.error is not None)
+    code = worst(exit_code_of(result.error) for result in results if result.error is not None)
     if wait:
         return worst([code, _wait(common, api, [submission.job.name for submission in taken])])
     document = {"results": [_document(result) for result in results]}
@@ -142,7 +143,7 @@ def _submit_many(common: CommonOptions, api: HeadwayApi, requests: Sequence[dict
 def _document(result: BatchResult) -> dict[str, Any]:
     if result.submission is not None:
         return {"created": result.submission.created, "job": result.submission.job.document}
-    told = result.error.to_document() if result.error is not None else {}
+    told = error_document(result.error) if result.error is not None else {}
     return {"jobName": result.name, **told}
 
 

@@ -10,8 +10,8 @@ import click
 
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import act_on_jobs, open_api, wants_json, worst
+from headway_client.cli.exit_codes import EXIT_JOB_FAILED, EXIT_OK, EXIT_TIMEOUT
 from headway_client.cli.params import WholeNumber, job_names
-from headway_client.errors import EXIT_JOB_FAILED, EXIT_OK, EXIT_TIMEOUT
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
@@ -52,13 +52,13 @@ def wait_for(common: CommonOptions, api: HeadwayApi, names: Iterable[str], *, ti
         left = None if until is None else max(until - _clock(), 0)
         queued = QueuedJob(api, name, pause=_pause, clock=_clock)
         job = queued.wait(left, tell=None if wants_json(common) else to_stderr).job
-        outcomes.append(_exit_code(job))
+        outcomes.append(_job_exit_code(job))
         return job
 
     return worst([act_on_jobs(common, names, wait_for_one), *outcomes])
 
 
-def _exit_code(job: Job) -> int:
+def _job_exit_code(job: Job) -> int:
     if not job.has_ended:
         return EXIT_TIMEOUT
     return EXIT_OK if job.state == "completed" else EXIT_JOB_FAILED
