@@ -202,7 +202,7 @@ def test_a_permission_that_is_missing_is_told_with_what_to_ask_for(run: Run, ser
     code, found = findings(run)
 
     assert (code, found["permission"]["result"]) == (6, "problem")
-    assert "Ask for the right execute-api:Invoke" in found["permission"]["message"]
+    assert "Ask for permission to execute-api:Invoke" in found["permission"]["message"]
     assert "server" not in found
 
 

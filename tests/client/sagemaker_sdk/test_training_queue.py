@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from headway_client import TrainingQueue
 from headway_client.cli.exit_codes import exit_code_of
 from headway_client.errors import (
-    MAX_TOLD_REFUSALS,
+    MAX_LISTED_REFUSALS,
     BatchRefusedError,
     ConflictError,
     JobNotFoundError,
@@ -270,14 +270,14 @@ def test_a_map_takes_what_it_can_and_names_each_refusal(queue: TrainingQueue, se
 
     assert sorted(server.queue.jobs) == ["a", "b", "taken"]
     assert [result.submission is not None for result in caught.value.results] == [True, False, False, True]
-    assert str(caught.value).startswith("2 of 4 jobs were not taken, and 2 are in the queue. taken: ")
+    assert str(caught.value).startswith("2 of 4 jobs were refused, and 2 are in the queue. taken: ")
     assert "choose another name" in str(caught.value)
     assert "-bad: " in str(caught.value)
     assert exit_code_of(caught.value) == 3
 
 
 def test_of_many_refusals_the_message_names_the_first(queue: TrainingQueue):
-    count = MAX_TOLD_REFUSALS + 5
+    count = MAX_LISTED_REFUSALS + 5
     with pytest.raises(BatchRefusedError, match=r"and 5 more$") as caught:
         queue.map(request(), [None] * count, [f"-bad{i}" for i in range(count)])
 

@@ -179,7 +179,7 @@ def test_a_map_is_one_call_with_a_job_for_each_input(
 def test_a_map_tells_what_was_not_taken(queue: TrainingQueue, server: ContractServer):
     server.queue.add("b")
 
-    with pytest.raises(BatchRefusedError, match="1 of 3 jobs were not taken, and 2 are in the queue"):
+    with pytest.raises(BatchRefusedError, match="1 of 3 jobs were refused, and 2 are in the queue"):
         queue.map(estimator(), [None, None, None], ["a", "b", "c"])
     assert list(server.queue.jobs) == ["b", "a", "c"]
 

@@ -116,7 +116,7 @@ def tell_error(error: ClientError, *, about: str = "") -> None:
     """Print what went wrong, for people."""
     before = f"{about}: " if about and about not in error.message else ""
     to_stderr(before + error.message)
-    for item in error.untold_fields():
+    for item in error.unlisted_fields():
         print(f"  {strip_control_characters(item.field)}: {strip_control_characters(item.message)}", file=sys.stderr)
 
 
