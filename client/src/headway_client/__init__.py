@@ -1,7 +1,7 @@
-"""Headway's client: the command line ``headway``, the API, and faces for the clients people already use.
+"""Headway's client: the command line ``headway``, the API client, and adapters for boto3 and the SageMaker SDKs.
 
-Everything here is imported when it is first used, so that ``import headway_client`` costs nothing and
-``headway --help`` needs neither an HTTP library nor an AWS SDK.
+Names are imported on first use, so that ``import headway_client`` is fast and ``headway --help`` loads neither an HTTP
+library nor an AWS SDK.
 """
 
 from __future__ import annotations

@@ -316,7 +316,7 @@ def test_who_waits_goes_on_waiting_while_the_queue_can_not_be_asked(
     server.fail(*[fault] * 8)
 
     assert client.describe_training_job(TrainingJobName="job1")["LastModifiedTime"] == before["LastModifiedTime"]
-    assert "job1 is shown as it was seen last" in caplog.text
+    assert "Using the last known state of job1" in caplog.text
     with pytest.raises(HeadwayError):
         client.describe_training_job(TrainingJobName="never-seen")
 

@@ -228,7 +228,7 @@ def test_the_same_request_again_is_the_same_job_and_says_so(
     queue.submit(request())
 
     assert queue.submit(request()).job_name == "job1"
-    assert "holds this very request already, as job1; nothing was added" in caplog.text
+    assert "already has this request as job1; nothing was added" in caplog.text
     assert len(server.queue.jobs) == 1
 
 
@@ -306,7 +306,7 @@ def test_names_that_do_not_fit_the_inputs_are_told(queue: TrainingQueue, server:
 def test_jobs_of_one_name_are_told_before_anything_is_sent(
     queue: TrainingQueue, server: ContractServer, names: list[str] | None
 ):
-    with pytest.raises(UsageError, match="give job_names, each another name"):
+    with pytest.raises(UsageError, match="give unique job_names"):
         queue.map(request("a"), [None, None], names)
     assert server.received == []
 
@@ -343,7 +343,7 @@ def test_jobs_are_listed_by_state_or_by_what_aws_batch_calls_it(
 
 @pytest.mark.parametrize("status", ["", "Running", "gone"])
 def test_a_state_that_there_is_not_is_told(queue: TrainingQueue, status: str):
-    with pytest.raises(UsageError, match=r"take one of running, stopping, preempted, .*SUCCEEDED, FAILED"):
+    with pytest.raises(UsageError, match=r"use one of running, stopping, preempted, .*SUCCEEDED, FAILED"):
         queue.list_jobs(status=status)
 
 
