@@ -93,8 +93,8 @@ def everybody(queue: QueueView) -> set[str]:
     ("text", "sentence"),
     [
         ('{"TrainingJobName": "job",}', "is no JSON: line 1, column 27"),
-        ("[]", "holds nothing"),
-        ('["TrainingJobName"]', "has to hold JSON objects, {...}, not a text"),
+        ("[]", "contains no JSON object"),
+        ('["TrainingJobName"]', "has to contain JSON objects, {...}, not a string"),
         ("", "is no JSON: line 1"),
         ('{"TrainingJobName": "a", "TrainingJobName": "b"}', 'the key "TrainingJobName" appears twice'),
     ],

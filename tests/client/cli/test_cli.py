@@ -145,7 +145,7 @@ def test_a_file_that_is_no_json_tells_line_and_column(run: Run, tmp_path: Path):
     code, _, err = run("submit", str(path))
 
     assert code == 2
-    assert f"{path} is no JSON: line 2, column 22" in err
+    assert f"{path} is not JSON: line 2, column 22" in err
 
 
 def test_missing_credentials_are_exit_code_6(run: Run, monkeypatch: pytest.MonkeyPatch):

@@ -83,7 +83,7 @@ def test_a_job_without_logs_says_where_it_stands(run: Run, server: ContractServe
     code, out, err = run("logs", "job1")
 
     assert (code, out) == (0, "")
-    assert err == "headway: job1 has written nothing so far; it is pending: Waits for 1 ml.p5.48xlarge.\n"
+    assert err == "headway: job1 has no logs yet; it is pending: Waits for 1 ml.p5.48xlarge.\n"
     assert run("logs", "nobody")[0] == 4
 
 

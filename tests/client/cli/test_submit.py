@@ -85,7 +85,7 @@ def test_fields_name_and_priority_are_given_on_the_command_line(run: Run, reques
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--set", "nothing"], "no key=value"),
+        (["--set", "nothing"], "not key=value"),
         (["--set", "TrainingJobName.x=1"], "is preceded by a value, which has no fields"),
         (["--dry-run", "--wait"], "not allowed with"),
         (["--priority", "10000"], "whole number from 0 to 9999"),

@@ -1,4 +1,4 @@
-"""The commands on dead letters: dlq show, dlq redrive."""
+"""The commands for dead letters: dlq show, dlq redrive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def show(common: CommonOptions) -> None:
     answer = open_api(common).dead_letters()
     show_rows(common, answer.document, lambda *, wide: letter_rows(answer.letters, wide=wide), empty="No dead letters.")
     if answer.more and not wants_json(common):
-        to_stderr("There may be more than these.")
+        to_stderr("There may be more.")
 
 
 @dlq.command("redrive")
@@ -34,7 +34,7 @@ def redrive(common: CommonOptions) -> int:
     else:
         print(redrive_sentence(done))
         for failure in done.failures:
-            to_stderr(f"{failure.id} ({failure.queue}) stays: {failure.problem}.")
+            to_stderr(f"{failure.id} ({failure.queue}) remains: {failure.problem}.")
         if done.left > done.failed:
             to_stderr("There are more: redrive again.")
     return EXIT_BUSY if done.failed else EXIT_OK

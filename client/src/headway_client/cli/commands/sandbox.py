@@ -104,7 +104,7 @@ def _load(module: str) -> Any:
 
 @contextmanager
 def _sandbox_errors() -> Iterator[None]:
-    """Turn the sandbox's own errors, which say what to do, into the client's."""
+    """Convert the sandbox's errors, whose messages say what to do, into the client's."""
     errors = _load("errors")
     try:
         yield
