@@ -1,4 +1,4 @@
-"""The client against the handler that is deployed: what both sides were told of each other is true."""
+"""The client with the deployed handler: the fake API of the other tests agrees with it."""
 
 from __future__ import annotations
 

@@ -188,9 +188,9 @@ def test_a_launch_that_sagemaker_has_not_been_seen_to_take_is_starting(
     ("job_state", "sagemaker", "expected"),
     [
         ("running", ("InProgress", "Training"), ("InProgress", "Training")),
-        # It has ended, if the queue has heard of it or not.
+        # It has ended, whether the queue has observed it or not.
         ("running", ("Completed", "Completed"), ("Completed", "Completed")),
-        # What these attempts come to is for the queue to say: they may run again.
+        # The queue decides whether these attempts are retried.
         ("running", ("Failed", "Failed"), ("InProgress", "Starting")),
         ("running", ("Stopped", "Stopped"), ("InProgress", "Starting")),
         ("preempted", ("Stopping", "Stopping"), ("InProgress", "Pending")),
@@ -199,7 +199,7 @@ def test_a_launch_that_sagemaker_has_not_been_seen_to_take_is_starting(
         ("completed", ("Completed", "Completed"), ("Completed", "Completed")),
         ("stopped", ("Stopped", "MaxRuntimeExceeded"), ("Stopped", "MaxRuntimeExceeded")),
         ("failed", ("Failed", "Failed"), ("Failed", "Failed")),
-        # The last attempt was preempted, and then the queue gave the job up.
+        # The last attempt was preempted, and then the job failed.
         ("failed", ("Stopped", "Stopped"), ("Failed", "Failed")),
     ],
 )
@@ -332,7 +332,7 @@ def test_what_was_changed_is_not_shown_as_it_was(client: Any, server: ContractSe
 
 
 def test_a_job_that_sagemaker_has_not_seen_has_its_requests_tags(client: Any, server: ContractServer, aws: AwsStub):
-    """SDK 2 asks for them to attach an estimator."""
+    """SDK 2 lists tags to attach an estimator."""
     arn = client.create_training_job(**request("job1", Tags=[{"Key": "team", "Value": "vision"}]))["TrainingJobArn"]
 
     assert client.list_tags(ResourceArn=arn)["Tags"] == [{"Key": "team", "Value": "vision"}]
@@ -349,7 +349,7 @@ def test_a_job_that_sagemaker_has_not_seen_has_its_requests_tags(client: Any, se
 
 
 def test_a_preemption_in_between_is_seen_as_one_more_transition(client: Any, server: ContractServer, aws: AwsStub):
-    """SDK 2 prints what comes behind the transitions that it has printed, so the list may never become shorter."""
+    """SDK 2 prints the transitions beyond the number that it has printed, so the list must not become shorter."""
     job = server.queue.add("job1")
     seen = []
 

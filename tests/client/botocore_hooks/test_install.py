@@ -1,4 +1,4 @@
-"""The queue for a whole process: `headway_client.install`, and `python -m headway_client`."""
+"""The queue for a whole process: `headway_client.install` and `python -m headway_client`."""
 
 from __future__ import annotations
 

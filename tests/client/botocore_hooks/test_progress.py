@@ -1,4 +1,4 @@
-"""What is told of a job while somebody waits for it: each change once, and none left out."""
+"""Notifications about a job: each change exactly once."""
 
 from __future__ import annotations
 

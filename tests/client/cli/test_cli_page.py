@@ -1,4 +1,4 @@
-"""The page on the command line says what the command line is."""
+"""docs/reference/cli.md agrees with the command line."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_common_options_are_named():
     re.findall(r"^\$ headway (.+)$", "\n".join(re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)), re.MULTILINE),
 )
 def test_an_example_is_a_command_line(line: str):
-    # What a shell does with the output is none of the command's arguments.
+    # Redirections are not arguments of the command.
     assert parse(shlex.split(line.partition(" > ")[0])).command.callback is not None
 
 

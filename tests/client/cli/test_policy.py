@@ -1,4 +1,4 @@
-"""headway policy lint, headway policy test: with the service's code, and without a queue."""
+"""headway policy lint and headway policy test run the service's code without a queue."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_what_a_document_says_can_not_move_the_cursor(run: Run, write: Write):
 def test_where_the_service_is_not_installed_it_says_what_to_install(write: Write, tmp_path: Path):
     (tmp_path / "click").symlink_to(Path(click.__file__).parent)
     path = os.pathsep.join(map(str, (ROOT / "client/src", ROOT / "layers/core/src", tmp_path)))
-    # -S leaves out the environment's packages, among them the checkout.
+    # -S excludes the environment's packages, among them the checkout.
     done = subprocess.run(
         [sys.executable, "-S", "-m", "headway_client.cli.main", "policy", "lint", write("p.json", POLICY)],
         env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=30, check=False,

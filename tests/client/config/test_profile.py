@@ -43,7 +43,7 @@ STATE = {
 
 @pytest.fixture
 def profiles(tmp_path: Path) -> Path:
-    """The profile file in its usual place."""
+    """The profile file at its default path."""
     return write_profiles(tmp_path, FILE)
 
 
@@ -90,11 +90,11 @@ def test_the_endpoint_is_taken_from_flag_then_environment_then_profile(
         ({"HEADWAY_REGION": "env"}, {"profile": "test", "region": "flag"}, "flag"),
         ({"HEADWAY_REGION": "env"}, {"profile": "test"}, "env"),
         ({"AWS_REGION": "aws"}, {"profile": "test"}, "eu-north-1"),
-        # The name of the API's host tells its region ...
+        # The API's host name contains its region ...
         ({"AWS_REGION": "aws"}, {}, "eu-west-1"),
         ({}, {"endpoint": "https://vpce-1-2.execute-api.ap-south-1.vpce.amazonaws.com/v1"}, "ap-south-1"),
         ({}, {"endpoint": "https://a.execute-api.cn-north-1.amazonaws.com.cn/v1"}, "cn-north-1"),
-        # ... before a profile whose endpoint is not the one in use.
+        # ... which takes precedence over a profile with another endpoint.
         ({}, {"endpoint": "https://a.execute-api.us-west-2.amazonaws.com/v1", "profile": "test"}, "us-west-2"),
         ({}, {"endpoint": "https://queue/v1", "profile": "test"}, "eu-north-1"),
         ({"AWS_REGION": "aws", "AWS_DEFAULT_REGION": "other"}, {"endpoint": "https://queue/v1"}, "aws"),
@@ -122,7 +122,7 @@ def test_an_api_id_belongs_to_the_endpoint_of_its_profile(profiles: Path):
 def test_plain_keys_are_taken_for_this_machine_only(profiles: Path, tmp_path: Path):
     frozen = resolve(profile="local").credentials().get_frozen_credentials()
     assert (frozen.access_key, frozen.secret_key) == ("test", "dummy-secret")
-    # Another endpoint than the profile's own never gets to see them.
+    # They are never used for any endpoint but the profile's own.
     assert resolve(profile="local", endpoint="https://queue/v1").keys is None
 
     write_profiles(tmp_path, FILE.replace("http://127.0.0.1:4566/v1", "https://queue.example.com/v1"))

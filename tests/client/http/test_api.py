@@ -239,7 +239,7 @@ def test_a_configuration_is_put_on_top_of_the_version_it_was_made_from(
 ):
     assert api.put_config(settings, **options).version == 2
     (received,) = server.received
-    # In the document, too: a server that does not know of versions ignores the header.
+    # Also in the document, as a server without versions ignores the header.
     assert (received.headers["if-match"], json.loads(received.body).get("version")) == (header, version)
 
 

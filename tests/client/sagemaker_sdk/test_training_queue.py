@@ -404,7 +404,7 @@ def test_no_sdk_is_imported_before_it_is_used(module: str):
 
 
 def needed(requirements: list[str]) -> set[str]:
-    """The names of what these need, and of what that needs in turn, without extras."""
+    """Return the names of all direct and indirect requirements, without extras."""
     found: set[str] = set()
     todo = [Requirement(each) for each in requirements]
     while todo:

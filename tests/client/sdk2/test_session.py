@@ -23,7 +23,7 @@ from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 ROLE = "arn:aws:iam::123456789012:role/training"
 
 
-# One for all: reading the service models takes seconds, and handlers are attached to clients, not to it.
+# One for all tests: loading the service models takes seconds, and handlers are attached to clients only.
 BOTO_SESSION = boto3.Session(ACCESS_KEY, SECRET_KEY, region_name=REGION)
 
 

@@ -211,7 +211,7 @@ def test_training_on_this_machine_is_not_queued(queue: TrainingQueue, server: Co
 
 @pytest.fixture
 def finished(queue: TrainingQueue, server: ContractServer, aws: AwsStub, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A job of two attempts, as both the queue and SageMaker tell of it."""
+    """Add a completed job with two attempts to both the queue and SageMaker."""
     job = server.queue.add(
         "job1",
         jobState="completed",
@@ -237,7 +237,7 @@ def finished(queue: TrainingQueue, server: ContractServer, aws: AwsStub, monkeyp
         return answer(operation, request)
 
     monkeypatch.setattr(aws, "sagemaker", with_tags)
-    # Attaching looks at the job twice, with seconds in between.
+    # Attaching describes the job twice, seconds apart.
     monkeypatch.setattr("sagemaker.session.time", SimpleNamespace(sleep=lambda _: None, time=time.time))
     return "job1"
 
