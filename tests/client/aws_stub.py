@@ -1,4 +1,4 @@
-"""The little of SageMaker, CloudWatch Logs and S3 that a client meets behind the queue, over HTTP on loopback."""
+"""A stub of the parts of SageMaker, CloudWatch Logs and S3 that clients call, over HTTP on loopback."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BUCKETS = (
 
 
 class AwsStub:
-    """Training jobs that SageMaker knows, what they wrote, objects that were put to S3, and the calls that came."""
+    """Training jobs, their logs, S3 objects, and the received calls."""
 
     def __init__(self) -> None:
         self.training_jobs: dict[str, dict[str, Any]] = {}
@@ -80,7 +80,7 @@ class AwsStub:
 
 
 def training_job(name: str, status: str, secondary: str, **more: Any) -> dict[str, Any]:
-    """Return what SageMaker sends on a training job; its times are epoch seconds."""
+    """Return a DescribeTrainingJob document as SageMaker sends it, with times in epoch seconds."""
     return {
         "TrainingJobName": name,
         "TrainingJobArn": f"arn:aws:sagemaker:eu-west-1:123456789012:training-job/{name}",
@@ -116,7 +116,7 @@ def _handler(stub: AwsStub) -> type[BaseHTTPRequestHandler]:
                 stub.objects[key] = body
             if not key:
                 return self._answer(200, _BUCKETS)
-            # A bucket, whose path has no slash, is always there.
+            # Every bucket, a path without a slash, exists.
             found = stub.objects.get(key, b"" if "/" not in key else None)
             return self._answer(404 if found is None else 200, found if self.command == "GET" and found else b"")
 
@@ -130,6 +130,6 @@ def _handler(stub: AwsStub) -> type[BaseHTTPRequestHandler]:
         do_GET = do_POST = do_PUT = do_HEAD = do_DELETE = _serve  # noqa: N815
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Say nothing."""
+            """Suppress the access log."""
 
     return Handler

@@ -1,4 +1,4 @@
-"""What the tests of the command line share."""
+"""Helpers for tests of the command line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SOURCES = os.pathsep.join(str(ROOT / folder) for folder in ("client/src", "layer
 
 
 def headway(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own, which sees the client and the core only."""
+    """Run the command line in a separate process, with only the client and the core on its path."""
     environment = os.environ | {"PYTHONPATH": SOURCES}
     return subprocess.run(
         [sys.executable, "-m", "headway_client.cli.main", *arguments],
@@ -33,13 +33,13 @@ def headway(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]
 
 
 def answers(status: int, **document: Any) -> Fault:
-    """Return an answer in place of the queue's."""
+    """Return a fault that sends this response in place of the queue's."""
     return Fault(status=status, body=json.dumps(document).encode())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """What may follow a command such as ``config show``: commands below it, its options, the values of an argument."""
+    """The completions after a command such as ``config show``: subcommands, options, values of an argument."""
 
     path: tuple[str, ...]
     commands: Sequence[str]
@@ -52,7 +52,7 @@ class Level:
 
 
 def levels(command: click.Command = cli, path: tuple[str, ...] = ()) -> Iterator[Level]:
-    """Yield each command of the command line, the program itself first."""
+    """Yield all commands, the program itself first."""
     below = command.commands if isinstance(command, click.Group) else {}
     options: list[str] = []
     words: list[str] = []
@@ -67,7 +67,7 @@ def levels(command: click.Command = cli, path: tuple[str, ...] = ()) -> Iterator
 
 
 def parse(words: Sequence[str]) -> click.Context:
-    """Parse the command line of a command, which comes first; a ``click.UsageError`` if it is none."""
+    """Parse a command line that starts with the command's name; raises ``click.UsageError``."""
     command: click.Command = cli
     left = list(words)
     while isinstance(command, click.Group):

@@ -1,4 +1,4 @@
-"""A queue to talk to, in every test of the client."""
+"""Fixtures for tests of the client: a queue, AWS, and a clean environment."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import boto3
 import pytest
 from botocore.credentials import Credentials
 
-from headway_client.botocore_hooks.handlers import attach
+from headway_client.botocore_hooks.attach import attach
 from headway_client.http.api import HeadwayApi
 from headway_client.http.transport import Limits
 from tests.client.aws_stub import BUCKET, AwsStub
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 
-# Each SageMaker SDK lives in an environment of its own, where its tests run; version 3 is made of several packages.
+# Each SageMaker SDK has an environment of its own for its tests; version 3 consists of several packages.
 _INSTALLED = {each.name.lower(): each.version for each in importlib.metadata.distributions()}
 collect_ignore = [
     *([] if _INSTALLED.get("sagemaker", "").startswith("2.") else ["sdk2"]),
@@ -30,7 +30,7 @@ FAST = Limits(connect_timeout_s=2, read_timeout_s=2, try_timeout_s=3, backoff_s=
 
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No setting of the machine, nor a file of the user, reaches a test."""
+    """Hide the machine's settings and the user's files from tests."""
     for name in ("ENDPOINT", "PROFILE", "REGION", "CONFIG_FILE", "API_ID", "DEBUG"):
         monkeypatch.delenv(f"HEADWAY_{name}", raising=False)
     for name in ("PROFILE", "REGION", "DEFAULT_REGION", "SESSION_TOKEN", "ENDPOINT_URL"):
@@ -60,20 +60,20 @@ def api(server: ContractServer) -> HeadwayApi:
 
 @pytest.fixture
 def aws() -> Iterator[AwsStub]:
-    """AWS as far as clients ask it."""
+    """A stub of AWS."""
     with AwsStub().running() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def session() -> boto3.Session:
-    """One for all tests: reading a service model takes its time. Clients don't share handlers."""
+    """One session for all tests, as loading a service model is slow; clients do not share handlers."""
     return boto3.Session(ACCESS_KEY, SECRET_KEY, region_name=REGION)
 
 
 @pytest.fixture
 def client(api: HeadwayApi, aws: AwsStub, session: boto3.Session) -> Any:
-    """A client of SageMaker whose training jobs go to the queue."""
+    """A client of SageMaker to which the queue is attached."""
     made = session.client("sagemaker", endpoint_url=aws.url)
     attach(made, api)
     return made
@@ -81,9 +81,9 @@ def client(api: HeadwayApi, aws: AwsStub, session: boto3.Session) -> Any:
 
 @pytest.fixture
 def sdk_settings(endpoint_set: str, aws: AwsStub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """All the settings that a user of a SageMaker SDK makes: where the queue is, where AWS is, and no telemetry."""
+    """Set the queue's endpoint, the AWS endpoint, and no telemetry for a SageMaker SDK."""
     defaults = tmp_path / "sagemaker.yaml"
-    # A bucket has to be named: making up the account's own would ask STS for the account.
+    # Without a bucket, the SDK would request the account from STS for the default bucket's name.
     modules = f"{{TelemetryOptOut: true, Session: {{DefaultS3Bucket: {BUCKET}}}}}"
     defaults.write_text(f"SchemaVersion: '1.0'\nSageMaker: {{PythonSDK: {{Modules: {modules}}}}}\n")
     monkeypatch.setenv("SAGEMAKER_USER_CONFIG_OVERRIDE", str(defaults))
@@ -94,7 +94,7 @@ def sdk_settings(endpoint_set: str, aws: AwsStub, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def endpoint_set(server: ContractServer, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Where the environment says the queue is."""
+    """Set the queue's endpoint in the environment, and return it."""
     monkeypatch.setenv("HEADWAY_ENDPOINT", server.endpoint)
     monkeypatch.setenv("HEADWAY_REGION", REGION)
     return server.endpoint
@@ -108,10 +108,10 @@ def run(
     endpoint_set: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Outcome]:
     """Run the command line and return exit code, output and errors."""
-    # The pauses between tries are tested where they are computed.
+    # Pauses between tries have their own tests.
     monkeypatch.setattr("headway_client.http.transport.Limits", lambda: FAST)
 
-    # Imported here: an environment of an SDK may lack click, which only the command line needs.
+    # Imported here, as the SDK environments may lack click, which only the command line needs.
     from headway_client.cli.main import main
 
     def run(*arguments: str) -> Outcome:

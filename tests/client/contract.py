@@ -1,4 +1,4 @@
-"""The queue's API as the client sees it, in memory: the words and codes of its answers, and no scheduling."""
+"""A fake of the queue's API in memory: its responses and codes, without scheduling."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ OWNER = "arn:aws:sts::123456789012:assumed-role/researcher/ada"
 
 
 class Queue:
-    """Jobs by name, and the answers to requests on them. Jobs only wait, unless a test changes them."""
+    """Jobs by name, and the responses to requests. Jobs stay pending unless a test changes them."""
 
     def __init__(self) -> None:
         self.jobs: dict[str, dict[str, Any]] = {}
         self.settings: dict[str, Any] = {"pools": {"ml.p5.48xlarge": {"size": 2}}}
         self.version = 1
-        #: By pool: its pause, and what is in use there other than usual.
+        #: By pool: its pause, and members that differ from the defaults.
         self.pauses: dict[str, dict[str, Any]] = {}
         self.uses: dict[str, dict[str, Any]] = {}
         self.page_size = 100
         self.rogues: list[dict[str, Any]] = []
         self.more_rogues = False
-        #: Of letters with a problem, a redrive leaves each where it is.
+        #: Dead letters; a redrive leaves those with a problem.
         self.letters: list[dict[str, Any]] = []
         self.more_letters = 0
-        #: What is said of the version; None: a server of the time before versions were told.
+        #: The server's version in responses; None for a server from before responses had a version.
         self.server_version: str | None = "0.1.0"
-        #: Parts of foresight, by the name of the job or of the call, over what would be said otherwise.
+        #: Members of predictions, by the name of the job or of the call, that replace the defaults.
         self.foresight: dict[str, dict[str, Any]] = {}
-        #: For how many requests of a batch there is time.
+        #: The number of requests of a batch for which the server has time.
         self.batch_size = 100
         self._keys: dict[str, str] = {}
 
@@ -103,7 +103,7 @@ class Queue:
                 return foresight.answer(self, method, segments, query, document)
 
     def add(self, name: str, **changes: Any) -> dict[str, Any]:
-        """Put a job straight into the queue and return it, for a test to change."""
+        """Add a job and return its document, which the test may change."""
         self._submit(request(name))
         self.jobs[name].update(changes)
         return self.jobs[name]
@@ -200,7 +200,7 @@ class Queue:
         ]
         start = int(query.get("nextToken", ["0/+="])[0].removesuffix("/+="))
         end = start + min(int(query.get("limit", ["100"])[0]), self.page_size)
-        # The token holds characters that a client has to quote.
+        # The token contains characters that a client has to quote.
         following = f"{end}/+=" if end < len(chosen) else None
         return 200, {"jobs": [self.job(name) for name in chosen[start:end]], "nextToken": following}
 
@@ -283,7 +283,7 @@ class Queue:
         }  # fmt: skip
 
     def bypass(self, name: str, **changes: Any) -> dict[str, Any]:
-        """Put a training job beside the queue and return it."""
+        """Add an unmanaged training job and return its document."""
         rogue = {
             "trainingJobName": name,
             "trainingJobStatus": "InProgress",
@@ -304,7 +304,7 @@ class Queue:
         return {"document": {**self.settings, **own}, "version": self.version, "problem": None}
 
     def bury(self, **changes: Any) -> dict[str, Any]:
-        """Put a letter among the dead ones and return it."""
+        """Add a dead letter and return its document."""
         letter = {
             "id": f"m{len(self.letters)}",
             "queue": "event",
@@ -351,7 +351,7 @@ class Queue:
 
 
 def request(name: str = "job1", **changes: Any) -> dict[str, Any]:
-    """Return a whole CreateTrainingJob request."""
+    """Return a complete CreateTrainingJob request."""
     return {
         "TrainingJobName": name,
         "RoleArn": "arn:aws:iam::123456789012:role/training",

@@ -1,4 +1,4 @@
-"""What the queue's API says of the future, in its words; tests put the times in."""
+"""Predictions of the fake API; tests set the times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real handler of the queue's API behind a real HTTP server, on a table in memory."""
+"""The real handler of the queue's API behind an HTTP server, with a table in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
 @contextmanager
 def serving(handler: Handler) -> Iterator[str]:
-    """Serve a handler the way API Gateway's REST proxy does, and give the endpoint."""
+    """Serve a handler like API Gateway's REST proxy, and yield the endpoint."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _bridge(handler))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
@@ -87,6 +87,6 @@ def _bridge(handler: Handler) -> type[BaseHTTPRequestHandler]:
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Say nothing."""
+            """Suppress the access log."""
 
     return Bridge

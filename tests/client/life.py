@@ -1,4 +1,4 @@
-"""The life of a job that is preempted once, step by step, for clients that wait for it."""
+"""The states of a job that is preempted once, for tests of waiting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _START_MS = 1_767_323_100_000  # 2026-01-02T03:05:00Z
 
 
 def preempted_once(server: ContractServer, aws: AwsStub, name: str) -> Iterator[None]:
-    """Live the life of a job that is in the queue, a step each time that it is asked for. It completes."""
+    """Change the state of a job with each step: it runs, is preempted, runs again and completes."""
     job = server.queue.jobs[name]
     clock_ms = iter(range(_START_MS, _START_MS + 10**9, 1000))
 
@@ -65,7 +65,7 @@ def preempted_once(server: ContractServer, aws: AwsStub, name: str) -> Iterator[
 
 
 def _described(name: str, status: str, secondary: str, job: dict[str, Any]) -> dict[str, Any]:
-    """Return what SageMaker says of an attempt: with what it repeats of the request, and a transition of its own."""
+    """Return SageMaker's description of an attempt, with members of the request and a transition."""
     kept = ("RoleArn", "AlgorithmSpecification", "HyperParameters", "OutputDataConfig", "ResourceConfig")
     repeated = {key: job["request"][key] for key in kept if key in job["request"]}
     repeated["OutputDataConfig"] = {"KmsKeyId": "", **repeated["OutputDataConfig"]}
@@ -77,9 +77,9 @@ def _described(name: str, status: str, secondary: str, job: dict[str, Any]) -> d
 
 
 def clock(monkeypatch: pytest.MonkeyPatch, module: str, each_pause: Callable[[], None]) -> None:
-    """Let a module of an SDK pause for no time, with something happening in each pause; its clock goes on by a minute.
+    """Replace the clock of an SDK's module: each pause takes no time, advances the clock by a minute and runs a step.
 
-    Nothing that is asked for is answered out of memory.
+    Caches of jobs are disabled.
     """
     now = [0.0]
 
@@ -93,16 +93,16 @@ def clock(monkeypatch: pytest.MonkeyPatch, module: str, each_pause: Callable[[],
 
 
 def step(life: Iterator[None]) -> Callable[[], None]:
-    """Return what lives the next step, for as long as there is one."""
+    """Return a function that runs the next step, if there is one."""
     return lambda: next(life, None)
 
 
 def interrupt() -> None:
-    """Do what Ctrl-C does."""
+    """Raise KeyboardInterrupt, as Ctrl-C does."""
     raise KeyboardInterrupt
 
 
 def in_order(text: str, parts: list[str]) -> bool:
-    """Whether a text has each part once, one behind the other."""
+    """Return whether a text contains each part once and in this order."""
     places = [text.find(part) for part in parts]
     return -1 not in places and places == sorted(places) and all(text.count(part) == 1 for part in parts)

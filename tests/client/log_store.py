@@ -1,4 +1,4 @@
-"""CloudWatch Logs in memory, with the two operations that read logs and their pages, tokens and errors."""
+"""A fake of CloudWatch Logs in memory: the two operations for reading, with pages, tokens and errors."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ LOG_GROUP = "/aws/sagemaker/TrainingJobs"
 
 
 class LogStore:
-    """Streams by name. The methods are called as those of a boto3 client.
+    """Streams by name, with the methods of a boto3 client.
 
     Attributes:
-        page_size: so many events a page, if the caller doesn't want fewer.
-        gaps: before each page with events comes an empty one, as may happen on AWS.
+        page_size: maximum number of events on a page.
+        gaps: return an empty page before each page with events, as AWS may.
         calls: the names of the calls, each with the stream or the prefix.
     """
 

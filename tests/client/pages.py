@@ -1,4 +1,4 @@
-"""The examples of the docs, for tests that run them."""
+"""Extract the examples of the docs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _EXAMPLE = re.compile(r"^```python\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTAL
 
 
 def example(page: str, heading: str) -> Any:
-    """The one Python example below a heading of a page, compiled."""
+    """Return the only Python example below a heading of a page, compiled."""
     _, _, rest = (ROOT / page).read_text().partition(f"\n## {heading}\n")
     (code,) = (found["code"] for found in _EXAMPLE.finditer(rest.partition("\n## ")[0]))
     return compile(code, f"{page}, {heading}", "exec")
 
 
 def headings(page: str) -> list[str]:
-    """The headings of a page below which there are Python examples."""
+    """Return the headings of a page that have Python examples."""
     parts = re.split(r"^## ", (ROOT / page).read_text(), flags=re.MULTILINE)[1:]
     return [part.partition("\n")[0] for part in parts if _EXAMPLE.search(part)]

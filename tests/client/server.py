@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that speaks the queue's API, checks signatures, and fails on request."""
+"""An HTTP server on loopback with the fake API, which checks signatures and injects faults."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STAGE = "/v1"
 
 @dataclass
 class Received:
-    """A request as it came over the wire; header names are in lower case."""
+    """A received request; header names are in lower case."""
 
     method: str
     target: str
@@ -33,16 +33,16 @@ class Received:
 
 @dataclass
 class Fault:
-    """An answer in place of the queue's.
+    """A response in place of the queue's.
 
     Attributes:
         status: its HTTP status.
         body: its body.
         headers: its headers.
-        drop: close the connection without an answer.
-        after: only once the queue has done what was asked.
-        hang_s: do nothing for so long, then close the connection.
-        claimed_bytes: say that the body is so long, and after it keep the client waiting for the rest.
+        drop: close the connection without a response.
+        after: process the request before the fault.
+        hang_s: seconds to wait before closing the connection.
+        claimed_bytes: the Content-Length to claim; the rest of the body is never sent.
     """
 
     status: int = 500
@@ -56,12 +56,12 @@ class Fault:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    # Of more connections at once than wait here, some come a second later.
+    # Simultaneous connections beyond this backlog are delayed by a second.
     request_queue_size = 64
 
 
 class ContractServer:
-    """The queue at `endpoint`. `faults` are answered first, one a request; `received` keeps what came."""
+    """The queue at `endpoint`. Each of `faults` applies to one request; `received` has all requests."""
 
     def __init__(self) -> None:
         self.queue = Queue()
@@ -92,14 +92,14 @@ class ContractServer:
 
 
 def _own_headers(queue: Queue, document: dict[str, Any]) -> dict[str, str]:
-    # API Gateway's own answers have a message, and no version.
+    # API Gateway's own responses have a message, but no version.
     return {} if queue.server_version is None or "message" in document else {"Headway-Version": queue.server_version}
 
 
 def _handler(server: ContractServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        # Nagle's algorithm and delayed acknowledgements would add 40 ms to every answer.
+        # Nagle's algorithm and delayed acknowledgements would add 40 ms to every response.
         disable_nagle_algorithm = True
 
         def _serve(self) -> None:
@@ -146,6 +146,6 @@ def _handler(server: ContractServer) -> type[BaseHTTPRequestHandler]:
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Say nothing: the tests look at `received`."""
+            """Suppress the access log, as `received` has the requests."""
 
     return Handler

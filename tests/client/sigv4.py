@@ -1,6 +1,6 @@
-"""AWS Signature Version 4, written down from its specification to check what the client sends.
+"""AWS Signature Version 4, implemented from its specification to verify the client's requests.
 
-It shares nothing with the client: no botocore, only hashlib. Source: the IAM guide, "Create a signed AWS API
+It shares no code with the client: no botocore, only hashlib. Source: the IAM guide, "Create a signed AWS API
 request". API Gateway, as all services but S3, has each path segment encoded once more than it is on the wire.
 """
 
@@ -20,11 +20,11 @@ _AUTHORIZATION = re.compile(
 
 
 class WrongSignature(Exception):
-    """The request's signature is missing or not what it should be; the text says in what."""
+    """The request's signature is missing or wrong; the message says how."""
 
 
 def scope(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return what the Authorization header says: key, date, region, service, signed, signature."""
+    """Parse the Authorization header: key, date, region, service, signed, signature."""
     match = _AUTHORIZATION.fullmatch(headers.get("authorization", ""))
     if match is None:
         raise WrongSignature("Missing Authentication Token")
@@ -34,11 +34,11 @@ def scope(headers: Mapping[str, str]) -> dict[str, str]:
 def check(
     method: str, target: str, headers: Mapping[str, str], body: bytes, *, secrets: Mapping[str, str]
 ) -> dict[str, str]:
-    """Check a received request and return its scope.
+    """Verify the signature of a received request and return its scope.
 
     Args:
         method: the HTTP method.
-        target: path and query exactly as they came over the wire.
+        target: path and query, unchanged from the wire.
         headers: by lower-case name.
         body: the body's bytes.
         secrets: secret access keys by access key id.

@@ -1,4 +1,4 @@
-"""A command line on a real terminal, whose other end the test holds."""
+"""Run `headway` on a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.client.command_line import SOURCES
 
 
 class Terminal:
-    """A process of `headway` with a terminal for output and errors; `seen` is what it wrote so far."""
+    """A process of `headway` with a terminal for output and errors; `seen` is its output so far."""
 
     def __init__(self, *arguments: str, **environment: str) -> None:
         self._end, end = pty.openpty()
@@ -25,7 +25,7 @@ class Terminal:
         self.seen = ""
 
     def read_until(self, reached: Callable[[str], bool]) -> str:
-        """Read until what was written is as wanted, or the process has ended."""
+        """Read until the output meets a condition, or the process has ended."""
         while not reached(self.seen):
             try:
                 chunk = os.read(self._end, 4096)

@@ -1,4 +1,4 @@
-"""The client against the handler that is deployed: what both sides were told of each other is true."""
+"""The client with the deployed handler: the fake API of the other tests agrees with it."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_a_training_queue_maps_lists_waits_and_stops(real_api: HeadwayApi):
     queue = TrainingQueue(api=real_api)
     queue.submit(request("b"))
 
-    with pytest.raises(BatchRefusedError, match="1 of 3 jobs were not taken, and 2 are in the queue"):
+    with pytest.raises(BatchRefusedError, match="1 of 3 jobs were refused, and 2 are in the queue"):
         queue.map(request(), [None] * 3, ["a", "b", "c"], priority=5, timeout={"attemptDurationSeconds": 60})
 
     assert [job.job_name for job in queue.list_jobs()] == ["a", "c", "b"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headway_client.errors import EXIT_CONFLICT, EXIT_JOB_FAILED, EXIT_JOB_NOT_FOUND, EXIT_REFUSED, EXIT_TIMEOUT
+from headway_client.cli.exit_codes import EXIT_CONFLICT, EXIT_JOB_FAILED, EXIT_JOB_NOT_FOUND, EXIT_REFUSED, EXIT_TIMEOUT
 from headway_sandbox.local.sandbox import Sandbox
 from tests.e2e.queue_view import QueueView
 from tests.service.world import P5

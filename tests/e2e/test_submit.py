@@ -92,10 +92,10 @@ def everybody(queue: QueueView) -> set[str]:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('{"TrainingJobName": "job",}', "is no JSON: line 1, column 27"),
-        ("[]", "holds nothing"),
-        ('["TrainingJobName"]', "has to hold JSON objects, {...}, not a text"),
-        ("", "is no JSON: line 1"),
+        ('{"TrainingJobName": "job",}', "is not JSON: line 1, column 27"),
+        ("[]", "contains no JSON object"),
+        ('["TrainingJobName"]', "has to contain JSON objects, {...}, not a string"),
+        ("", "is not JSON: line 1"),
         ('{"TrainingJobName": "a", "TrainingJobName": "b"}', 'the key "TrainingJobName" appears twice'),
     ],
 )

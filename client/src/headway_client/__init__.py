@@ -1,7 +1,7 @@
-"""Headway's client: the command line ``headway``, the API, and faces for the clients people already use.
+"""Headway's client: the command line ``headway``, the API client, and adapters for boto3 and the SageMaker SDKs.
 
-Everything here is imported when it is first used, so that ``import headway_client`` costs nothing and
-``headway --help`` needs neither an HTTP library nor an AWS SDK.
+Names are imported on first use, so that ``import headway_client`` is fast and ``headway --help`` loads neither an HTTP
+library nor an AWS SDK.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headway_client.botocore_hooks.handlers import attach
+    from headway_client.botocore_hooks.attach import attach
     from headway_client.botocore_hooks.install import install, uninstall
     from headway_client.config.profile import resolve_connection
     from headway_client.http.api import HeadwayApi
@@ -80,7 +80,7 @@ _HOMES = {
     "TrainingQueue": "sagemaker_sdk.training_queue",
     "TrainingQueuedJob": "sagemaker_sdk.queued_job",
     "WhatIf": "models",
-    "attach": "botocore_hooks.handlers",
+    "attach": "botocore_hooks.attach",
     "install": "botocore_hooks.install",
     "resolve_connection": "config.profile",
     "uninstall": "botocore_hooks.install",

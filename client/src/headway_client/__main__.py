@@ -1,4 +1,4 @@
-"""``python -m headway_client script.py``: run a program as it is, with its training jobs in the queue."""
+"""``python -m headway_client script.py``: run an unchanged program with its training jobs in the queue."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headway_client.botocore_hooks.install import install_jobs
-from headway_client.botocore_hooks.job_cache import OwnJobs
-from headway_client.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, ClientError
+from headway_client.botocore_hooks.job_cache import QueueJobs
+from headway_client.cli.exit_codes import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, exit_code_of
+from headway_client.errors import ClientError
 from headway_client.http.connect import default_api
 from headway_client.text import to_stderr
 
@@ -22,8 +23,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the arguments without the program's name; those of the process by default.
 
     Returns:
-        0 if the program ran to its end, 130 if Ctrl-C ended it, 2 or 6 if the queue could not be found. What the
-        program raises or leaves with itself goes through.
+        0 if the program ran to its end, 130 if Ctrl-C ended it, 2 or 6 if no queue was found. The program's exceptions,
+        including SystemExit, are not caught.
     """
     args = _parser().parse_args(argv)
     module: list[str] = args.module or []
@@ -33,11 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         to_stderr("name the script to run, or a module after -m")
         return EXIT_USAGE
     try:
-        jobs = OwnJobs(default_api(endpoint=args.endpoint, profile=args.profile, region=args.region))
+        jobs = QueueJobs(default_api(endpoint=args.endpoint, profile=args.profile, region=args.region))
     except ClientError as error:
         to_stderr(error.full_message())
-        return error.exit_code
-    install_jobs(jobs, priority=args.priority, tell=None if args.quiet else to_stderr)
+        return exit_code_of(error)
+    install_jobs(jobs, priority=args.priority, notify=None if args.quiet else to_stderr)
     try:
         _run(module, script)
     except KeyboardInterrupt:
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(module: list[str], script: list[str]) -> None:
-    # As `python script.py` and `python -m module` have it.
+    # The same as for `python script.py` and `python -m module`.
     sys.argv = module or script
     if module:
         sys.path[0] = str(Path.cwd())
@@ -60,14 +61,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m headway_client",
         usage="%(prog)s [options] script.py [arguments]\n       %(prog)s [options] -m module [arguments]",
-        description="Run a program as it is; its training jobs go to the queue.",
+        description="Run an unchanged program; its training jobs go to the queue.",
         allow_abbrev=False,
     )
     parser.add_argument("--endpoint", help="the queue's endpoint")
     parser.add_argument("--profile", help="a profile of the profile file")
     parser.add_argument("--region", help="the queue's region")
     parser.add_argument("--priority", type=int, help="0 to 9999, for jobs without a priority tag")
-    parser.add_argument("--quiet", action="store_true", help="do not report jobs that move")
+    parser.add_argument("--quiet", action="store_true", help="do not report changes of jobs")
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="a module, and its arguments")
     parser.add_argument("program", nargs=argparse.REMAINDER, help="a script, and its arguments")
     return parser

@@ -1,25 +1,4 @@
-"""What can go wrong between a user and the queue: one exception per cure, each with its exit code.
-
-The exit codes of the command line are part of its face and never change their meaning:
-
-| code | meaning |
-| --- | --- |
-| 0 | done |
-| 1 | an unexpected error: a bug in Headway |
-| 2 | wrong usage: change an option, a file or a profile |
-| 3 | the queue refuses the request; every field to change is named |
-| 4 | no such job or pool |
-| 5 | the request conflicts with the state of the queue (a name in use, an ended job, another version) |
-| 6 | the queue is not reachable, or the caller is not allowed; the message says what to check |
-| 7 | the queue is busy or faulty, also after retries |
-| 8 | a job failed or was stopped while the command waited for it |
-| 9 | the timeout of a wait; the job continues |
-| 10 | the server is too old for the request |
-| 130 | interrupted (Ctrl-C) |
-| 141 | the reader closed the output (a closed pipe) |
-
-A command on several jobs or requests goes on after a failure and leaves with the highest code of all.
-"""
+"""Errors of the client: one exception for each way to resolve it."""
 
 from __future__ import annotations
 
@@ -33,27 +12,13 @@ from headway.sanitize import strip_control_characters
 if TYPE_CHECKING:
     from headway_client.models import BatchResult
 
-EXIT_OK = 0
-EXIT_UNEXPECTED = 1
-EXIT_USAGE = 2
-EXIT_REFUSED = 3
-EXIT_JOB_NOT_FOUND = 4
-EXIT_CONFLICT = 5
-EXIT_NOT_REACHABLE = 6
-EXIT_BUSY = 7
-EXIT_JOB_FAILED = 8
-EXIT_TIMEOUT = 9
-EXIT_SERVER_TOO_OLD = 10
-EXIT_INTERRUPTED = 130
-EXIT_BROKEN_PIPE = 141
-
-MAX_TOLD_REFUSALS = 10
-"""Of so many requests the message says why they were not taken; the error itself holds all."""
+MAX_LISTED_REFUSALS = 10
+"""Maximum number of refused requests that the message lists; the error itself has all."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FieldMessage:
-    """What is wrong with one field of a request.
+    """A problem with one field of a request.
 
     Attributes:
         field: the field's path in the request, such as ``ResourceConfig.InstanceCount``.
@@ -65,18 +30,16 @@ class FieldMessage:
 
 
 class ClientError(HeadwayError):
-    """Base of the errors that the client raises on purpose.
+    """Base class of the client's errors.
 
     Attributes:
-        exit_code: the command line's exit code for this kind of error.
-        code: a short name for programs; the server's own code where the server answered.
+        code: a short name for programs; the server's own code if the server responded.
         message: a sentence that says what to change.
-        fields: what is wrong with each field, in the server's order; empty where no field is to blame.
-        status: the HTTP status of the answer, or None if there was none.
-        request_id: the server's name for the request, for finding it in the logs; None if there was none.
+        fields: the problems by field, in the server's order; empty if the problem is not in a field.
+        status: the HTTP status of the response, or None without a response.
+        request_id: the server's id of the request, as in its logs; None without a response.
     """
 
-    exit_code: ClassVar[int] = EXIT_UNEXPECTED
     default_code: ClassVar[str] = "Unexpected"
 
     def __init__(
@@ -93,20 +56,20 @@ class ClientError(HeadwayError):
         self.fields = tuple(fields)
         self.status = status
         self.request_id = request_id
-        # Tracebacks and loggers show it as it is, and the server's sentences quote what others wrote.
+        # Tracebacks and loggers do not escape the text, and the server's sentences quote other users' text.
         super().__init__(strip_control_characters(self.full_message()))
 
-    def untold_fields(self) -> tuple[FieldMessage, ...]:
-        """Return the fields that the message does not tell of already, word for word."""
+    def unlisted_fields(self) -> tuple[FieldMessage, ...]:
+        """Return the fields that the message does not contain verbatim."""
         return tuple(item for item in self.fields if item.field not in self.message or item.message not in self.message)
 
     def full_message(self) -> str:
-        """Return the message with what else is wrong with each field behind it, on one line."""
-        details = "; ".join(f"{item.field}: {item.message}" for item in self.untold_fields())
+        """Return the message on one line, followed by the fields that it does not contain."""
+        details = "; ".join(f"{item.field}: {item.message}" for item in self.unlisted_fields())
         return f"{self.message} {details}" if details else self.message
 
     def to_document(self) -> dict[str, Any]:
-        """Return the error in the shape in which the queue's API tells errors."""
+        """Return the error as an error document of the queue's API."""
         return {
             "error": {
                 "code": self.code,
@@ -114,149 +77,132 @@ class ClientError(HeadwayError):
                 "fields": [{"field": item.field, "message": item.message} for item in self.fields],
             },
             "requestId": self.request_id,
-            "exitCode": self.exit_code,
         }
 
 
 class UsageError(ClientError):
-    """The caller has to change an option, a file or a setting on this side."""
+    """An option, a file or a setting of the client has to be changed."""
 
-    exit_code = EXIT_USAGE
     default_code = "Usage"
 
 
 class ProfileError(UsageError):
-    """The profile file, or what it leads to, can't be used; the message says which key and how."""
+    """The profile file, or a file that it refers to, is not valid; the message names the key and the fix."""
 
     default_code = "BadProfile"
 
 
 class RequestFileError(UsageError):
-    """The file with a request or a configuration can't be read as JSON; the message says where."""
+    """A file with a request or a configuration is not valid JSON; the message says where."""
 
     default_code = "BadFile"
 
 
 class RefusedError(ClientError):
-    """The queue refuses the request as it is (400, 413, 422); the same request is refused every time."""
+    """The queue refuses the request (400, 413, 422); a retry of the same request would be refused, too."""
 
-    exit_code = EXIT_REFUSED
     default_code = "Refused"
 
 
 class JobNotFoundError(ClientError):
-    """The queue holds no job of that name."""
+    """The queue has no job of that name."""
 
-    exit_code = EXIT_JOB_NOT_FOUND
     default_code = "JobNotFound"
 
 
 class PoolNotFoundError(ClientError):
-    """There is no pool of that name; the message names those that there are."""
+    """There is no pool of that name; the message lists the existing pools."""
 
-    exit_code = EXIT_JOB_NOT_FOUND
     default_code = "PoolNotFound"
 
 
 class RogueJobNotFoundError(ClientError):
-    """The queue knows no live training job of that name that did not come through it."""
+    """The queue knows no live unmanaged training job of that name."""
 
-    exit_code = EXIT_JOB_NOT_FOUND
     default_code = "RogueJobNotFound"
 
 
 class ConflictError(ClientError):
-    """The request conflicts with what the queue holds: the name is in use, or the job has ended."""
+    """The request conflicts with the state of the queue: the name is in use, or the job has ended."""
 
-    exit_code = EXIT_CONFLICT
     default_code = "Conflict"
 
 
 class ConfigurationChangedError(ConflictError):
-    """The configuration has changed since the version that the document was made from; the message says what."""
+    """The configuration has changed since the version on which the document is based; the message says how."""
 
     default_code = "ConfigurationChanged"
 
 
 class NotReachableError(ClientError):
-    """No answer of the queue's API came from the endpoint: check network, name, TLS and address."""
+    """The endpoint sent no response of the queue's API: check the URL, DNS, TLS and the network."""
 
-    exit_code = EXIT_NOT_REACHABLE
     default_code = "NotReachable"
 
 
 class NotAllowedError(ClientError):
-    """The caller has no credentials, or neither they nor the queue's rules allow this request (401, 403)."""
+    """The caller has no credentials, or these or the queue's rules do not allow the request (401, 403)."""
 
-    exit_code = EXIT_NOT_REACHABLE
     default_code = "NotAllowed"
 
 
 class BusyError(ClientError):
-    """The queue asks to come back later (429, 503), also after the client's retries."""
+    """The queue is busy (429, 503), even after the client's retries."""
 
-    exit_code = EXIT_BUSY
     default_code = "Busy"
 
 
 class ServerFaultError(ClientError):
-    """The queue failed (5xx), or answered something that is no answer of the queue's API."""
+    """The queue failed (5xx), or sent a response that is not one of its API."""
 
-    exit_code = EXIT_BUSY
     default_code = "ServerFault"
 
 
 class ServerTooOldError(ClientError):
-    """The server does not know what was asked of it, as it is older than this client."""
+    """The server does not support the call, as it is older than this client."""
 
-    exit_code = EXIT_SERVER_TOO_OLD
     default_code = "ServerTooOld"
 
 
 class WaitTimeoutError(ClientError, TimeoutError):
-    """The time given to wait for a job is up; the job goes on."""
+    """Waiting for a job timed out; the job continues."""
 
-    exit_code = EXIT_TIMEOUT
     default_code = "WaitTimeout"
 
 
 class JobFailedError(ClientError, RuntimeError):
-    """A job that was waited for failed; the message says why."""
+    """The awaited job failed; the message says why."""
 
-    exit_code = EXIT_JOB_FAILED
     default_code = "JobFailed"
 
 
 class JobStoppedError(ClientError, RuntimeError):
-    """A job that was waited for was stopped; the message says why."""
+    """The awaited job was stopped; the message says why."""
 
-    exit_code = EXIT_JOB_FAILED
     default_code = "JobStopped"
 
 
 class NoTrainingJobError(ClientError):
-    """No training job has been started for a job yet, so that nothing can be attached to it."""
+    """The job has no training job yet to which an estimator or trainer could be attached."""
 
-    exit_code = EXIT_CONFLICT
     default_code = "NoTrainingJob"
 
 
 class BatchRefusedError(ClientError):
-    """Of many requests some were not taken; the message names them, and says why.
+    """Some of many requests were refused; the message names them and says why.
 
     Attributes:
-        results: what came of each request, in their order; those that were taken have a submission.
+        results: the results in the order of the requests; those of accepted requests have a submission.
     """
 
-    exit_code = EXIT_REFUSED
     default_code = "BatchRefused"
 
     def __init__(self, results: Sequence[BatchResult]) -> None:
         self.results = tuple(results)
         refused = [result for result in self.results if result.submission is None]
-        told = "; ".join(f"{result.name}: {result.error}" for result in refused[:MAX_TOLD_REFUSALS])
-        more = f"; and {len(refused) - MAX_TOLD_REFUSALS} more" if len(refused) > MAX_TOLD_REFUSALS else ""
-        taken = len(self.results) - len(refused)
+        listed = "; ".join(f"{result.name}: {result.error}" for result in refused[:MAX_LISTED_REFUSALS])
+        more = f"; and {len(refused) - MAX_LISTED_REFUSALS} more" if len(refused) > MAX_LISTED_REFUSALS else ""
+        accepted = len(self.results) - len(refused)
         super().__init__(
-            f"{len(refused)} of {len(self.results)} jobs were not taken, and {taken} are in the queue. {told}{more}"
+            f"{len(refused)} of {len(self.results)} jobs were refused, and {accepted} are in the queue. {listed}{more}"
         )

@@ -1,14 +1,19 @@
-"""The states of a job, as the API spells them."""
+"""Names of job states in the order in which the client lists them."""
 
 from __future__ import annotations
 
-WAITING_STATES = ("preempted", "pending")
-"""The states of a job that waits for instances."""
+from headway.lifecycle import ACTIVE, TERMINAL, JobState
 
-LIVE_STATES = ("running", "stopping", *WAITING_STATES)
-"""The states of a job that has not ended."""
+# Plain strings, as click takes the members of an enum by name.
+LIVE_STATES = (
+    *(state.value for state in JobState if state in ACTIVE),
+    JobState.PREEMPTED.value,
+    JobState.PENDING.value,
+)
+"""States of a job that has not ended."""
 
-ENDED_STATES = ("completed", "failed", "stopped")
-"""The states of a job that has ended; it stays readable until its retention time has passed."""
+ENDED_STATES = tuple(state.value for state in JobState if state in TERMINAL)
+"""States of a job that has ended; it stays readable until its retention time has passed."""
 
 JOB_STATES = LIVE_STATES + ENDED_STATES
+"""All states."""

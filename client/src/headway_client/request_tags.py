@@ -7,15 +7,24 @@ from typing import Any
 
 from headway_client.errors import UsageError
 
+PRIORITY_TAGS = ("priority", "headway:priority")
+"""The keys under which the queue reads a job's priority."""
+
 _QUEUE_TAGS = ("headway:job", "headway:attempt")
-"""Those that the queue adds to each training job."""
+"""The keys that the queue adds to each training job."""
 
 
 def with_tag(request: Mapping[str, Any], key: str, value: str, *, replaced: Collection[str]) -> dict[str, Any]:
-    """Return a copy of a request with this tag, in place of those of the keys `replaced`.
+    """Return a copy of a request with a tag added.
+
+    Args:
+        request: a CreateTrainingJob request.
+        key: the tag's key.
+        value: the tag's value.
+        replaced: keys of tags that the new one replaces.
 
     Raises:
-        UsageError: the request's Tags are no list, so nothing can be added to them.
+        UsageError: the request's Tags are not a list.
     """
     tags = request.get("Tags")
     if tags is None:
@@ -26,6 +35,29 @@ def with_tag(request: Mapping[str, Any], key: str, value: str, *, replaced: Coll
     return {**request, "Tags": [*kept, {"Key": key, "Value": value}]}
 
 
+def has_priority(request: Mapping[str, Any]) -> bool:
+    """Return whether a request has a priority tag."""
+    tags = request.get("Tags")
+    return isinstance(tags, list) and any(_is_priority(tag) for tag in tags)
+
+
+def with_priority(request: Mapping[str, Any], priority: int) -> dict[str, Any]:
+    """Return a copy of a request with this priority.
+
+    Args:
+        request: a CreateTrainingJob request.
+        priority: 0 to 9999; it replaces the request's own.
+
+    Raises:
+        UsageError: the request's Tags are not a list.
+    """
+    return with_tag(request, PRIORITY_TAGS[0], str(priority), replaced=PRIORITY_TAGS)
+
+
 def is_reserved(key: str) -> bool:
-    """Whether a tag is AWS's or the queue's own, so that it can't be given to a request."""
+    """Return whether a tag belongs to AWS or to the queue, so that a request can't have it."""
     return key in _QUEUE_TAGS or key.lower().startswith("aws:")
+
+
+def _is_priority(tag: object) -> bool:
+    return isinstance(tag, Mapping) and tag.get("Key") in PRIORITY_TAGS

@@ -1,4 +1,4 @@
-"""A few values kept for a while, within limits."""
+"""A thread-safe cache of limited size whose values expire."""
 
 from __future__ import annotations
 
@@ -11,34 +11,40 @@ from typing import Generic, TypeVar
 Value = TypeVar("Value")
 
 
-class Remembered(Generic[Value]):
-    """Values by name: the newest `limit` of them, each for `for_s` seconds. Threads may share one."""
+class TtlCache(Generic[Value]):
+    """Values by name, each kept for a limited time. Safe for use by several threads.
 
-    def __init__(self, *, limit: int, for_s: float, monotonic_s: Callable[[], float] = time.monotonic) -> None:
-        self._limit = limit
-        self._for_s = for_s
+    Args:
+        max_size: maximum number of values; beyond it, the value written first is evicted.
+        ttl_s: seconds for which a value is kept.
+        monotonic_s: the clock.
+    """
+
+    def __init__(self, *, max_size: int, ttl_s: float, monotonic_s: Callable[[], float] = time.monotonic) -> None:
+        self._max_size = max_size
+        self._ttl_s = ttl_s
         self._monotonic_s = monotonic_s
         self._values: OrderedDict[str, tuple[float, Value]] = OrderedDict()
         self._lock = threading.Lock()
 
     def put(self, name: str, value: Value) -> None:
-        """Keep a value from now on, in place of any other of that name."""
+        """Store a value, in place of any other under that name."""
         with self._lock:
-            self._values[name] = (self._monotonic_s() + self._for_s, value)
+            self._values[name] = (self._monotonic_s() + self._ttl_s, value)
             self._values.move_to_end(name)
-            while len(self._values) > self._limit:
+            while len(self._values) > self._max_size:
                 self._values.popitem(last=False)
 
     def get(self, name: str) -> Value | None:
-        """Return the value of that name, or None if there is none any more."""
+        """Return the value under that name, or None if there is none or it has expired."""
         with self._lock:
-            until_s, value = self._values.get(name, (0.0, None))
-            if value is not None and self._monotonic_s() >= until_s:
+            expires_s, value = self._values.get(name, (0.0, None))
+            if value is not None and self._monotonic_s() >= expires_s:
                 del self._values[name]
                 return None
             return value
 
-    def drop(self, name: str) -> None:
-        """Forget the value of that name, if there is one."""
+    def discard(self, name: str) -> None:
+        """Remove the value under that name, if there is one."""
         with self._lock:
             self._values.pop(name, None)

@@ -1,4 +1,4 @@
-"""The examples of docs/how-to/clients/boto3.md run as they stand there."""
+"""The examples of docs/how-to/clients/boto3.md run unchanged."""
 
 from __future__ import annotations
 

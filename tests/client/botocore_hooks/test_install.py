@@ -1,4 +1,4 @@
-"""The queue for a whole process: `headway_client.install`, and `python -m headway_client`."""
+"""The queue for a whole process: `headway_client.install` and `python -m headway_client`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ import pytest
 
 import headway_client
 from headway_client.__main__ import main
-from headway_client.botocore_hooks.interrupt import MAX_TOLD_JOBS, say_farewell
-from headway_client.botocore_hooks.job_cache import OwnJobs
-from headway_client.errors import EXIT_INTERRUPTED, EXIT_USAGE, UsageError
+from headway_client.botocore_hooks.interrupt import MAX_PRINTED_JOBS, print_unfinished_jobs
+from headway_client.botocore_hooks.job_cache import QueueJobs
+from headway_client.cli.exit_codes import EXIT_INTERRUPTED, EXIT_USAGE
+from headway_client.errors import UsageError
 from headway_client.http.api import HeadwayApi
 from tests.client.aws_stub import AwsStub, training_job
 from tests.client.contract import request
@@ -167,7 +168,7 @@ def test_what_is_told_goes_to_standard_error_and_is_harmless(
 
 
 def test_a_farewell_names_what_stays_and_how_to_stop_it(api: HeadwayApi, server: ContractServer):
-    jobs, told = OwnJobs(api), list[str]()
+    jobs, told = QueueJobs(api), list[str]()
     for name in ("waits", "runs", "stopped", "done", "described"):
         jobs.submit(request(name))
     server.queue.add("somebody-elses")
@@ -176,21 +177,21 @@ def test_a_farewell_names_what_stays_and_how_to_stop_it(api: HeadwayApi, server:
     jobs.find("described")
     jobs.stop("stopped")
 
-    say_farewell(jobs, told.append)
-    say_farewell(jobs, told.append)
+    print_unfinished_jobs(jobs, told.append)
+    print_unfinished_jobs(jobs, told.append)
 
     assert told == [f"{name} stays in the queue; `headway stop {name}` stops it" for name in ("waits", "runs")]
 
 
 def test_a_farewell_is_said_even_if_the_queue_can_not_be_asked(api: HeadwayApi, server: ContractServer):
-    jobs, told = OwnJobs(api), list[str]()
-    for number in range(MAX_TOLD_JOBS + 2):
+    jobs, told = QueueJobs(api), list[str]()
+    for number in range(MAX_PRINTED_JOBS + 2):
         jobs.submit(request(f"job{number}"))
     server.fail(*[Fault(status=500)] * 4)
 
-    say_farewell(jobs, told.append)
+    print_unfinished_jobs(jobs, told.append)
 
-    assert len(told) == MAX_TOLD_JOBS + 1
+    assert len(told) == MAX_PRINTED_JOBS + 1
     assert told[-1] == "so do 2 more; `headway queue` shows them"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ParamValidationError
 
-from headway_client.botocore_hooks.handlers import attach
+from headway_client.botocore_hooks.attach import attach
 from headway_client.http.api import HeadwayApi
 from tests.client.aws_stub import AwsStub, training_job
 from tests.client.server import ContractServer
@@ -14,7 +14,7 @@ from tests.client.server import ContractServer
 
 @pytest.fixture
 def jobs(server: ContractServer) -> None:
-    """One that runs again, one that waits, and one that has ended; a second apart, and the last change later."""
+    """A job in its second attempt, a waiting one and an ended one, submitted a second apart."""
     server.queue.add(
         "again", jobState="running", liveAttempt="again-r2", entryTime="2026-01-02T03:00:01.000Z", attemptCount=2
     )
@@ -110,7 +110,7 @@ def test_turning_pages_asks_the_queue_once(client: Any, jobs: None, server: Cont
     pages = list(client.get_paginator("list_training_jobs").paginate())
 
     assert sum(len(page["TrainingJobSummaries"]) for page in pages) == 33
-    # The jobs that have not ended, and those that have.
+    # The jobs that have not ended, and those that have ended.
     assert len(server.received) == 2
 
 

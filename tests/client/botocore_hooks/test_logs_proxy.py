@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway_client.botocore_hooks import job_cache
-from headway_client.botocore_hooks.handlers import attach
-from headway_client.botocore_hooks.logs_proxy import OwnLogs
+from headway_client.botocore_hooks.attach import attach
+from headway_client.botocore_hooks.logs_proxy import LogsProxy
 from headway_client.errors import UsageError
 from headway_client.http.api import HeadwayApi
 from tests.client.aws_stub import AwsStub
@@ -28,7 +28,7 @@ def _always_current(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=["client", "session"])
 def logs(request: pytest.FixtureRequest, api: HeadwayApi, aws: AwsStub, session: boto3.Session) -> Any:
-    """A client of logs that shows jobs under their own names, attached in either way."""
+    """A client of logs that is attached itself, or through its session."""
     if request.param == "client":
         client = session.client("logs", endpoint_url=aws.url)
         attach(client, api)
@@ -57,7 +57,7 @@ def test_a_job_has_one_stream_for_each_of_its_hosts(logs: Any, server: ContractS
     aws.logs.write("job1/algo-1-170", 1, "line")
 
     assert streams_of(logs, "job1/") == ["job1/algo-1", "job1/algo-2", "job1/algo-3"]
-    # SDK 3's LogStreamer asks without the slash, and through a paginator.
+    # SDK 3's LogStreamer omits the slash, and uses a paginator.
     pages = logs.get_paginator("describe_log_streams").paginate(logGroupName=LOG_GROUP, logStreamNamePrefix="job1")
     assert [name for page in pages for name in names(page)] == ["job1/algo-1", "job1/algo-2", "job1/algo-3"]
     assert streams_of(logs, "job1/", descending=True, limit=2) == ["job1/algo-3", "job1/algo-2"]
@@ -185,7 +185,7 @@ def test_only_clients_that_training_jobs_concern_can_be_attached(api: HeadwayApi
 
 
 class Known:
-    """Stands for the queue's jobs: one, as it is at the moment."""
+    """A fake of `QueueJobs` with one job."""
 
     def __init__(self) -> None:
         self.details = details()
@@ -201,7 +201,7 @@ rounds = st.lists(st.lists(st.integers(-1, 2), max_size=8), min_size=1, max_size
 
 
 def play(plan: Rounds, store: LogStore, known: Known) -> Iterator[list[str]]:
-    """Write round by round, and give all that was written so far. Attempts come one after the other in time."""
+    """Write the lines of each round, and yield all lines so far; attempts follow one another in time."""
     number, now = 1, 1_000
     written: list[str] = []
     for steps in plan:
@@ -218,15 +218,15 @@ def play(plan: Rounds, store: LogStore, known: Known) -> Iterator[list[str]]:
         yield written
 
 
-def own_logs(store: LogStore, known: Known) -> OwnLogs:
-    own = OwnLogs(known, describe=store.describe_log_streams, get=store.get_log_events)  # type: ignore[arg-type]
+def own_logs(store: LogStore, known: Known) -> LogsProxy:
+    own = LogsProxy(known, describe=store.describe_log_streams, get=store.get_log_events)  # type: ignore[arg-type]
     own._streams._monotonic_s = iter(range(0, 10**9, 1000)).__next__
     return own
 
 
 @given(plan=rounds, page_size=st.integers(1, 3), gaps=st.booleans())
 def test_whoever_keeps_the_token_sees_each_line_once_and_in_order(plan: Rounds, page_size: int, gaps: bool):
-    """As SDK 3 reads: core/utils/logs.py, LogStreamHandler.get_latest_log_events."""
+    """The reads of SDK 3: core/utils/logs.py, LogStreamHandler.get_latest_log_events."""
     store, known = LogStore(page_size=page_size, gaps=gaps), Known()
     own, token, seen = own_logs(store, known), None, []
     for written in play(plan, store, known):
@@ -252,7 +252,7 @@ def test_whoever_keeps_the_token_sees_each_line_once_and_in_order(plan: Rounds, 
 def test_whoever_begins_anew_at_the_last_time_sees_each_line_once_and_in_order(
     plan: Rounds, page_size: int, gaps: bool
 ):
-    """As SDK 2 reads: logs.py, log_stream, and session.py, _flush_log_streams."""
+    """The reads of SDK 2: logs.py, log_stream, and session.py, _flush_log_streams."""
     store, known = LogStore(page_size=page_size, gaps=gaps), Known()
     own, position, seen = own_logs(store, known), (0, 0), []
     for written in play(plan, store, known):

@@ -1,4 +1,4 @@
-"""What is told of a job while somebody waits for it: each change once, and none left out."""
+"""Notifications about a job: each change exactly once."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_each_change_is_told_once(looks: list[dict[str, Any]], beginnings: list[
     told: list[str] = []
     progress = Progress(told.append)
     for look in looks:
-        progress.see(seen(**look))
+        progress.update(seen(**look))
     assert len(told) == len(beginnings), told
     assert all(sentence.startswith(beginning) for sentence, beginning in zip(told, beginnings, strict=True)), told
 
@@ -57,5 +57,5 @@ def test_a_preemption_is_told_once_however_often_the_job_is_looked_at():
     told: list[str] = []
     progress = Progress(told.append)
     for look in (RUNS, RUNS_AGAIN, {**RUNS_AGAIN, "jobState": "stopping"}, RUNS_AGAIN):
-        progress.see(seen(**look))
+        progress.update(seen(**look))
     assert sum("was preempted" in sentence for sentence in told) == 1

@@ -53,12 +53,12 @@ EXIT_CODES: list[tuple[Fault, int, str]] = [
     (answers(403, message="Forbidden"), 6, "HEADWAY_API_ID"),
     (answers(403, error={"code": "NotAllowed", "message": "Ask user/ada."}), 6, "Ask user/ada."),
     (answers(401, message="Unauthorized"), 6, "execute-api:Invoke"),
-    (Fault(drop=True), 6, "no connection"),
+    (Fault(drop=True), 6, "Can't connect"),
     (answers(404, message="Not Found"), 6, "stage"),
     (answers(429, message="Too Many Requests"), 7, "too many requests"),
     (answers(500, message="Internal server error"), 7, "status 500"),
     (answers(503, error={"code": "Busy", "message": "Come back."}), 7, "Come back."),
-    (Fault(status=200, body=b"<html>"), 7, "other than JSON"),
+    (Fault(status=200, body=b"<html>"), 7, "no JSON"),
     (Fault(status=200, body=b"[]"), 7, "same version"),
 ]
 
@@ -118,7 +118,7 @@ def test_a_field_is_not_told_twice(run: Run, server: ContractServer):
         (["priority", "job1", "-1"], "-1"),
         (["priority", "job1", "1.5"], "'1.5' is not a whole number"),
         (["priority", "job1", "¹"], "is not a whole number"),
-        (["show", ".."], "no job name"),
+        (["show", ".."], "not a job name"),
         (["queue", "--endpoint", "queue"], "https://HOST/v1"),
         (["queue", "--profile", "nope"], 'no profile "nope"'),
         (["config"], "ACTION"),
@@ -145,7 +145,7 @@ def test_a_file_that_is_no_json_tells_line_and_column(run: Run, tmp_path: Path):
     code, _, err = run("submit", str(path))
 
     assert code == 2
-    assert f"{path} is no JSON: line 2, column 22" in err
+    assert f"{path} is not JSON: line 2, column 22" in err
 
 
 def test_missing_credentials_are_exit_code_6(run: Run, monkeypatch: pytest.MonkeyPatch):
@@ -184,7 +184,7 @@ def test_in_a_checkout_with_a_sandbox_the_queue_is_found_and_said(
         )
     )
 
-    assert run("queue") == (0, "No jobs.\n", f"headway: No endpoint is set: this is the sandbox of {Path.cwd()}.\n")
+    assert run("queue") == (0, "No jobs.\n", f"headway: No endpoint is set: using the sandbox of {Path.cwd()}.\n")
     assert run("queue", "--profile", "sandbox") == (0, "No jobs.\n", "")
 
 

@@ -1,4 +1,4 @@
-"""The page on the command line says what the command line is."""
+"""docs/reference/cli.md agrees with the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shlex
 
 import pytest
 
-from headway_client import errors
+from headway_client.cli import exit_codes
 from headway_client.cli.command import common_options
 from tests.client.command_line import ROOT, levels, parse
 
@@ -56,16 +56,16 @@ def test_the_common_options_are_named():
     re.findall(r"^\$ headway (.+)$", "\n".join(re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)), re.MULTILINE),
 )
 def test_an_example_is_a_command_line(line: str):
-    # What a shell does with the output is none of the command's arguments.
+    # Redirections are not arguments of the command.
     assert parse(shlex.split(line.partition(" > ")[0])).command.callback is not None
 
 
 def test_the_exit_codes_are_those_of_the_code():
     documented = [(int(code), meaning) for code, meaning in rows("Exit codes")]
-    told = re.findall(r"^\| (\d+) \| (.+) \|$", str(errors.__doc__), re.MULTILINE)
+    told = re.findall(r"^\| (\d+) \| (.+) \|$", str(exit_codes.__doc__), re.MULTILINE)
 
     assert documented == [(int(code), meaning) for code, meaning in told]
-    constants = {value for name, value in vars(errors).items() if name.startswith("EXIT_")}
+    constants = {value for name, value in vars(exit_codes).items() if name.startswith("EXIT_")}
     assert {code for code, _ in documented} == constants
 
 

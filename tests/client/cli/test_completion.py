@@ -12,13 +12,13 @@ from headway_client.cli.app import cli
 from headway_client.cli.commands.completion import VARIABLE
 from tests.client.command_line import Run, levels
 
-# The Makefile's own shell, so it is wherever these tests run.
+# The Makefile's own shell, so it is available wherever these tests run.
 BASH = "/bin/bash"
 
 
 def complete(script: str, *words: str) -> list[str]:
-    """Return what bash offers for the last word, through what `complete` registered."""
-    # The script asks the program itself.
+    """Return bash's completions of the last word, from the function that `complete` registered."""
+    # The script requests completions from the program.
     line = f"""
 headway() {{ {shlex.quote(sys.executable)} -m headway_client.cli.main "$@"; }}
 env() {{ local "${{@:1:3}}"; export COMP_WORDS COMP_CWORD _HEADWAY_COMPLETE; "${{@:4}}"; }}
@@ -82,7 +82,7 @@ def test_each_shell_has_a_script_that_asks_the_program(run: Run, shell: str):
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_the_shell_itself_takes_its_script(run: Run, shell: str):
     program = shutil.which(shell)
-    # Neither is needed for anything else here; what the scripts offer is tested above without them.
+    # Neither is required for development; the completions themselves are tested above.
     if program is None:
         pytest.skip(f"there is no {shell} here")
 

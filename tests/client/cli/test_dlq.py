@@ -48,7 +48,7 @@ def test_a_letter_that_can_not_be_redriven_is_told_and_in_the_exit_code(run: Run
     assert run("dlq", "redrive") == (
         7,
         "0 redriven, 0 dropped, 1 failed, 8 left.\n",
-        "headway: m0 (event) stays: it is no JSON.\nheadway: There are more: redrive again.\n",
+        "headway: m0 (event) remains: it is no JSON.\nheadway: There are more: redrive again.\n",
     )
     code, out, err = run("dlq", "redrive", "-o", "json")
     assert (code, json.loads(out)["failed"], err) == (7, 1, "")
@@ -60,5 +60,5 @@ def test_wake_ups_that_one_wake_up_stands_for_are_told_as_dropped(run: Run, serv
 
     assert run("dlq", "redrive")[:2] == (
         0,
-        "1 redriven, 4 dropped (one wake-up does for all), 0 failed, 0 left.\n",
+        "1 redriven, 4 dropped (one wake-up is enough), 0 failed, 0 left.\n",
     )

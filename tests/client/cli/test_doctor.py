@@ -109,7 +109,7 @@ def test_it_is_told_whether_the_name_is_private(run: Run, monkeypatch: pytest.Mo
     code, found = findings(run, "--endpoint", "https://abc.execute-api.eu-west-1.amazonaws.com/v1")
 
     assert (code, found["name"]["result"], found["route"]["result"]) == (6, result, "problem")
-    assert "security group has to let port 443 in" in found["route"]["remedy"]
+    assert "security group has to allow port 443" in found["route"]["remedy"]
 
 
 def test_nothing_that_listens_here_is_a_sandbox_to_start(run: Run):
@@ -202,7 +202,7 @@ def test_a_permission_that_is_missing_is_told_with_what_to_ask_for(run: Run, ser
     code, found = findings(run)
 
     assert (code, found["permission"]["result"]) == (6, "problem")
-    assert "Ask for the right execute-api:Invoke" in found["permission"]["message"]
+    assert "Ask for permission to execute-api:Invoke" in found["permission"]["message"]
     assert "server" not in found
 
 

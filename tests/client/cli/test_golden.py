@@ -1,6 +1,6 @@
-"""Command lines with what they ask of the queue, print and return, compared with the files in `golden`.
+"""Command lines with their requests, output and exit codes, compared with the files in `golden`.
 
-`HEADWAY_GOLDEN=write` writes the files again; review the difference as one reviews code.
+`HEADWAY_GOLDEN=write` rewrites the files; review the difference like code.
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ FILES: dict[str, Any] = {
 
 
 class FakeSandbox:
-    """What the client loads from a checkout; prints how it is called."""
+    """A fake of the packages that the client loads from a checkout; it prints its calls."""
 
     class SandboxError(Exception):
         pass
@@ -309,7 +309,7 @@ class FakeSandbox:
 
 @pytest.fixture
 def prepared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The files that the command lines name, logs, and packages of a checkout."""
+    """Create the files that the command lines name, logs, and fake packages of a checkout."""
     for name, document in FILES.items():
         Path(name).write_text(json.dumps(document))
     Path("bad.json").write_text("{,}")
@@ -350,10 +350,10 @@ def test_a_command_line_asks_prints_and_returns_what_it_did(run: Run, server: Co
 
 
 def interface(run: Run, *path: str) -> list[str]:
-    """Return the commands and options of a command and those below it, read from the help."""
+    """Return the commands and options of a command and its subcommands from the help."""
     code, out, err = run(*path, "--help")
     assert (code, err) == (0, "")
-    # An option may be listed as `-o, --output`, a value of it behind either.
+    # An option may be listed as `-o, --output`, with a value after either.
     options = re.findall(r"^ {2,4}(-[^\n]*?)(?: {2,}|\n)", out, re.MULTILINE)
     names = sorted({name for line in options for name in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", line)})
     lines = [f"headway {' '.join(path)}".rstrip() + ": " + " ".join(names)]

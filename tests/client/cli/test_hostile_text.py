@@ -1,4 +1,4 @@
-"""Whatever others have written, nothing that is shown of it controls a terminal, a log or a spreadsheet."""
+"""Text of other users never controls a terminal, a log or a spreadsheet."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ _VERDICT = {"rule": "x", "applies": True, "violations": [{"field": "x", "message
 
 FEW = settings(max_examples=20)
 
-# Controls, bidirectional overrides, separators and what begins a formula, more often than by chance.
+# Control characters, bidirectional overrides, separators and starts of formulas, more often than by chance.
 HOSTILE = st.text(
     st.sampled_from("\x1b[]0;m\x07\x9b\r\n\t\x00\x7f\x85\u2028\u202e\u2066\u200b=+-@'\"|, a") | st.characters()
 )
 
 
 def hostile(document: Any) -> st.SearchStrategy[Any]:
-    """A document like this one, with any text in the place of each of its texts and keys that say ``x``."""
+    """Generate documents of this shape, with any text in place of each string and key ``x``."""
     match document:
         case "x":
             return HOSTILE
@@ -177,7 +177,7 @@ def test_no_cell_of_a_csv_controls_anything_or_begins_a_formula(document: Any) -
 def test_no_error_that_a_program_shows_holds_a_control_character(message: str, field: str, status: int) -> None:
     fields = [{"field": field, "message": message}]
     for document in ({"error": {"code": field, "message": message, "fields": fields}}, {"message": message}):
-        error = error_mapping.told("https://queue.example/v1", status, document, request_id=field)
+        error = error_mapping.error_from_document("https://queue.example/v1", status, document, request_id=field)
         assert live_characters(str(error)) == set()
 
 
@@ -202,5 +202,5 @@ def test_no_line_of_a_container_controls_anything_not_even_colours(output: str, 
 
 
 def live_characters(text: str) -> set[str]:
-    """What is in a text, beside line breaks, that moves the cursor, colours, hides or reorders what is shown."""
+    """Return the characters, except line breaks, that move the cursor, or color, hide or reorder text."""
     return {each for each in text if unicodedata.category(each) in {"Cc", "Cf", "Cs", "Zl", "Zp"}} - {"\n"}

@@ -7,8 +7,7 @@ import pytest
 
 from headway_client.cli import input_files
 from headway_client.cli.input_files import read_object, read_objects
-from headway_client.errors import RequestFileError, UsageError
-from headway_client.priority_tag import has_priority, with_priority
+from headway_client.errors import RequestFileError
 
 
 @pytest.mark.parametrize(
@@ -20,13 +19,13 @@ from headway_client.priority_tag import has_priority, with_priority
         (b'{"a": 1} {"a": 2}', "not 2 values"),
         (b'{"a": "\xff"}', "not in UTF-8: see line 1"),
         (b"[]", "not a list"),
-        (b'"x"', "not a text"),
+        (b'"x"', "not a string"),
         (b"5", "not a number"),
         (b"true", "not true or false"),
         (b"null", "not null"),
         (b'{"a": 1, "b": {"c": 1, "c": 2}}', 'the key "c" appears twice'),
-        (b'{"a": NaN}', "NaN is no number"),
-        (b'{"a": ' + b"9" * 5000 + b"}", "can't be taken"),
+        (b'{"a": NaN}', "NaN is not a number"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "is not valid"),
         (b"[" * 100_000, "nested too deeply"),
     ],
 )
@@ -62,7 +61,7 @@ def test_objects_are_read_one_or_many(tmp_path: Path, content: bytes, expected: 
     ("content", "words"),
     [
         (b"", "line 1, column 1"),
-        (b"[]", "holds nothing"),
+        (b"[]", "contains no JSON object"),
         (b"5", "not a number"),
         (b'[{"a": 1}, [1]]', "not a list"),
         (b'{"a": 1}\n{"a" 2}', "line 2, column 6"),
@@ -91,29 +90,5 @@ def test_a_hyphen_is_standard_input(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'\xef\xbb\xbf{"a": 1}')))
     assert read_object("-") == {"a": 1}
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"{")))
-    with pytest.raises(RequestFileError, match="standard input is no JSON"):
+    with pytest.raises(RequestFileError, match="standard input is not JSON"):
         read_object("-")
-
-
-@pytest.mark.parametrize(
-    ("tags", "after"),
-    [
-        (None, []),
-        ([], []),
-        ([{"Key": "team", "Value": "a"}], [{"Key": "team", "Value": "a"}]),
-        ([{"Key": "priority", "Value": "1"}], []),
-        ([{"Key": "headway:priority", "Value": "1"}, {"Key": "priority", "Value": "2"}], []),
-        ([{"Key": "Priority", "Value": "1"}, "odd"], [{"Key": "Priority", "Value": "1"}, "odd"]),
-    ],
-)
-def test_a_priority_takes_the_place_of_any_other_priority_tag(tags: list[object] | None, after: list[object]):
-    request = {"TrainingJobName": "a"} if tags is None else {"TrainingJobName": "a", "Tags": tags}
-
-    assert with_priority(request, 0)["Tags"] == [*after, {"Key": "priority", "Value": "0"}]
-    assert request.get("Tags") == tags
-    assert has_priority(request) is (len(after) < len(tags or []))
-
-
-def test_tags_that_are_no_list_can_not_be_added_to():
-    with pytest.raises(UsageError, match="Tags has to be a list"):
-        with_priority({"Tags": {"priority": "1"}}, 5)

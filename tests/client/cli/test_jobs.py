@@ -43,7 +43,7 @@ def test_a_command_on_several_jobs_goes_on_and_tells_the_highest_exit_code(run: 
 
     code, out, err = run("stop", "a", "nobody", "done", "b")
 
-    # No such job is 4, a conflict is 5.
+    # 4: no such job; 5: a conflict.
     assert code == 5
     assert [line.split()[0] for line in out.splitlines()] == ["a", "b"]
     assert err == "headway: There is no job nobody.\nheadway: done has ended already.\n"
@@ -85,7 +85,7 @@ def test_training_jobs_that_did_not_come_through_the_queue_are_stopped(run: Run,
 
 @pytest.fixture
 def after(server: ContractServer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[float]]:
-    """Let each pause of a wait bring the next change; the pauses are what it takes on the clock."""
+    """Apply the next change in each pause of a wait; the clock advances by the pauses."""
 
     def after(*changes: dict[str, Any]) -> list[float]:
         now = [0.0]

@@ -35,7 +35,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> LogStore:
 
 @pytest.fixture
 def written(server: ContractServer, store: LogStore) -> LogStore:
-    """The logs of a job on two hosts in its second attempt."""
+    """Write the logs of a job on two hosts in its second attempt."""
     server.queue.add(
         "job1", jobState="running", demand={"ml.a": 2}, liveAttempt="job1-r2",
         attempts=[attempt(1, "job1", ended="2026-01-02T04:00:00.000Z"), attempt(2, "job1-r2")],
@@ -83,13 +83,13 @@ def test_a_job_without_logs_says_where_it_stands(run: Run, server: ContractServe
     code, out, err = run("logs", "job1")
 
     assert (code, out) == (0, "")
-    assert err == "headway: job1 has written nothing so far; it is pending: Waits for 1 ml.p5.48xlarge.\n"
+    assert err == "headway: job1 has no logs yet; it is pending: Waits for 1 ml.p5.48xlarge.\n"
     assert run("logs", "nobody")[0] == 4
 
 
 @pytest.fixture
 def at_each_pause(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[float]]:
-    """Let each pause of a follower bring what comes next."""
+    """Apply the next change in each pause of `headway logs --follow`."""
 
     def at_each_pause(*steps: Callable[[], object]) -> list[float]:
         coming = list(steps)

@@ -78,10 +78,10 @@ def test_what_is_no_key_and_value_is_refused(text: str):
     ("text", "words"),
     [
         ("Name.x=1", "is preceded by a value, which has no fields"),
-        ("List.2=1", "count 0 to 1"),
-        ("List.x=1", "no item of that list"),
-        ("List.-1=1", "no item of that list"),
-        ("List.²=1", "no item of that list"),
+        ("List.2=1", "use 0 to 1"),
+        ("List.x=1", "not an index of that list"),
+        ("List.-1=1", "not an index of that list"),
+        ("List.²=1", "not an index of that list"),
         ("Tags.a=b", "Tags has to be a list"),
     ],
 )

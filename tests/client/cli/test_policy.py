@@ -1,4 +1,4 @@
-"""headway policy lint, headway policy test: with the service's code, and without a queue."""
+"""headway policy lint and headway policy test run the service's code without a queue."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def job(team: str = "a", **changes: Any) -> dict[str, Any]:
 def test_a_document_is_checked_without_a_queue(run: Run, write: Write, server: ContractServer):
     assert run("policy", "lint", write("p.json", POLICY)) == (
         0,
-        "The queue would take this document; 0 warnings.\n",
+        "The queue would accept this document; 0 warnings.\n",
         "",
     )
     assert server.received == []
@@ -73,7 +73,7 @@ def test_what_is_hardly_meant_is_told_and_is_no_error(run: Run, write: Write):
 
     assert (code, err) == (0, "")
     assert out.startswith("rules.a.require.instanceTypes: allows none of the pools")
-    assert out.endswith("\nThe queue would take this document; 1 warning.\n")
+    assert out.endswith("\nThe queue would accept this document; 1 warning.\n")
     assert json.loads(run("policy", "lint", path, "-o", "json")[1])["warnings"][0]["field"].startswith("rules.a.")
 
 
@@ -96,7 +96,7 @@ def test_a_request_that_would_be_taken_is_exit_code_0_for_the_team_that_is_asked
     assert code == 0
     assert out.splitlines()[2].split() == ["small", "doesn't", "apply", "-", "-"]
     assert out.splitlines()[3].split() == ["vpc", "kept", "-", "-"]
-    assert out.endswith("The queue would take this job of team b.\n")
+    assert out.endswith("The queue would accept this job of team b.\n")
     assert run("policy", "test", *files)[0] == 3
 
 
@@ -148,7 +148,7 @@ def test_without_rules_only_the_verdict_is_shown(run: Run, write: Write):
     policy = {"pools": {P5: {"size": 2}}}
     assert run("policy", "test", write("p.json", policy), "--request", write("job.json", request("job1"))) == (
         0,
-        "The queue would take this job.\n",
+        "The queue would accept this job.\n",
         "",
     )
 
@@ -177,7 +177,7 @@ def test_what_a_document_says_can_not_move_the_cursor(run: Run, write: Write):
 def test_where_the_service_is_not_installed_it_says_what_to_install(write: Write, tmp_path: Path):
     (tmp_path / "click").symlink_to(Path(click.__file__).parent)
     path = os.pathsep.join(map(str, (ROOT / "client/src", ROOT / "layers/core/src", tmp_path)))
-    # -S leaves out the environment's packages, among them the checkout.
+    # -S excludes the environment's packages, among them the checkout.
     done = subprocess.run(
         [sys.executable, "-S", "-m", "headway_client.cli.main", "policy", "lint", write("p.json", POLICY)],
         env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, timeout=30, check=False,

@@ -54,5 +54,5 @@ def test_a_configuration_that_can_not_be_used_says_why(run: Run, server: Contrac
 
     assert run("config", "show")[1:] == (
         "{}\n",
-        "headway: This is version 0.\nheadway: It can't be used: The parameter holds no JSON.\n",
+        "headway: This is version 0.\nheadway: It is not valid: The parameter holds no JSON.\n",
     )

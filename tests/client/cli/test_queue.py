@@ -75,7 +75,7 @@ def test_what_bypassed_the_queue_is_shown_below_the_jobs_if_all_is_asked_for(run
     shown = json.loads(run("queue", "--all", "-o", "json")[1])
     assert (shown["rogueJobs"], shown["moreRogueJobs"]) == (server.queue.rogues, False)
     server.queue.more_rogues = True
-    assert "these are the first 1" in run("queue", "--all")[2]
+    assert "Only the first 1 training jobs" in run("queue", "--all")[2]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_a_sandbox_that_is_not_installed_says_how_to_get_it(run: Run, monkeypatc
 
 
 class FakeSandbox:
-    """The parts of `headway_sandbox` that the command line touches."""
+    """A fake of the parts of `headway_sandbox` that the command line uses."""
 
     class SandboxError(Exception):
         pass

@@ -85,7 +85,7 @@ def test_fields_name_and_priority_are_given_on_the_command_line(run: Run, reques
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--set", "nothing"], "no key=value"),
+        (["--set", "nothing"], "not key=value"),
         (["--set", "TrainingJobName.x=1"], "is preceded by a value, which has no fields"),
         (["--dry-run", "--wait"], "not allowed with"),
         (["--priority", "10000"], "whole number from 0 to 9999"),
@@ -130,7 +130,7 @@ def test_what_is_not_taken_of_many_is_told_by_name_and_in_the_exit_code(
 
     code, out, err = run("submit", str(path))
 
-    # A conflict is 5 and a refusal is 3.
+    # 5: a conflict; 3: a refusal.
     assert code == 5
     assert [line.split()[0] for line in out.splitlines()[2:]] == ["new", "known"]
     assert "headway: taken is in use by another request; choose another name.\n" in err

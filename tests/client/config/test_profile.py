@@ -43,7 +43,7 @@ STATE = {
 
 @pytest.fixture
 def profiles(tmp_path: Path) -> Path:
-    """The profile file in its usual place."""
+    """The profile file at its default path."""
     return write_profiles(tmp_path, FILE)
 
 
@@ -90,11 +90,11 @@ def test_the_endpoint_is_taken_from_flag_then_environment_then_profile(
         ({"HEADWAY_REGION": "env"}, {"profile": "test", "region": "flag"}, "flag"),
         ({"HEADWAY_REGION": "env"}, {"profile": "test"}, "env"),
         ({"AWS_REGION": "aws"}, {"profile": "test"}, "eu-north-1"),
-        # The name of the API's host tells its region ...
+        # The API's host name contains its region ...
         ({"AWS_REGION": "aws"}, {}, "eu-west-1"),
         ({}, {"endpoint": "https://vpce-1-2.execute-api.ap-south-1.vpce.amazonaws.com/v1"}, "ap-south-1"),
         ({}, {"endpoint": "https://a.execute-api.cn-north-1.amazonaws.com.cn/v1"}, "cn-north-1"),
-        # ... before a profile whose endpoint is not the one in use.
+        # ... which takes precedence over a profile with another endpoint.
         ({}, {"endpoint": "https://a.execute-api.us-west-2.amazonaws.com/v1", "profile": "test"}, "us-west-2"),
         ({}, {"endpoint": "https://queue/v1", "profile": "test"}, "eu-north-1"),
         ({"AWS_REGION": "aws", "AWS_DEFAULT_REGION": "other"}, {"endpoint": "https://queue/v1"}, "aws"),
@@ -122,11 +122,11 @@ def test_an_api_id_belongs_to_the_endpoint_of_its_profile(profiles: Path):
 def test_plain_keys_are_taken_for_this_machine_only(profiles: Path, tmp_path: Path):
     frozen = resolve(profile="local").credentials().get_frozen_credentials()
     assert (frozen.access_key, frozen.secret_key) == ("test", "dummy-secret")
-    # Another endpoint than the profile's own never gets to see them.
+    # They are never used for any endpoint but the profile's own.
     assert resolve(profile="local", endpoint="https://queue/v1").keys is None
 
     write_profiles(tmp_path, FILE.replace("http://127.0.0.1:4566/v1", "https://queue.example.com/v1"))
-    with pytest.raises(ProfileError, match=r"\[profiles.local\] holds an AWS key.*Remove aws_access_key_id"):
+    with pytest.raises(ProfileError, match=r"\[profiles.local\] has an AWS key.*Remove aws_access_key_id"):
         resolve(profile="local")
 
 
@@ -173,13 +173,13 @@ def test_an_endpoint_that_can_not_be_right_is_refused(endpoint: str, words: str)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("\ndefault = prod", "no valid TOML: .*line 2, column 11"),
-        ('defualt = "x"', "`defualt` is no key that is known.*default, profiles"),
+        ("\ndefault = prod", "not valid TOML: .*line 2, column 11"),
+        ('defualt = "x"', "`defualt` is not a known key.*default, profiles"),
         ("profiles = 5", "`profiles` has to be tables"),
         ("[profiles]\nprod = 5", r"\[profiles.prod\] has to be a table"),
         ('[profiles.prod]\nendpiont = "x"', r"\[profiles.prod\] `endpiont`.*endpoint, region"),
-        ("[profiles.prod]\nendpoint = 5", r"\[profiles.prod\] `endpoint` has to be text"),
-        ('[profiles.prod]\nregion = " "', r"`region` has to be text that is not empty"),
+        ("[profiles.prod]\nendpoint = 5", r"\[profiles.prod\] `endpoint` has to be a non-empty string"),
+        ('[profiles.prod]\nregion = " "', r"`region` has to be a non-empty string"),
         ('default = "nope"', r'`default` names "nope".*no \[profiles.nope\]'),
         ('default = "a"\n[profiles.a]\naws_access_key_id = "x"', "go together; one is missing"),
         ('default = "a"\n[profiles.a]\nregion = "x"', r"\[profiles.a\] has no endpoint"),
@@ -197,7 +197,7 @@ def test_a_bad_file_is_told_with_its_name_the_key_and_the_cure(tmp_path: Path, t
 def test_a_file_that_is_not_text_or_too_large_or_unreadable_is_told(tmp_path: Path):
     path = write_profiles(tmp_path, "")
     path.write_bytes(b"\xff")
-    with pytest.raises(ProfileError, match="no valid TOML"):
+    with pytest.raises(ProfileError, match="not valid TOML"):
         resolve()
     path.write_bytes(b"#" * 1_000_001)
     with pytest.raises(ProfileError, match="larger than 1,000,000 bytes"):
@@ -237,7 +237,7 @@ def test_the_sandbox_of_a_checkout_is_found_from_folders_below_it(tmp_path: Path
 
     assert (found.endpoint, found.region) == (STATE["endpoint"], "us-east-1")
     assert found.credentials().get_frozen_credentials().access_key == "sandbox-key"
-    assert found.note == f"No endpoint is set: this is the sandbox of {tmp_path}."
+    assert found.note == f"No endpoint is set: using the sandbox of {tmp_path}."
 
 
 def test_the_sandbox_is_the_last_resort_unless_it_is_named(profiles: Path, tmp_path: Path):
@@ -269,7 +269,7 @@ def test_a_sandbox_of_somebody_else_is_used_only_if_asked_for(tmp_path: Path, mo
 def test_a_sandbox_file_never_leads_away_from_this_machine(tmp_path: Path):
     write_state(tmp_path, endpoint="https://queue.example.com/v1")
 
-    with pytest.raises(ProfileError, match="only taken for a sandbox"):
+    with pytest.raises(ProfileError, match="accepted only for a sandbox"):
         resolve(folder=tmp_path)
 
 

@@ -44,7 +44,7 @@ def make_api(server: ContractServer, **options: Any) -> HeadwayApi:
 
 
 def signature_by_botocore(received: Received, endpoint: str) -> str:
-    """Compute once more, on what was received, what the signature has to be."""
+    """Compute the signature of a received request with botocore."""
     host = endpoint.removesuffix("/v1")
     signed = received.headers["authorization"].split("SignedHeaders=")[1].split(",")[0].split(";")
     again = AWSRequest(
@@ -98,7 +98,7 @@ def test_the_signature_covers_the_body_and_the_api_id(server: ContractServer):
 
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:1/v1", "https://abc123.execute-api.eu-west-1.amazonaws.com/v1"])
 def test_the_signature_covers_the_body_over_tls_too(monkeypatch: pytest.MonkeyPatch, endpoint: str):
-    """AWS does not say whether API Gateway takes a signature that leaves the body out."""
+    """AWS does not document whether API Gateway accepts a signature without the body."""
     sent: list[requests.PreparedRequest] = []
 
     def keep(_session: requests.Session, prepared: requests.PreparedRequest, **_settings: Any) -> None:
@@ -200,7 +200,7 @@ def test_tries_come_to_an_end(api: HeadwayApi, server: ContractServer, status: i
 
 
 def paused(server: ContractServer, limits: Limits, jitter: float = 1.0) -> list[float]:
-    """Return the pauses of a call that ends in failure."""
+    """Return the pauses of a call that fails."""
     pauses: list[float] = []
     sender = Transport(
         server.endpoint,
@@ -222,7 +222,7 @@ def paused(server: ContractServer, limits: Limits, jitter: float = 1.0) -> list[
         ("0", [0.25, 0.5, 1.0, 2.0, 3.0]),
         ("2", [2.25, 2.5, 3.0, 3.0, 3.0]),
         ("3", [3, 3, 3, 3, 3]),
-        # Longer than it is worth to wait for: the answer is told at once.
+        # A longer Retry-After than `max_pause_s`: the error is raised at once.
         ("4", []),
         ("999999999999999", [0.25, 0.5, 1.0, 2.0, 3.0]),
         ("-1", [0.25, 0.5, 1.0, 2.0, 3.0]),
@@ -284,7 +284,7 @@ def test_an_answer_that_takes_too_long_in_all_is_given_up(server: ContractServer
 def test_an_answer_that_is_no_json_is_told_as_such(api: HeadwayApi, server: ContractServer, body: bytes):
     server.fail(Fault(status=200, body=body))
 
-    with pytest.raises(ServerFaultError, match="other than JSON"):
+    with pytest.raises(ServerFaultError, match="no JSON"):
         api.capacity()
 
 
@@ -293,7 +293,7 @@ def test_a_closed_port_is_not_reachable():
         held.bind(("127.0.0.1", 0))
         endpoint = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
         api = HeadwayApi(endpoint, region=REGION, credentials=Credentials("a", "b"), limits=FAST)
-        with pytest.raises(NotReachableError, match="no connection"):
+        with pytest.raises(NotReachableError, match="Can't connect"):
             api.capacity()
 
 
@@ -379,7 +379,7 @@ def error_of(status: int, document: Mapping[str, Any] | None) -> Callable[[Headw
         (400, None, NotReachableError, "NotReachable", "stage"),
         (400, {"error": "text"}, NotReachableError, "NotReachable", "stage"),
         (400, {"error": {"code": 7, "message": "M.", "fields": "x"}}, RefusedError, "Refused", "M."),
-        (302, None, NotReachableError, "NotReachable", "own address"),
+        (302, None, NotReachableError, "NotReachable", "own URL"),
         (500, {"message": "Internal server error"}, ServerFaultError, "ServerFault", "(Internal server error)"),
         (500, None, ServerFaultError, "ServerFault", "status 500"),
         (503, {"error": {"code": "Busy", "message": "Come back."}}, BusyError, "Busy", "Come back."),

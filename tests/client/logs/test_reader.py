@@ -122,7 +122,7 @@ def test_many_hosts_are_listed_over_pages():
     ("error", "kind", "words"),
     [
         (NoCredentialsError(), NotAllowedError, "no AWS credentials"),
-        (EndpointConnectionError(endpoint_url="https://logs.invalid"), NotReachableError, "the way to its endpoint"),
+        (EndpointConnectionError(endpoint_url="https://logs.invalid"), NotReachableError, "network to its endpoint"),
         ("AccessDeniedException", NotAllowedError, "Allow logs:DescribeLogStreams"),
         ("ThrottlingException", BusyError, "Try again later"),
         ("ServiceUnavailableException", ServerFaultError, "ServiceUnavailableException: no"),

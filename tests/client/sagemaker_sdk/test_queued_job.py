@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from headway_client.cli.exit_codes import exit_code_of
 from headway_client.errors import (
     ClientError,
     ConflictError,
@@ -23,12 +24,12 @@ from headway_client.http.api import HeadwayApi
 from headway_client.sagemaker_sdk.queued_job import MAX_OUTAGE_S, POLL_S, QueuedJob
 from tests.client.server import ContractServer, Fault
 
-# What is said where no SDK is installed can only be seen there, as in the environment of all quick tests.
+# The message for a missing SDK can only be tested without an SDK, as in the environment of the quick tests.
 without_sdks = pytest.mark.skipif(importlib.util.find_spec("sagemaker") is not None, reason="an SDK is installed here")
 
 
 class Time:
-    """A clock that only pauses move; in each pause the next thing happens."""
+    """A clock that advances in pauses only; each pause applies the next change."""
 
     def __init__(self, happenings: Iterable[Callable[[], object]] = ()) -> None:
         self.now = 1000.0
@@ -239,8 +240,8 @@ def test_a_job_that_did_not_complete_raises_its_reason(
         queued(api).result(tell=None)
 
     assert str(caught.value) == told
-    assert (caught.value.code, caught.value.exit_code) == ("SomeReason", 8)
-    # As of AWS Batch's client.
+    assert (caught.value.code, exit_code_of(caught.value)) == ("SomeReason", 8)
+    # The same as in AWS Batch's client.
     assert isinstance(caught.value, RuntimeError)
 
 

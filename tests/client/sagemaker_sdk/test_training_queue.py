@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from packaging.requirements import Requirement
 
 from headway_client import TrainingQueue
+from headway_client.cli.exit_codes import exit_code_of
 from headway_client.errors import (
-    MAX_TOLD_REFUSALS,
+    MAX_LISTED_REFUSALS,
     BatchRefusedError,
     ConflictError,
     JobNotFoundError,
@@ -227,7 +228,7 @@ def test_the_same_request_again_is_the_same_job_and_says_so(
     queue.submit(request())
 
     assert queue.submit(request()).job_name == "job1"
-    assert "holds this very request already, as job1; nothing was added" in caplog.text
+    assert "already has this request as job1; nothing was added" in caplog.text
     assert len(server.queue.jobs) == 1
 
 
@@ -269,14 +270,14 @@ def test_a_map_takes_what_it_can_and_names_each_refusal(queue: TrainingQueue, se
 
     assert sorted(server.queue.jobs) == ["a", "b", "taken"]
     assert [result.submission is not None for result in caught.value.results] == [True, False, False, True]
-    assert str(caught.value).startswith("2 of 4 jobs were not taken, and 2 are in the queue. taken: ")
+    assert str(caught.value).startswith("2 of 4 jobs were refused, and 2 are in the queue. taken: ")
     assert "choose another name" in str(caught.value)
     assert "-bad: " in str(caught.value)
-    assert caught.value.exit_code == 3
+    assert exit_code_of(caught.value) == 3
 
 
 def test_of_many_refusals_the_message_names_the_first(queue: TrainingQueue):
-    count = MAX_TOLD_REFUSALS + 5
+    count = MAX_LISTED_REFUSALS + 5
     with pytest.raises(BatchRefusedError, match=r"and 5 more$") as caught:
         queue.map(request(), [None] * count, [f"-bad{i}" for i in range(count)])
 
@@ -305,7 +306,7 @@ def test_names_that_do_not_fit_the_inputs_are_told(queue: TrainingQueue, server:
 def test_jobs_of_one_name_are_told_before_anything_is_sent(
     queue: TrainingQueue, server: ContractServer, names: list[str] | None
 ):
-    with pytest.raises(UsageError, match="give job_names, each another name"):
+    with pytest.raises(UsageError, match="give unique job_names"):
         queue.map(request("a"), [None, None], names)
     assert server.received == []
 
@@ -342,7 +343,7 @@ def test_jobs_are_listed_by_state_or_by_what_aws_batch_calls_it(
 
 @pytest.mark.parametrize("status", ["", "Running", "gone"])
 def test_a_state_that_there_is_not_is_told(queue: TrainingQueue, status: str):
-    with pytest.raises(UsageError, match=r"take one of running, stopping, preempted, .*SUCCEEDED, FAILED"):
+    with pytest.raises(UsageError, match=r"use one of running, stopping, preempted, .*SUCCEEDED, FAILED"):
         queue.list_jobs(status=status)
 
 
@@ -403,7 +404,7 @@ def test_no_sdk_is_imported_before_it_is_used(module: str):
 
 
 def needed(requirements: list[str]) -> set[str]:
-    """The names of what these need, and of what that needs in turn, without extras."""
+    """Return the names of all direct and indirect requirements, without extras."""
     found: set[str] = set()
     todo = [Requirement(each) for each in requirements]
     while todo:

@@ -1,4 +1,4 @@
-"""A queue, an S3 and a place with sources for the SageMaker SDK, version 2. Nothing leaves this machine."""
+"""Fixtures for the SageMaker SDK 2: a queue, S3 and a source folder, all on this machine."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-# The SDK warns at its import that version 3 is out, and warnings fail tests.
+# On import the SDK warns about version 3, and warnings fail tests.
 os.environ["SAGEMAKER_SUPPRESS_V2_WARNING"] = "1"
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    # SDK 2.208 leaves its file with defaults open.
+    # SDK 2.208 does not close its file with defaults.
     item.add_marker(pytest.mark.filterwarnings("ignore:unclosed file .*sagemaker.yaml:ResourceWarning"))
 
 
 @pytest.fixture(autouse=True)
 def _sdk_settings(sdk_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The SDK checks its defaults for each session, at half a second, and for some twenty settings of an estimator.
+    # The SDK validates its defaults for each session and for about twenty settings of an estimator, 0.5 s each time.
     for module in ("sagemaker.utils", "sagemaker.config.config"):
         monkeypatch.setattr(f"{module}.validate_sagemaker_config", lambda _: None)
 

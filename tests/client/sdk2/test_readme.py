@@ -1,4 +1,4 @@
-"""The example that the README opens with runs as it stands there."""
+"""The first example of the README runs unchanged."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 ROLE = "arn:aws:iam::123456789012:role/training"
 
 
-# One for all: reading the service models takes seconds, and handlers are attached to clients, not to it.
+# One for all tests: loading the service models takes seconds, and handlers are attached to clients only.
 BOTO_SESSION = boto3.Session(ACCESS_KEY, SECRET_KEY, region_name=REGION)
 
 
@@ -108,7 +108,7 @@ def test_an_unreachable_queue_says_what_to_check(sources: str, monkeypatch: pyte
     monkeypatch.setattr("headway_client.http.transport.Transport._backoff_s", lambda *_: 0.0)
     unreachable = session(endpoint="http://127.0.0.1:9/v1")
 
-    with pytest.raises(NotReachableError, match="Check that the endpoint is right"):
+    with pytest.raises(NotReachableError, match="Check that the endpoint is correct"):
         pytorch(sources, unreachable).fit(wait=False, job_name="job1")
 
 

@@ -179,7 +179,7 @@ def test_a_map_is_one_call_with_a_job_for_each_input(
 def test_a_map_tells_what_was_not_taken(queue: TrainingQueue, server: ContractServer):
     server.queue.add("b")
 
-    with pytest.raises(BatchRefusedError, match="1 of 3 jobs were not taken, and 2 are in the queue"):
+    with pytest.raises(BatchRefusedError, match="1 of 3 jobs were refused, and 2 are in the queue"):
         queue.map(estimator(), [None, None, None], ["a", "b", "c"])
     assert list(server.queue.jobs) == ["b", "a", "c"]
 
@@ -211,7 +211,7 @@ def test_training_on_this_machine_is_not_queued(queue: TrainingQueue, server: Co
 
 @pytest.fixture
 def finished(queue: TrainingQueue, server: ContractServer, aws: AwsStub, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A job of two attempts, as both the queue and SageMaker tell of it."""
+    """Add a completed job with two attempts to both the queue and SageMaker."""
     job = server.queue.add(
         "job1",
         jobState="completed",
@@ -237,7 +237,7 @@ def finished(queue: TrainingQueue, server: ContractServer, aws: AwsStub, monkeyp
         return answer(operation, request)
 
     monkeypatch.setattr(aws, "sagemaker", with_tags)
-    # Attaching looks at the job twice, with seconds in between.
+    # Attaching describes the job twice, seconds apart.
     monkeypatch.setattr("sagemaker.session.time", SimpleNamespace(sleep=lambda _: None, time=time.time))
     return "job1"
 

@@ -1,4 +1,4 @@
-"""Whoever waits for a job sees where it stands and what it writes, from the queue to its end."""
+"""Waiting for a job prints its state and its logs until its end."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PREEMPTED = "preempted, waits for its next turn: waits for 1 ml.p5.48xlarge"
 
 @pytest.fixture
 def queue(server: ContractServer) -> QueueTrainingJobSession:
-    """A session; somebody else's job waits already."""
+    """A session, with another user's job ahead in the queue."""
     server.queue.add("first")
     return session()
 
 
 @pytest.fixture
 def preempted(monkeypatch: pytest.MonkeyPatch, server: ContractServer, aws: AwsStub) -> None:
-    """A job named job1 is preempted once while it is waited for."""
+    """Preempt job1 once while the test waits for it."""
     lives: list[Any] = []
 
     def live() -> None:
@@ -93,7 +93,7 @@ def test_ctrl_c_leaves_the_job_in_the_queue_and_says_how_to_stop_it(
 ):
     clock(monkeypatch, "sagemaker.session", interrupt)
 
-    # The SDK's telemetry swallows it in some versions.
+    # The SDK's telemetry swallows the KeyboardInterrupt in some versions.
     with suppress(KeyboardInterrupt):
         pytorch(sources, queue).fit(job_name="job1", logs=logs)
 

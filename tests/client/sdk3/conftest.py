@@ -1,4 +1,4 @@
-"""A queue, an AWS and a place with sources for the SageMaker Python SDK, version 3. Nothing leaves this machine."""
+"""Fixtures for the SageMaker Python SDK 3: a queue, AWS and a source folder, all on this machine."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def _sdk_settings(sdk_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _installed(_sdk_settings: None) -> Iterator[None]:
-    """The one line that a user adds."""
+    """Install the queue, the one line that users add."""
     headway_client.install()
     yield
     headway_client.uninstall()
-    # The SDK keeps its default client of SageMaker, and the one of logs, for the whole process.
+    # The SDK caches its default clients of SageMaker and logs for the whole process.
     SageMakerClient.reset()
     SingletonMeta._instances.clear()
 

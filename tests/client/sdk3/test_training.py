@@ -1,4 +1,4 @@
-"""Trainers of the SageMaker Python SDK, version 3, with the queue installed and nothing else changed."""
+"""Trainers of the SageMaker Python SDK 3 with the queue installed, otherwise unchanged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.client.aws_stub import AwsStub
 from tests.client.life import LINES, clock, in_order, preempted_once, step
 from tests.client.server import ContractServer
 
-# The SDK leaves its folder with the sources to the garbage collector if nobody waits.
+# Without waiting, the SDK leaves its source folder to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")
 
 ROLE = "arn:aws:iam::123456789012:role/training"
@@ -43,7 +43,7 @@ def only_job(server: ContractServer) -> dict[str, Any]:
 
 @pytest.fixture
 def preempted(monkeypatch: pytest.MonkeyPatch, server: ContractServer, aws: AwsStub) -> None:
-    """A job is preempted once while it is waited for; somebody else's waits already."""
+    """Preempt a job once while the test waits for it; another user's job is ahead in the queue."""
     server.queue.add("first")
     lives: list[Any] = []
 
@@ -75,7 +75,7 @@ def test_train_shows_the_place_in_line_and_the_logs_of_every_attempt(
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ):
-    # The SDK shows logs as messages of this logger.
+    # The SDK prints logs through this logger.
     caplog.set_level("INFO", resources.logger.name)
 
     trainer(sources).train(wait=True, logs=True)
@@ -105,11 +105,11 @@ def test_ctrl_c_leaves_the_job_in_the_queue_and_says_how_to_stop_it(
 ):
     clock(monkeypatch, "sagemaker.core.resources", lambda: signal.raise_signal(signal.SIGINT))
 
-    # The SDK's telemetry swallows it.
+    # The SDK's telemetry swallows the KeyboardInterrupt.
     with suppress(KeyboardInterrupt):
         trainer(sources).train(wait=True)
     for thread in threading.enumerate():
-        if thread.name == "headway-farewell":
+        if thread.name == "headway-unfinished-jobs":
             thread.join()
 
     name = only_job(server)["jobName"]

@@ -23,7 +23,7 @@ from tests.client.pages import example
 from tests.client.server import ACCESS_KEY, REGION, SECRET_KEY, ContractServer
 
 ROLE = "arn:aws:iam::123456789012:role/training"
-# The SDK leaves the copy of the sources that it uploads to the garbage collector.
+# The SDK leaves its copy of the sources to the garbage collector.
 pytestmark = pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")
 
 IMAGE = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/train:1"
@@ -38,7 +38,7 @@ def queue(api: HeadwayApi) -> TrainingQueue:
 @pytest.fixture(autouse=True)
 def _nothing_installed(_installed: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     uninstall()
-    # The SDK checks its configuration again, at half a second, for each of some ten settings of a trainer.
+    # The SDK validates its configuration for each of about ten settings of a trainer, 0.5 s each time.
     monkeypatch.setattr(SageMakerConfig, "validate_sagemaker_config", lambda *_: None)
     yield
     uninstall()
@@ -187,7 +187,7 @@ def test_an_experiment_is_for_estimators(queue: TrainingQueue):
 
 
 def finish(server: ContractServer, aws: AwsStub, **changes: Any) -> None:
-    """Let job1 have run twice and completed, as both the queue and SageMaker tell of it."""
+    """Complete job1 in its second attempt, in both the queue and SageMaker."""
     job = server.queue.jobs["job1"]
     job.update(
         jobState="completed",

@@ -1,4 +1,4 @@
-"""How do calls of a boto3 client reach the queue?
+"""How do the calls of boto3 clients reach the queue?
 
 Imported by `sagemaker_sdk` and `cli`.
 """

@@ -1,7 +1,7 @@
-"""A job of the queue in the shape of SageMaker's DescribeTrainingJob, for clients that know nothing else.
+"""Responses of DescribeTrainingJob for jobs of the queue.
 
-What the SageMaker SDKs need of such a document was measured on SDK 2.208 and 2.257: StatusMessage on each
-transition, LastModifiedTime, ResourceConfig, and OutputDataConfig.KmsKeyId.
+The members that the SageMaker SDKs require were measured on SDK 2.208 and 2.257: StatusMessage on each transition,
+LastModifiedTime, ResourceConfig, and OutputDataConfig.KmsKeyId.
 """
 
 from __future__ import annotations
@@ -23,14 +23,19 @@ _STATUSES = {
     "stopped": ("Stopped", "Stopped"),
 }
 _DEFAULT_STOPPING_CONDITION = {"MaxRuntimeInSeconds": 86_400}
-"""What SageMaker takes if a request says nothing (source: API reference, StoppingCondition: 1 day)."""
+"""SageMaker's default (source: API reference, StoppingCondition: 1 day)."""
 
 
 def arn(request: Mapping[str, Any], region: str, name: str) -> str:
-    """Return the ARN of the training job `name`.
+    """Return the ARN of a training job.
 
-    The account and the partition are those of the request's role: SageMaker takes a role of its own account only
+    The account and the partition are those of the request's role, as SageMaker requires a role of the same account
     (source: API reference, CreateTrainingJob, RoleArn with iam:PassRole).
+
+    Args:
+        request: the CreateTrainingJob request.
+        region: the region.
+        name: the training job's name.
     """
     parts = str(request.get("RoleArn", "")).split(":")
     partition, account = (parts[1], parts[4]) if len(parts) > 5 else ("aws", "")
@@ -38,14 +43,14 @@ def arn(request: Mapping[str, Any], region: str, name: str) -> str:
 
 
 def status(job: Job) -> str:
-    """Return a job's TrainingJobStatus. Between attempts it is InProgress: a client that waits goes on waiting."""
+    """Return a job's TrainingJobStatus. Between attempts it is InProgress, so that waiters continue."""
     return _statuses(job)[0]
 
 
 def shown_attempt(details: JobDetails) -> Attempt | None:
-    """Return the attempt that SageMaker's own DescribeTrainingJob is to be asked for, if there is one.
+    """Return the attempt whose training job represents the job, or None if there is none.
 
-    It is the live one or, for a job that has ended, the last one; but only if SageMaker has been seen to know it.
+    It is the live attempt or, for an ended job, the last one, if the queue has observed it at SageMaker.
     """
     known = [attempt for attempt in details.attempts if attempt.status is not None]
     if details.job.has_ended:
@@ -54,12 +59,12 @@ def shown_attempt(details: JobDetails) -> Attempt | None:
 
 
 def describe(details: JobDetails, *, region: str, members: Collection[str]) -> dict[str, Any]:
-    """Return a DescribeTrainingJob document for a job of which no training job is to be shown.
+    """Return a DescribeTrainingJob document for a job that no training job represents.
 
     Args:
         details: the job.
-        region: the region that the ARN names.
-        members: the names that the client's service model knows in such a document.
+        region: the region in the ARN.
+        members: the document's members in the client's service model.
     """
     job, request = details.job, details.request
     found, secondary = _statuses(job)
@@ -88,18 +93,23 @@ def describe(details: JobDetails, *, region: str, members: Collection[str]) -> d
     return document
 
 
-def under_own_name(document: dict[str, Any], details: JobDetails) -> None:
-    """Change SageMaker's own document on an attempt into one on its job.
+def rename_to_job(document: dict[str, Any], details: JobDetails) -> None:
+    """Change SageMaker's document of an attempt into one of its job.
 
-    A client that waits must not take a preempted attempt for the job's end, nor the other way round.
+    The status is corrected so that waiters neither take the end of a preempted attempt for the job's end, nor miss the
+    job's end.
+
+    Args:
+        document: SageMaker's document, which is changed in place.
+        details: the job.
     """
     job = details.job
     document["TrainingJobName"] = job.name
     found = document.get("TrainingJobStatus")
     wanted, secondary = _statuses(job)
-    # A completed attempt completes its job, even if the queue has not heard of it yet.
-    goes_on = wanted == "InProgress" and found not in {"InProgress", "Completed"}
-    if goes_on or (job.has_ended and found != wanted):
+    # A completed attempt completes its job, even if the queue has not observed it yet.
+    continues = wanted == "InProgress" and found not in {"InProgress", "Completed"}
+    if continues or (job.has_ended and found != wanted):
         document["TrainingJobStatus"] = wanted
         document["SecondaryStatus"] = secondary
         document.pop("FailureReason", None)
@@ -113,29 +123,33 @@ def under_own_name(document: dict[str, Any], details: JobDetails) -> None:
 
 
 def status_message(job: Job) -> str:
-    """Return a sentence on where the job stands, as the SDKs print it while they wait."""
+    """Return the StatusMessage of a job, which the SDKs print while they wait."""
     place = f" (place {job.place} in the queue)" if job.place is not None else ""
     preempted = " preempted, waits for its next turn:" if job.state == "preempted" else ""
     return f"Headway{place}:{preempted} {job.reason.message}"
 
 
 def _withheld(details: JobDetails) -> str:
-    """SageMaker's document has no other place to say that something was left out."""
+    """Return a note on withheld members, for which SageMaker's document has no member of its own."""
     return f" ({' and '.join(details.withheld)} withheld from you)" if details.withheld else ""
 
 
-def after(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the transitions that a client is to see next, in place of those that it has seen before.
+def merge_transitions(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the transitions of a job over all attempts.
 
-    SageMaker's list begins anew with each attempt. SDK 2 prints what is at the end of the list beyond the number of
-    those it printed before, so a list that became shorter would have it print nothing, and a preemption would go untold
-    (its ``utils.secondary_training_status_message``). Hence the list only grows.
+    SageMaker's list starts empty with each attempt. SDK 2 prints the transitions beyond the number that it has printed
+    before (``utils.secondary_training_status_message``): with a shorter list it would print nothing, and not report the
+    preemption. Hence the list never becomes shorter.
+
+    Args:
+        before: the transitions of the previous response.
+        now: SageMaker's current transitions.
     """
-    news = {_identity(transition): dict(transition) for transition in now}
-    # One that is last now is what the status is, even if it was seen before others.
+    current = {_identity(transition): dict(transition) for transition in now}
+    # SageMaker's last transition is the current status and stays last, even if it was known before others.
     last = [_identity(transition) for transition in now[-1:]]
-    kept = [news.pop(_identity(old), dict(old)) for old in before if _identity(old) not in last]
-    return [*kept, *news.values()]
+    kept = [current.pop(_identity(old), dict(old)) for old in before if _identity(old) not in last]
+    return [*kept, *current.values()]
 
 
 def _identity(transition: Mapping[str, Any]) -> tuple[object, object]:

@@ -1,4 +1,4 @@
-"""What is said when somebody who waits for jobs is interrupted: the jobs go on, and how to stop them."""
+"""Print the unfinished jobs when waiting for them is interrupted, with the command to stop them."""
 
 from __future__ import annotations
 
@@ -8,50 +8,58 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from headway_client.botocore_hooks.job_cache import OwnJobs
-from headway_client.botocore_hooks.progress import Tell
+from headway_client.botocore_hooks.job_cache import QueueJobs
+from headway_client.botocore_hooks.progress import Notify
 from headway_client.text import to_stderr
 
-MAX_TOLD_JOBS = 20
-"""The most jobs that are named, one a line."""
+MAX_PRINTED_JOBS = 20
+"""Maximum number of jobs that are printed by name."""
 
-FAREWELL_S = 2.0
-"""For so long an interrupt waits for the queue's answer; who wants to leave is not kept."""
+PRINT_TIMEOUT_S = 2.0
+"""How long an interrupt is delayed for the request to the queue."""
 
 
-def say_farewell(jobs: OwnJobs, tell: Tell = to_stderr) -> None:
-    """Name the jobs that this process has submitted and that have not ended; each is named only once."""
-    names = jobs.left()
-    for name in names[:MAX_TOLD_JOBS]:
-        tell(f"{name} stays in the queue; `headway stop {name}` stops it")
-    if len(names) > MAX_TOLD_JOBS:
-        tell(f"so do {len(names) - MAX_TOLD_JOBS} more; `headway queue` shows them")
+def print_unfinished_jobs(jobs: QueueJobs, notify: Notify = to_stderr) -> None:
+    """Print the jobs that this process has submitted and that have not ended, each only once.
+
+    Args:
+        jobs: the queue's jobs.
+        notify: prints a sentence.
+    """
+    names = jobs.unfinished()
+    for name in names[:MAX_PRINTED_JOBS]:
+        notify(f"{name} stays in the queue; `headway stop {name}` stops it")
+    if len(names) > MAX_PRINTED_JOBS:
+        notify(f"so do {len(names) - MAX_PRINTED_JOBS} more; `headway queue` shows them")
 
 
 @contextmanager
-def farewell_if_interrupted(jobs: OwnJobs) -> Iterator[None]:
-    """Say farewell where Ctrl-C ends what is done within, and let it end."""
+def print_unfinished_on_interrupt(jobs: QueueJobs) -> Iterator[None]:
+    """Print the unfinished jobs if Ctrl-C interrupts the body, and re-raise the KeyboardInterrupt."""
     try:
         yield
     except KeyboardInterrupt:
-        say_farewell(jobs)
+        print_unfinished_jobs(jobs)
         raise
 
 
-def farewell_at_ctrl_c(jobs: OwnJobs) -> Callable[[], None]:
-    """Say farewell at each Ctrl-C from now on, whatever else it does, and return what ends that.
+def print_unfinished_at_ctrl_c(jobs: QueueJobs) -> Callable[[], None]:
+    """Print the unfinished jobs on each Ctrl-C from now on, before its other effects.
 
-    Not where it ends the process: the SageMaker SDKs swallow it in ``fit`` and ``train`` (the ``return`` under
-    ``finally`` in their telemetry, seen in 2.257.7 and 3.27.0), so that a program goes on behind them as if the job had
-    ended. In a thread other than the main one, which no signal reaches, nothing is done.
+    A signal handler is necessary, as the SageMaker SDKs swallow the KeyboardInterrupt in ``fit`` and ``train`` (the
+    ``return`` under ``finally`` in their telemetry, observed in 2.257.7 and 3.27.0), and the program continues as if
+    the job had ended. In a thread other than the main one, which can't handle signals, nothing is done.
+
+    Returns:
+        A function that restores the previous handler.
     """
     before = signal.getsignal(signal.SIGINT)
 
     def at_ctrl_c(number: int, frame: FrameType | None) -> None:
-        asking = threading.Thread(target=say_farewell, args=(jobs,), name="headway-farewell")
-        asking.start()
-        # What it says is to stand before what the interrupt prints. A process that ends waits for the thread anyway.
-        asking.join(FAREWELL_S)
+        printer = threading.Thread(target=print_unfinished_jobs, args=(jobs,), name="headway-unfinished-jobs")
+        printer.start()
+        # Print before the traceback of the interrupt. A process that exits waits for the thread in any case.
+        printer.join(PRINT_TIMEOUT_S)
         if callable(before):
             before(number, frame)
 
@@ -59,7 +67,7 @@ def farewell_at_ctrl_c(jobs: OwnJobs) -> Callable[[], None]:
         if signal.getsignal(signal.SIGINT) is at_ctrl_c:
             signal.signal(signal.SIGINT, before)
 
-    # Somebody who ignores Ctrl-C, as a shell does for programs in the background, goes on doing so.
+    # If Ctrl-C is ignored, as in background processes of a shell, keep it so.
     if threading.current_thread() is threading.main_thread() and callable(before):
         signal.signal(signal.SIGINT, at_ctrl_c)
     return end

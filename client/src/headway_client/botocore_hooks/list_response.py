@@ -1,7 +1,7 @@
-"""The queue's jobs in the shape of SageMaker's ListTrainingJobs: filters, order and pages.
+"""Responses of ListTrainingJobs for the queue's jobs: filters, order and pages.
 
-The filters' meaning is that of the API reference, ListTrainingJobs. A listing knows less of a job than a description:
-its last change is when it entered, first started or ended.
+The filters have the meaning of the API reference, ListTrainingJobs. The queue's listing has no time of the last change,
+so LastModifiedTime is the time of the job's end, first start or submission.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from headway_client.botocore_hooks import describe_response
 from headway_client.models import Job
 
 DEFAULT_RESULTS = 10
-"""MaxResults where a request says none (service model, botocore's sagemaker/2017-07-24)."""
+"""The default of MaxResults (service model, botocore's sagemaker/2017-07-24)."""
 
 _MARK = "headway:"
 _NOT_OURS = ("WarmPoolStatusEquals", "TrainingPlanArnEquals")
-"""What these ask for is known to SageMaker only."""
+"""Filters on properties that only SageMaker knows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +32,8 @@ class JobPage:
     """A page of jobs.
 
     Attributes:
-        summaries: the jobs, as TrainingJobSummaries.
-        next_token: leads to the next page, be it the queue's or SageMaker's first; None if this page has room left.
+        summaries: the jobs as TrainingJobSummaries.
+        next_token: the token of the next page, of the queue or the first of SageMaker; None if this page is not full.
     """
 
     summaries: list[dict[str, Any]]
@@ -41,24 +41,24 @@ class JobPage:
 
 
 def is_own_token(token: object) -> bool:
-    """Whether a NextToken leads to one of the queue's pages."""
+    """Return whether a NextToken is one of the queue's."""
     return isinstance(token, str) and token.startswith(_MARK)
 
 
 def page(jobs: Iterable[Job], parameters: Mapping[str, Any], *, region: str) -> JobPage:
-    """Return the page that a ListTrainingJobs request asks for, be it empty.
+    """Return the requested page of jobs, which may be empty.
 
     Args:
         jobs: all jobs of the queue.
-        parameters: the request's; a NextToken has to be one of these pages'.
-        region: the region that the ARNs name.
+        parameters: the parameters of the ListTrainingJobs request; a NextToken has to be one of the queue's.
+        region: the region in the ARNs.
     """
     key = _created if parameters.get("SortBy", "CreationTime") == "CreationTime" else _by(parameters["SortBy"])
     descending = parameters.get("SortOrder") == "Descending"
     matching = sorted((job for job in jobs if _matches(job, parameters)), key=key, reverse=descending)
     last = _read_token(parameters.get("NextToken"))
     if last is not None:
-        # Where jobs come and go between two pages, none of the others is left out or repeated.
+        # By key, not by position: jobs that come and go between two pages do not shift the others.
         matching = [job for job in matching if (key(job) < last if descending else key(job) > last)]
     size = int(parameters.get("MaxResults", DEFAULT_RESULTS))
     shown = matching[:size]
@@ -69,7 +69,12 @@ def page(jobs: Iterable[Job], parameters: Mapping[str, Any], *, region: str) -> 
 
 
 def summary(job: Job, *, region: str) -> dict[str, Any]:
-    """Return a job as a TrainingJobSummary, under its own name and with the status that its description has."""
+    """Return a job as a TrainingJobSummary, with the same status as its description.
+
+    Args:
+        job: the job.
+        region: the region in the ARN.
+    """
     document: dict[str, Any] = {
         "TrainingJobName": job.name,
         "TrainingJobArn": describe_response.arn({"RoleArn": job.owner or ""}, region, job.name),
@@ -83,7 +88,7 @@ def summary(job: Job, *, region: str) -> dict[str, Any]:
 
 
 def names_of(jobs: Iterable[Job]) -> set[str]:
-    """Return the names under which SageMaker has training jobs that these jobs stand for already."""
+    """Return the names of the training jobs that these jobs represent."""
     return {name for job in jobs for name in (job.name, job.live_attempt) if name is not None}
 
 
@@ -105,7 +110,7 @@ def _within(moment: datetime, parameters: Mapping[str, Any], what: str) -> bool:
 
 
 def _moment(given: Any) -> datetime:
-    """Return a time as botocore would send it: it takes numbers and texts for times, too."""
+    """Return a time from any value that botocore accepts as one: also numbers and strings."""
     moment: datetime = parse_to_aware_datetime(given)
     return moment.astimezone(UTC)
 

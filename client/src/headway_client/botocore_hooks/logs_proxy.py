@@ -1,12 +1,12 @@
-"""CloudWatch Logs under a job's own name: streams ``<job>/algo-<host>`` that run through all of its attempts.
+"""CloudWatch Logs under a job's own name: virtual streams ``<job>/algo-<host>`` that span all attempts.
 
-Clients that read a training job's logs list the streams under its name, stop listing once there are as many as
-hosts, and read on in these. Later attempts have other names, so their streams would never be seen. Hence each host has
-one stream here, read from the real streams of each attempt in turn. All other streams and groups are AWS's.
+Clients that read a training job's logs list the streams under its name until there are as many as hosts, and then read
+only these. Later attempts have other names, so their streams would be missed. Hence each host has one virtual stream,
+which is read from the real streams of all attempts in order. All other streams and groups are passed on to AWS.
 
-What the clients rely on: the SageMaker SDK 2 begins each time anew, with the time of the last event and a number of
-events to skip, and reads until a page is empty (its ``logs.py``); SDK 3 keeps the token, for as long as it waits
-(``core/utils/logs.py``); both take the end for an empty page.
+What clients rely on: SDK 2 starts each read from the time of the last event with a number of events to skip, and reads
+until a page is empty (its ``logs.py``); SDK 3 keeps the token while it waits (``core/utils/logs.py``). Both take an
+empty page for the end.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from headway_client.botocore_hooks.job_cache import OwnJobs
+from headway_client.botocore_hooks.job_cache import QueueJobs
 from headway_client.logs.streams import LATE_MS, LOG_GROUP, STREAMS_PER_PAGE, Call, LogStreams, end_ms
 from headway_client.models import JobDetails
 
 MAX_EMPTY_PAGES = 20
-"""So many empty pages in a row are taken for a stream's end, even if its token says that more is to come."""
+"""Number of consecutive empty pages that count as a stream's end, even if the token changes."""
 
 _OWN_STREAM = re.compile(r"(?P<job>[^/]+)/algo-(?P<host>[1-9][0-9]{0,4})")
-_TOKEN_MARK = "headway"  # noqa: S105  # it marks a place in a stream
+_TOKEN_MARK = "headway"  # noqa: S105  # the prefix of pagination tokens
 
 
 @dataclass(frozen=True, kw_only=True)
 class Position:
-    """A place in a virtual stream: a token of a real one, in the form in which clients hand it back.
+    """A position in a virtual stream: a real stream with one of its tokens.
 
     Attributes:
         forward: whether later events are next, or earlier ones.
-        stream: the real stream; empty where there is none yet.
-        token: AWS's token in it; empty for its beginning, or its end on the way back.
+        stream: the real stream; empty if there is none yet.
+        token: AWS's token in the real stream; empty for its beginning or, if not `forward`, its end.
     """
 
     forward: bool
@@ -45,12 +45,12 @@ class Position:
     token: str = ""
 
     def to_text(self) -> str:
-        """Return it as a token. A colon can't be part of a stream's name (source: API reference, CreateLogStream)."""
+        """Return the position as a token. A stream name has no colon (source: API reference, CreateLogStream)."""
         return f"{_TOKEN_MARK}:{'f' if self.forward else 'b'}:{self.stream}:{self.token}"
 
     @classmethod
     def from_text(cls, text: str) -> Position:
-        """Read a token; raises botocore's ``ClientError`` as AWS would on one that it has not given."""
+        """Parse a token; raises botocore's ``ClientError``, with AWS's code for an invalid token, on any other text."""
         mark, _, rest = text.partition(":")
         direction, _, rest = rest.partition(":")
         stream, colon, token = rest.partition(":")
@@ -62,23 +62,23 @@ class Position:
         return cls(forward=direction == "f", stream=stream, token=token)
 
 
-class OwnLogs:
-    """Two operations of CloudWatch Logs as one client sees them.
+class LogsProxy:
+    """Replacements of two operations of a CloudWatch Logs client.
 
     Args:
         jobs: the queue's jobs.
-        describe: the client's ``describe_log_streams``, as AWS answers it.
-        get: the client's ``get_log_events``, likewise.
+        describe: the client's original ``describe_log_streams``.
+        get: the client's original ``get_log_events``.
     """
 
-    def __init__(self, jobs: OwnJobs, *, describe: Call, get: Call) -> None:
+    def __init__(self, jobs: QueueJobs, *, describe: Call, get: Call) -> None:
         self._jobs = jobs
         self._aws_describe = describe
         self._aws_get = get
         self._streams = LogStreams(describe)
 
     def describe_log_streams(self, *args: Any, **arguments: Any) -> Any:
-        """Return the virtual streams of a job if the prefix asks for them, else what AWS says."""
+        """Return the virtual streams of a job if the prefix matches them; otherwise call AWS."""
         prefix = arguments.get("logStreamNamePrefix")
         details = None
         if arguments.get("logGroupName") == LOG_GROUP and isinstance(prefix, str):
@@ -89,13 +89,13 @@ class OwnLogs:
         asked = [name for name in names if name.startswith(str(prefix))]
         if not asked:
             return self._aws_describe(*args, **arguments)
-        # As with SageMaker's own, there are none before anything was written.
+        # Like SageMaker's streams, they exist from the first event on.
         if not any(self._streams.of(attempt) for attempt in details.attempts):
             asked = []
         return _page_of_streams(asked, details, arguments)
 
     def get_log_events(self, *args: Any, **arguments: Any) -> Any:
-        """Return events of a virtual stream if that is what is asked for, else what AWS says."""
+        """Return events of a virtual stream; for other streams call AWS."""
         name = arguments.get("logStreamName")
         found = _OWN_STREAM.fullmatch(name) if isinstance(name, str) else None
         details = None
@@ -110,7 +110,7 @@ class OwnLogs:
         return self._read(start, streams, arguments)
 
     def _real_streams(self, details: JobDetails, *, host: int, start_ms: int | None) -> list[str]:
-        """Return what a virtual stream consists of, in order of time."""
+        """Return the real streams of a virtual stream in order of time."""
         names = []
         for attempt in sorted(details.attempts, key=lambda attempt: attempt.number):
             ended_ms = end_ms(attempt)
@@ -122,7 +122,7 @@ class OwnLogs:
     def _read(self, start: Position, streams: Sequence[str], arguments: dict[str, Any]) -> dict[str, Any]:
         ordered = list(streams) if start.forward else list(reversed(streams))
         if start.stream:
-            # One that is not among them any more is older than all that are.
+            # A stream that is no longer in the list is older than all others.
             if start.stream not in ordered:
                 ordered.insert(0 if start.forward else len(ordered), start.stream)
             ordered = ordered[ordered.index(start.stream) :]
@@ -132,8 +132,7 @@ class OwnLogs:
             page = self._page(stream, token, forward=start.forward, arguments=arguments)
             if page["events"]:
                 return page
-            # Nothing was written behind the first one's end, so it stays the place to read on from: where something
-            # is written later, it is found, be it there or in those that follow.
+            # Continue from the end of the first stream: later events are found there or in the streams after it.
             end = end or page
         if end is None:
             tokens = {"nextForwardToken": Position(forward=True), "nextBackwardToken": Position(forward=False)}
@@ -147,7 +146,7 @@ class OwnLogs:
         page: dict[str, Any] = {}
         for _ in range(MAX_EMPTY_PAGES):
             page = self._aws_get(**asked, **({"nextToken": token} if token else {}))
-            # Only a token that stays the same is the end (source: API reference, GetLogEvents).
+            # Only an unchanged token means the end (source: API reference, GetLogEvents).
             if page["events"] or page[following] == token:
                 break
             token = page[following]
@@ -159,7 +158,7 @@ class OwnLogs:
 def _page_of_streams(names: list[str], details: JobDetails, arguments: dict[str, Any]) -> dict[str, Any]:
     if arguments.get("descending"):
         names = names[::-1]
-    # Whoever asks for as many as AWS gives gets all: SDK 2 would ask for the first page for ever if there were two.
+    # With AWS's page size return all streams: SDK 2 requests the first page again and again if there are two.
     size = int(arguments.get("limit", STREAMS_PER_PAGE))
     size = size if 0 < size < STREAMS_PER_PAGE else max(len(names), 1)
     _, _, offset = str(arguments.get("nextToken") or f"{_TOKEN_MARK}:0").partition(":")

@@ -1,52 +1,52 @@
-"""What becomes of jobs while somebody waits for them: one sentence for each change, and none twice."""
+"""Notifications about the progress of jobs: one sentence for each change, each sent once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from headway_client.models import Job
-from headway_client.ttl_cache import Remembered
+from headway_client.ttl_cache import TtlCache
 
-Tell = Callable[[str], None]
-"""Shows a sentence, which may hold text that others wrote."""
+Notify = Callable[[str], None]
+"""Shows a sentence, which may contain text written by other users."""
 
 MAX_FOLLOWED_JOBS = 1000
-"""The most jobs of which it is kept what was told of them."""
+"""Maximum number of jobs whose last notification is kept."""
 
 _FOREVER = float("inf")
 
 
 class Progress:
-    """Tells the changes of jobs.
+    """Notifies about changes of jobs.
 
     Args:
-        tell: shows a sentence; None shows nothing.
+        notify: shows a sentence; None for no notifications.
     """
 
-    def __init__(self, tell: Tell | None) -> None:
-        self._tell = tell
-        self._told: Remembered[tuple[object, ...]] = Remembered(limit=MAX_FOLLOWED_JOBS, for_s=_FOREVER)
-        self._preemptions: Remembered[int] = Remembered(limit=MAX_FOLLOWED_JOBS, for_s=_FOREVER)
+    def __init__(self, notify: Notify | None) -> None:
+        self._notify = notify
+        self._notified: TtlCache[tuple[object, ...]] = TtlCache(max_size=MAX_FOLLOWED_JOBS, ttl_s=_FOREVER)
+        self._preemptions: TtlCache[int] = TtlCache(max_size=MAX_FOLLOWED_JOBS, ttl_s=_FOREVER)
 
-    def see(self, job: Job) -> None:
-        """Tell of a job what has changed since it was seen last, if anything."""
-        if self._tell is None:
+    def update(self, job: Job) -> None:
+        """Notify about the changes of a job since the last update, if there are any."""
+        if self._notify is None:
             return
-        # The reason's words may change by the minute, such as the time by which a job starts.
-        seen = (job.state, job.held, job.place, job.reason.code, job.live_attempt)
-        if self._told.get(job.name) == seen:
+        # Without the reason's message, which may change every minute, for example with the expected start.
+        current = (job.state, job.held, job.place, job.reason.code, job.live_attempt)
+        if self._notified.get(job.name) == current:
             return
-        self._told.put(job.name, seen)
+        self._notified.put(job.name, current)
         known = self._preemptions.get(job.name)
         self._preemptions.put(job.name, job.preemptions)
         if known is not None and job.preemptions > known and job.state != "preempted":
-            # It was over before anybody looked again.
-            self._tell(f"{job.name} was preempted, and kept its place in the queue")
-        self._tell(sentence(job))
+            # The preemption began and ended between two updates.
+            self._notify(f"{job.name} was preempted, and kept its place in the queue")
+        self._notify(sentence(job))
 
 
 def sentence(job: Job) -> str:
-    """Return a sentence on where a job stands."""
+    """Return a sentence about the state of a job."""
     place = f"place {job.place} in the queue" if job.place is not None else "not counted"
     why = job.reason.message
     match job.state:

@@ -1,4 +1,4 @@
-"""What does the command `headway` do?
+"""How does the command line `headway` work?
 
 The top layer of the client: nothing imports it.
 """

@@ -1,4 +1,4 @@
-"""The command line `headway`: the common options, and the commands, each of which declares its own arguments."""
+"""The command line `headway`: the common options and the list of commands, which declare their own arguments."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ class CommonOptions:
     """The values of the options that every command has.
 
     Attributes:
-        endpoint: the URL of the queue's API; None to look elsewhere.
-        profile: the name of a profile; None to look elsewhere.
-        region: the API's AWS region; None to look elsewhere.
+        endpoint: the URL of the queue's API; None if not given.
+        profile: the name of a profile; None if not given.
+        region: the API's AWS region; None if not given.
         output: one of `OUTPUTS`.
     """
 
@@ -29,10 +29,10 @@ class CommonOptions:
 
 
 def common_options(*, hidden: bool = False) -> list[click.Parameter]:
-    """Return the options that every command has; their values are kept in the context's `CommonOptions`.
+    """Return the options that every command has; their values are stored in the context's `CommonOptions`.
 
     Args:
-        hidden: leave them out of the help, as for a group, whose commands list them.
+        hidden: omit them from the help, as for a group, whose commands list them.
     """
     options = [
         _common("--endpoint", metavar="URL", help="The queue's API, with its stage."),
@@ -55,7 +55,7 @@ def _common(*names: str, **attributes: Any) -> click.Option:
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    # The options may stand before the command and after it; the ones after it are parsed later and win.
+    # The options are allowed before and after the command; those after it are parsed later and take precedence.
     if value is not None and param.name is not None:
         setattr(ctx.find_root().ensure_object(CommonOptions), param.name, value)
 
@@ -74,38 +74,43 @@ class Command(click.Command):
         self._rows = rows
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, unless it has no such output."""
+        """Run the command, unless it does not support the requested output format."""
         if ctx.ensure_object(CommonOptions).output == "csv" and not self._rows:
             raise click.UsageError("This command does not support --output csv; use --output json.", ctx)
         return super().invoke(ctx)
 
 
 class OrderedCommand(Command):
-    """A command whose repeatable options keep the order in which they are given, across options."""
+    """A command that keeps the order of repeatable options across different options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, and keep the names of the options in the order of the command line."""
+        """Parse the arguments, and store the names of the options in the order of the command line."""
         ctx.meta["headway.order"] = [param.name for param in self.make_parser(ctx).parse_args(list(args))[2]]
         return super().parse_args(ctx, args)
 
     @staticmethod
     def in_order(ctx: click.Context, values: dict[str, Sequence[str]]) -> list[tuple[str, str]]:
-        """Return each value with its option's name, in the order of the command line."""
-        left = {name: iter(given) for name, given in values.items()}
-        return [(name, next(left[name])) for name in ctx.meta["headway.order"] if name in left]
+        """Return the values with their options' names in the order of the command line.
+
+        Args:
+            ctx: the context of the command.
+            values: the values of each option.
+        """
+        remaining = {name: iter(given) for name, given in values.items()}
+        return [(name, next(remaining[name])) for name in ctx.meta["headway.order"] if name in remaining]
 
 
 class Group(click.Group):
-    """Commands in the order in which they were added.
+    """A group that lists commands in the order in which they were added.
 
     Args:
-        title: what the help and errors call a command of this group.
+        title: the placeholder for a command in the help and in errors.
     """
 
     command_class = Command
 
     def __init__(self, name: str, *, title: str = "ACTION", **attributes: Any) -> None:
-        # Without a command, the error names what is missing in place of showing the help.
+        # Without a command, raise an error that names the missing argument instead of showing the help.
         super().__init__(
             name,
             no_args_is_help=False,

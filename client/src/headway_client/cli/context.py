@@ -1,4 +1,4 @@
-"""What the commands share: the way to the queue, and the way to the user."""
+"""Functions that commands share: connecting to the queue, and printing results and errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from headway.sanitize import strip_control_characters
-from headway_client.errors import EXIT_OK, EXIT_UNEXPECTED, ClientError
+from headway_client.cli.exit_codes import EXIT_OK, EXIT_UNEXPECTED, error_document, exit_code_of
+from headway_client.errors import ClientError
 from headway_client.text import to_json, to_stderr
 
 if TYPE_CHECKING:
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class MakeTable(Protocol):
-    """Makes a table, with more columns if asked to."""
+    """Creates a table, with more columns if wide."""
 
     def __call__(self, *, wide: bool) -> Table:
         """Return the table."""
 
 
 class _Document(Protocol):
-    """What the queue says of a job, as it came."""
+    """A model with the document from which it was decoded."""
 
     @property
     def document(self) -> Mapping[str, Any]: ...
@@ -38,13 +39,13 @@ _Row_contra = TypeVar("_Row_contra", contravariant=True)
 
 
 class _MakeRows(Protocol[_Row_contra]):
-    """Makes a table of jobs, with more columns if asked to."""
+    """Creates a table of jobs, with more columns if wide."""
 
     def __call__(self, jobs: Sequence[_Row_contra], /, *, wide: bool) -> Table: ...
 
 
 def connection(common: CommonOptions) -> Connection:
-    """Return where flags, environment and profile say that the queue is, and tell what nobody said."""
+    """Resolve the connection from flags, environment and profile, and print a note about implicit choices."""
     from headway_client.config.profile import resolve_connection
 
     found = resolve_connection(endpoint=common.endpoint, profile=common.profile, region=common.region)
@@ -54,15 +55,15 @@ def connection(common: CommonOptions) -> Connection:
 
 
 def open_api(common: CommonOptions) -> HeadwayApi:
-    """Return the queue that flags, environment and profile lead to."""
-    # Imported here: it brings an HTTP library and an AWS SDK, which --help must not wait for.
+    """Return the API client for the queue that flags, environment and profile configure."""
+    # Imported here, as --help must not wait for an HTTP library and an AWS SDK.
     from headway_client.http.api import HeadwayApi
 
     return HeadwayApi.connect(connection(common))
 
 
 def wants_json(common: CommonOptions) -> bool:
-    """Whether the user asked for JSON."""
+    """Return whether the output format is JSON."""
     return bool(common.output == "json")
 
 
@@ -72,12 +73,12 @@ def show_json(document: Any) -> None:
 
 
 def show_rows(common: CommonOptions, document: Any, make: MakeTable, *, empty: str = "Nothing.") -> None:
-    """Print rows as --output asks for.
+    """Print rows in the format of --output.
 
     Args:
         common: the common options.
-        document: what to print as JSON.
-        make: makes the table; for CSV it is the wide one.
+        document: the document for JSON.
+        make: creates the table; CSV has the wide one.
         empty: the sentence if there are no rows.
     """
     if wants_json(common):
@@ -93,44 +94,64 @@ def show_rows(common: CommonOptions, document: Any, make: MakeTable, *, empty: s
 
 
 def width(common: CommonOptions) -> int | None:
-    """Return how long a line may be; None to cut nothing."""
+    """Return the maximum length of a line; None for no limit."""
     from headway_client.cli.output import output_width
 
     return output_width() if common.output == "table" else None
 
 
 def colour() -> bool:
-    """Whether the output may be coloured."""
+    """Return whether to color the output."""
     from headway_client.cli.output.table import wants_colour
 
     return wants_colour(sys.stdout)
 
 
 def as_client_error(error: HeadwayError) -> ClientError:
-    """Return an error as one of the client's, which can be told."""
+    """Return an error as one of the client's."""
     return error if isinstance(error, ClientError) else ClientError(str(error), code=type(error).__name__)
 
 
-def tell_error(error: ClientError, *, about: str = "") -> None:
-    """Print what went wrong, for people."""
-    before = f"{about}: " if about and about not in error.message else ""
-    to_stderr(before + error.message)
-    for item in error.untold_fields():
+def print_error(error: ClientError, *, about: str = "") -> None:
+    """Print an error as text.
+
+    Args:
+        error: the error.
+        about: the job or request that caused it; empty if there is only one.
+    """
+    prefix = f"{about}: " if about and about not in error.message else ""
+    to_stderr(prefix + error.message)
+    for item in error.unlisted_fields():
         print(f"  {strip_control_characters(item.field)}: {strip_control_characters(item.message)}", file=sys.stderr)
 
 
-def tell_failure(common: CommonOptions, error: ClientError, *, about: str) -> None:
-    """Print what went wrong with one job or request of several, as --output asks for."""
+def print_failure(common: CommonOptions, error: ClientError, *, about: str) -> None:
+    """Print the error of one of several jobs or requests in the format of --output.
+
+    Args:
+        common: the common options.
+        error: the error.
+        about: the name of the job.
+    """
     if wants_json(common):
-        print(to_json({"jobName": about, **error.to_document()}), file=sys.stderr)
+        print(to_json({"jobName": about, **error_document(error)}), file=sys.stderr)
     else:
-        tell_error(error, about=about)
+        print_error(error, about=about)
 
 
 def act_on_jobs(common: CommonOptions, names: Iterable[str], act: Callable[[str], Job]) -> int:
-    """Do the same to several jobs, show each, and go on after a failure; return the highest exit code.
+    """Apply an action to several jobs and print each; continue after a failure.
 
-    A failure of the only job is raised.
+    Args:
+        common: the common options.
+        names: the jobs' names.
+        act: the action on the job of a name.
+
+    Returns:
+        The highest exit code.
+
+    Raises:
+        ClientError: there is only one job, and the action failed.
     """
     from headway_client.cli.output import job_rows, job_sentence
 
@@ -138,7 +159,13 @@ def act_on_jobs(common: CommonOptions, names: Iterable[str], act: Callable[[str]
 
 
 def act_on_rogue_jobs(common: CommonOptions, names: Iterable[str], act: Callable[[str], RogueJob]) -> int:
-    """Do as `act_on_jobs` to training jobs that did not come through the queue."""
+    """Apply an action to several unmanaged training jobs, as `act_on_jobs` does to jobs.
+
+    Args:
+        common: the common options.
+        names: the training jobs' names.
+        act: the action on the training job of a name.
+    """
     from headway_client.cli.output import job_rows, rogue_sentence
 
     def rows(rogues: Sequence[RogueJob], *, wide: bool) -> Table:
@@ -167,21 +194,26 @@ def _act_on_each(
         except ClientError as error:
             failures.append((name, error))
             if not wants_json(common):
-                tell_error(error, about=name)
+                print_error(error, about=name)
             continue
         if common.output in {"table", "wide"}:
             print(sentence(jobs[-1]))
     document = {
         member: [job.document for job in jobs],
-        "errors": [{"jobName": name, **error.to_document()} for name, error in failures],
+        "errors": [{"jobName": name, **error_document(error)} for name, error in failures],
     }
     if common.output in {"json", "csv"}:
         show_rows(common, document, lambda *, wide: rows(jobs, wide=wide))
-    return max((error.exit_code for _, error in failures), default=EXIT_OK)
+    return max((exit_code_of(error) for _, error in failures), default=EXIT_OK)
 
 
 def show_job(common: CommonOptions, job: Job) -> None:
-    """Show where one job stands."""
+    """Print the state of one job.
+
+    Args:
+        common: the common options.
+        job: the job.
+    """
     from headway_client.cli.output import job_rows, job_sentence
 
     _show_one(common, job, job_sentence, lambda jobs, *, wide: job_rows(jobs, wide=wide))
@@ -195,6 +227,6 @@ def _show_one(common: CommonOptions, job: _Shown, sentence: Callable[[_Shown], s
 
 
 def worst(codes: Iterable[int]) -> int:
-    """Return the exit code of several outcomes: that of an unexpected error, or else the highest."""
+    """Return the exit code for several outcomes: that of an unexpected error if there is one, else the highest."""
     found = set(codes)
     return EXIT_UNEXPECTED if EXIT_UNEXPECTED in found else max(found, default=EXIT_OK)

@@ -1,4 +1,4 @@
-"""What stands between a user and the queue, looked at link by link: what is wrong, and how to mend it."""
+"""Check each step of the connection from a user to the queue, with a remedy for each problem."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from botocore.exceptions import ClientError as AwsError
 from requests.utils import get_environ_proxies, select_proxy
 
 from headway_client import __version__
+from headway_client.cli.exit_codes import EXIT_NOT_REACHABLE, EXIT_OK, exit_code_of
 from headway_client.config.profile import Connection, is_loopback, resolve_connection
-from headway_client.errors import EXIT_NOT_REACHABLE, EXIT_OK, ClientError
+from headway_client.errors import ClientError
 from headway_client.http import transport
 from headway_client.http.api import HeadwayApi
 from headway_client.job_states import JOB_STATES
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT_S = 5.0
 
 MAX_CLOCK_SKEW_S = 300.0
-"""AWS takes no signature older or newer than five minutes (source: IAM guide, "Troubleshoot signed requests")."""
+"""AWS refuses signatures that deviate by more than five minutes (source: IAM guide, "Troubleshoot signed requests")."""
 
 _NOTED_CLOCK_SKEW_S = 60.0
 
@@ -48,14 +49,14 @@ Result = Literal["ok", "note", "problem"]
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What came of one check.
+    """The result of one check.
 
     Attributes:
-        check: what was looked at.
-        result: ``ok``, ``note`` for what may be meant, ``problem``.
-        message: what was found.
-        remedy: what to do about it, if anything.
-        exit_code: that of the error which this problem makes of other commands.
+        check: the name of the check.
+        result: ``ok``, ``note`` if it may be intended, or ``problem``.
+        message: the finding.
+        remedy: how to resolve it, or None.
+        exit_code: the exit code with which other commands fail because of the problem.
     """
 
     check: str
@@ -66,12 +67,15 @@ class Finding:
 
 
 def examine(*, endpoint: str | None, profile: str | None, region: str | None) -> Iterator[Finding]:
-    """Look at each link from this program to the queue, and yield what is found.
+    """Check each step of the connection to the queue.
 
     Args:
-        endpoint: the flag's endpoint.
-        profile: the flag's profile.
-        region: the flag's region.
+        endpoint: the endpoint from a flag.
+        profile: the profile from a flag.
+        region: the region from a flag.
+
+    Yields:
+        The findings in order.
     """
     yield Finding(check="client", result="ok", message=f"headway {__version__}, Python {platform.python_version()}")
     try:
@@ -81,20 +85,20 @@ def examine(*, endpoint: str | None, profile: str | None, region: str | None) ->
         return
     where = f"{connection.endpoint} (from {connection.source}), region {connection.region}"
     yield Finding(check="endpoint", result="ok", message=where)
-    way = list(_way(connection.endpoint))
-    yield from way
+    network = list(_network(connection.endpoint))
+    yield from network
     credentials, found = _credentials(connection)
     yield found
-    if credentials is not None and not any(finding.result == "problem" for finding in way):
+    if credentials is not None and not any(finding.result == "problem" for finding in network):
         yield from _queue(connection, credentials)
 
 
 def _failed(check: str, error: ClientError) -> Finding:
-    # The errors' messages say what to do already.
-    return Finding(check=check, result="problem", message=error.full_message(), exit_code=error.exit_code)
+    # The messages of errors contain the remedy.
+    return Finding(check=check, result="problem", message=error.full_message(), exit_code=exit_code_of(error))
 
 
-def _way(endpoint: str) -> Iterator[Finding]:
+def _network(endpoint: str) -> Iterator[Finding]:
     parts = urlsplit(endpoint)
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -105,7 +109,7 @@ def _way(endpoint: str) -> Iterator[Finding]:
             check="route",
             result="note",
             message=f"goes through the proxy {shown.hostname}:{shown.port} (HTTPS_PROXY)",
-            remedy=f"If the API is private, the proxy hardly reaches it: add {host} to NO_PROXY.",
+            remedy=f"If the API is private, the proxy probably can't reach it: add {host} to NO_PROXY.",
         )
         return
     try:
@@ -117,17 +121,17 @@ def _way(endpoint: str) -> Iterator[Finding]:
     yield _addresses(host, addresses)
     try:
         with socket.create_connection((host, port), timeout=CONNECT_TIMEOUT_S) as connected:
-            yield Finding(check="route", result="ok", message=f"{host}:{port} takes connections")
+            yield Finding(check="route", result="ok", message=f"{host}:{port} accepts connections")
             if parts.scheme == "https":
                 yield _tls(connected, host)
     except OSError as error:
         yield _broken(
             "route",
-            f"{host}:{port} takes no connection ({error})",
+            f"{host}:{port} accepts no connection ({error})",
             (
                 "Start it: `headway sandbox up`."
                 if is_loopback(endpoint)
-                else f"The VPC endpoint's security group has to let port {port} in from here. {_PRIVATE_API}"
+                else f"The VPC endpoint's security group has to allow port {port} from here. {_PRIVATE_API}"
             ),
         )
 
@@ -135,12 +139,12 @@ def _way(endpoint: str) -> Iterator[Finding]:
 def _addresses(host: str, addresses: list[str]) -> Finding:
     listed = ", ".join(addresses)
     if all(ipaddress.ip_address(address.partition("%")[0]).is_private for address in addresses):
-        return Finding(check="name", result="ok", message=f"{host} is {listed}: private, so by way of a VPC or VPN")
+        return Finding(check="name", result="ok", message=f"{host} is {listed}: private, through a VPC or VPN")
     return Finding(
         check="name",
         result="note",
-        message=f"{host} is {listed}: public, where a private API does not answer",
-        remedy=f"If calls are refused: {_PRIVATE_API} Its private DNS has to be on, or give its own name.",
+        message=f"{host} is {listed}: public, where a private API does not respond",
+        remedy=f"If calls are refused: {_PRIVATE_API} Enable the endpoint's private DNS, or use its own name.",
     )
 
 
@@ -149,11 +153,11 @@ def _tls(connected: socket.socket, host: str) -> Finding:
     try:
         context = ssl.create_default_context(cafile=trusted)
         with context.wrap_socket(connected, server_hostname=host) as secured:
-            return Finding(check="TLS", result="ok", message=f"{secured.version()}, certificate accepted")
+            return Finding(check="TLS", result="ok", message=f"{secured.version()}, certificate trusted")
     except (ssl.SSLError, OSError) as error:
         return _broken(
             "TLS",
-            f"the certificate of {host} is not accepted ({error})",
+            f"the certificate of {host} is not trusted ({error})",
             "Check the endpoint, and REQUESTS_CA_BUNDLE if a proxy of your network replaces the certificate.",
         )
 
@@ -172,7 +176,7 @@ def _credentials(connection: Connection) -> tuple[CredentialsSource | None, Find
         remedy = "Renew them, for example with `aws sso login`."
         return None, _broken("credentials", f"they can't be used ({error})", remedy)
     source = "the sandbox" if connection.keys is not None else str(getattr(credentials, "method", "unknown"))
-    # botocore keeps the expiry of credentials that it renews here, and nowhere public.
+    # The expiry of credentials that botocore renews has no public attribute.
     expiry = getattr(credentials, "_expiry_time", None)
     until = f", valid until {expiry:%Y-%m-%d %H:%M:%SZ}" if isinstance(expiry, datetime) else ""
     key = str(frozen.access_key)
@@ -190,10 +194,10 @@ def _queue(connection: Connection, credentials: CredentialsSource) -> Iterator[F
     )
     try:
         pools = api.capacity().pools
-        answer = Finding(check="permission", result="ok", message=f"you may read; the queue has {len(pools)} pools")
+        answer = Finding(check="permission", result="ok", message=f"you can read; the queue has {len(pools)} pools")
     except ClientError as error:
         answer = _failed("permission", error)
-    # A clock that is wrong is why a signature is refused, so it is told first.
+    # A wrong clock is the cause of a refused signature, so it comes first.
     if api.clock_skew_s is not None:
         yield _clock(api.clock_skew_s)
     yield answer
@@ -221,7 +225,7 @@ def _identity(api: HeadwayApi, connection: Connection) -> Finding:
     try:
         arn = connection.aws_client("sts", tries=1).get_caller_identity()["Arn"]
     except (ClientError, BotoCoreError, AwsError):
-        return Finding(check="identity", result="note", message="not known: you have no jobs, and STS does not answer")
+        return Finding(check="identity", result="note", message="unknown: you have no jobs, and STS does not respond")
     return Finding(check="identity", result="ok", message=f"AWS knows you as {arn}")
 
 
@@ -237,5 +241,5 @@ def _server(api: HeadwayApi) -> Finding:
         check="server",
         result="note",
         message=f"{message}; this client is {__version__}",
-        remedy=f"What one of them does not know is refused; install headway=={server.version}, or update the stack.",
+        remedy=f"Calls that one of them does not support fail; install headway=={server.version}, or update the stack.",
     )

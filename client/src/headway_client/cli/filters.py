@@ -1,4 +1,4 @@
-"""The options that select the jobs of a listing; the server applies them."""
+"""Options that filter the jobs of a listing; the server applies them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ MAX_LISTED_JOBS = 10_000
 
 
 def job_filters(*, default_limit: int) -> Callable[[Function], Function]:
-    """Add the filters of `HeadwayApi.list_jobs`, which all have to match, and a limit.
+    """Add the filters of `HeadwayApi.list_jobs`, all of which have to match, and a limit.
 
     Args:
-        default_limit: how many jobs are listed without --limit.
+        default_limit: the number of jobs without --limit.
 
     Returns:
-        A decorator for the function of a command; it gets `mine`, `owner`, `team`, `name_contains` and `limit`.
+        A decorator for a command's function, which receives `mine`, `owner`, `team`, `name_contains` and `limit`.
     """
     options = [
         click.option("--mine", is_flag=True, help="Only jobs that you submitted."),

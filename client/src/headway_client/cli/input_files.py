@@ -1,4 +1,4 @@
-"""JSON documents that a user hands to the command line, from a file or standard input."""
+"""Read JSON documents from files or standard input."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ STANDARD_INPUT = "-"
 _SPACES = re.compile(r"[ \t\n\r]*")
 
 MAX_FILE_BYTES = 10_000_000
-"""API Gateway takes no request over 10 MB; the queue's own, lower limit is told by the queue."""
+"""API Gateway's maximum for a request is 10 MB; the queue itself checks its own, lower limit."""
 
 
 def read_object(source: str) -> dict[str, Any]:
-    """Read a file, or standard input for ``-``, that holds one JSON object.
+    """Read one JSON object from a file, or from standard input for ``-``.
 
     Raises:
-        RequestFileError: it can't be read, or is no JSON object; the message tells line and column.
+        RequestFileError: it can't be read, or is not a JSON object; the message has line and column.
     """
     name = _name(source)
     values = list(_values(_read(source, name), name))
     if len(values) != 1 or not isinstance(values[0], dict):
         kind = _kind(values[0]) if len(values) == 1 else f"{len(values)} values"
-        raise RequestFileError(f"{name} has to hold one JSON object, {{...}}, not {kind}.")
+        raise RequestFileError(f"{name} has to contain one JSON object, {{...}}, not {kind}.")
     return values[0]
 
 
 def read_objects(source: str) -> list[dict[str, Any]]:
-    """Read a file, or standard input for ``-``, that holds JSON objects: one, one a line, or a list of them.
+    """Read JSON objects from a file, or from standard input for ``-``: one, one per line, or a list of them.
 
     Raises:
-        RequestFileError: it can't be read, or holds something else; the message tells where.
+        RequestFileError: it can't be read, or contains something else; the message says where.
     """
     name = _name(source)
     objects: list[dict[str, Any]] = []
@@ -45,10 +45,10 @@ def read_objects(source: str) -> list[dict[str, Any]]:
         items = value if isinstance(value, list) else [value]
         for item in items:
             if not isinstance(item, dict):
-                raise RequestFileError(f"{name} has to hold JSON objects, {{...}}, not {_kind(item)}.")
+                raise RequestFileError(f"{name} has to contain JSON objects, {{...}}, not {_kind(item)}.")
             objects.append(item)
     if not objects:
-        raise RequestFileError(f"{name} holds nothing.")
+        raise RequestFileError(f"{name} contains no JSON object.")
     return objects
 
 
@@ -57,21 +57,23 @@ def _name(source: str) -> str:
 
 
 def _values(text: str, name: str) -> Iterator[Any]:
-    """Yield the JSON values that follow on each other in a text."""
+    """Yield the consecutive JSON values in a text."""
     decoder = json.JSONDecoder(object_pairs_hook=_refuse_repeated, parse_constant=_refuse_constant)
     position = _after_spaces(text, 0)
     try:
-        # Of an empty text the decoder says what is wrong with it.
+        # For an empty text the decoder raises the error.
         while position < len(text) or not text.strip():
             value, position = decoder.raw_decode(text, position)
             yield value
             position = _after_spaces(text, position)
     except json.JSONDecodeError as error:
-        raise RequestFileError(f"{name} is no JSON: line {error.lineno}, column {error.colno}: {error.msg}.") from error
+        raise RequestFileError(
+            f"{name} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}."
+        ) from error
     except RecursionError as error:
         raise RequestFileError(f"{name} is nested too deeply.") from error
     except ValueError as error:
-        raise RequestFileError(f"{name} can't be taken: {error}") from error
+        raise RequestFileError(f"{name} is not valid: {error}") from error
 
 
 def _after_spaces(text: str, position: int) -> int:
@@ -89,7 +91,7 @@ def _read(source: str, name: str) -> str:
     except OSError as error:
         raise RequestFileError(f"{name} can't be read: {error.strerror}.") from error
     if len(content) > MAX_FILE_BYTES:
-        raise RequestFileError(f"{name} is larger than {MAX_FILE_BYTES:,} bytes, more than a request may be.")
+        raise RequestFileError(f"{name} is larger than {MAX_FILE_BYTES:,} bytes, the limit for a request.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -107,9 +109,9 @@ def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(value: str) -> Any:
-    raise ValueError(f"{value} is no number in JSON.")
+    raise ValueError(f"{value} is not a number in JSON.")
 
 
 def _kind(document: object) -> str:
-    kinds = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
+    kinds = {list: "a list", str: "a string", bool: "true or false", int: "a number", float: "a number"}
     return kinds.get(type(document), "null")

@@ -1,4 +1,4 @@
-"""The command ``headway``: parse, run, and tell what went wrong, each way with its exit code."""
+"""The entry point of ``headway``: parse the arguments, run the command, print errors and return the exit code."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ import click
 from headway.errors import HeadwayError
 from headway_client.cli.app import cli
 from headway_client.cli.commands.completion import VARIABLE
-from headway_client.cli.context import as_client_error, tell_error
-from headway_client.errors import (
+from headway_client.cli.context import as_client_error, print_error
+from headway_client.cli.exit_codes import (
     EXIT_BROKEN_PIPE,
     EXIT_INTERRUPTED,
     EXIT_OK,
     EXIT_UNEXPECTED,
     EXIT_USAGE,
-    ClientError,
-    UsageError,
+    error_document,
+    exit_code_of,
 )
+from headway_client.errors import ClientError, UsageError
 from headway_client.text import to_json
 
 
@@ -34,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: the arguments without the program's name; those of the process by default.
 
     Returns:
-        The exit code, one of those listed in `headway_client.errors`.
+        The exit code, one of those in `headway_client.cli.exit_codes`.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     _never_fail_on_encoding()
@@ -59,25 +60,25 @@ def _complete(instruction: str) -> int:
 
 def _run(arguments: list[str]) -> int:
     try:
-        # Not `cli.main()`: it would turn Ctrl-C and closed pipes into exit codes of its own.
+        # Not `cli.main()`, which maps Ctrl-C and closed pipes to exit codes of its own.
         with cli.make_context("headway", list(arguments)) as ctx:
             code: int | None = cli.invoke(ctx)
         sys.stdout.flush()
     except click.exceptions.Exit as leaving:  # --help and --version
         return leaving.exit_code
     except click.ClickException as error:
-        _tell(_usage_error(error), as_json=_json_asked(arguments))
+        _print(_usage_error(error), as_json=_json_asked(arguments))
         return EXIT_USAGE
     except HeadwayError as error:
-        _tell(error, as_json=_json_asked(arguments))
-        return error.exit_code if isinstance(error, ClientError) else EXIT_UNEXPECTED
+        _print(error, as_json=_json_asked(arguments))
+        return exit_code_of(error)
     except (BrokenPipeError, KeyboardInterrupt):
         raise
     except Exception as error:
-        # The last resort: a sentence is worth more than a traceback.
+        # Users get a sentence in place of a traceback.
         if os.environ.get("HEADWAY_DEBUG"):
             raise
-        _tell(_unexpected(error), as_json=_json_asked(arguments))
+        _print(_unexpected(error), as_json=_json_asked(arguments))
         return EXIT_UNEXPECTED
     return code or EXIT_OK
 
@@ -91,21 +92,21 @@ def _usage_error(error: click.ClickException) -> UsageError:
 
 def _unexpected(error: Exception) -> ClientError:
     return ClientError(
-        f"Unexpected {type(error).__name__}: {error} This is a fault of Headway: please report it, with the "
+        f"Unexpected {type(error).__name__}: {error} This is a bug in Headway: please report it with the "
         "traceback that HEADWAY_DEBUG=1 shows."
     )
 
 
-def _tell(error: HeadwayError, *, as_json: bool) -> None:
-    told = as_client_error(error)
+def _print(error: HeadwayError, *, as_json: bool) -> None:
+    own = as_client_error(error)
     if as_json:
-        print(to_json(told.to_document()), file=sys.stderr)
+        print(to_json(error_document(own)), file=sys.stderr)
     else:
-        tell_error(told)
+        print_error(own)
 
 
 def _json_asked(arguments: Sequence[str]) -> bool:
-    """Whether JSON was asked for, also where the arguments as a whole can't be parsed."""
+    """Return whether the output format is JSON, even if the arguments as a whole can't be parsed."""
     pairs = pairwise(arguments)
     return any(pair in {("--output", "json"), ("-o", "json")} for pair in pairs) or any(
         argument in {"--output=json", "-ojson"} for argument in arguments
@@ -119,7 +120,7 @@ def _never_fail_on_encoding() -> None:
 
 
 def _drop_output() -> None:
-    # Python flushes standard output once more on its way out, which would fail again, and loudly.
+    # Python flushes standard output at exit, which would fail again and print a traceback.
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,4 +1,4 @@
-"""``--set key=value``: single fields of a request, given on the command line."""
+"""``--set key=value``: replace single fields of a request."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway_client.errors import UsageError
-from headway_client.priority_tag import PRIORITY_TAGS
-from headway_client.request_tags import with_tag
+from headway_client.request_tags import PRIORITY_TAGS, with_tag
 from headway_client.sagemaker_sdk.submit_options import TEAM_TAGS
 
 _TEXTS = ("HyperParameters", "Environment")
-"""Maps of the request whose values are texts and whose keys may hold dots (source: CreateTrainingJob)."""
+"""Maps in the request whose values are strings and whose keys may contain dots (source: CreateTrainingJob)."""
 
 _TAGS = "Tags"
 
@@ -23,7 +22,7 @@ class Override:
     """A field of a request and its new value.
 
     Attributes:
-        path: the names that lead to it; digits count the items of a list.
+        path: the names on the way to the field; digits are indexes of a list.
         value: any JSON value.
     """
 
@@ -32,36 +31,42 @@ class Override:
 
 
 def parse(text: str) -> Override:
-    """Read ``key=value``.
+    """Parse ``key=value``.
 
     The key is a path with dots, such as ``ResourceConfig.InstanceCount`` or ``InputDataConfig.0.ChannelName``. The
-    value is taken as JSON where it is valid JSON, else as text. Behind ``HyperParameters.``, ``Environment.`` and
-    ``Tags.`` all the rest is one key, and the value is text, as SageMaker has it there.
+    value is parsed as JSON if it is valid JSON, and is a string otherwise. After ``HyperParameters.``, ``Environment.``
+    and ``Tags.`` the rest is one key, and the value is a string, as SageMaker requires.
 
     Raises:
-        UsageError: it is no such thing.
+        UsageError: the text does not have this form.
     """
     key, sign, value = text.partition("=")
     first, dot, rest = key.partition(".")
     texts = first in {*_TEXTS, _TAGS} and bool(dot)
     path = (first, rest) if texts else tuple(key.split("."))
     if not sign or not all(path):
-        raise UsageError(f"{text!r} is no key=value such as ResourceConfig.InstanceCount=2 or HyperParameters.lr=0.1.")
+        raise UsageError(
+            f"{text!r} is not key=value, such as ResourceConfig.InstanceCount=2 or HyperParameters.lr=0.1."
+        )
     return Override(path=path, value=value if texts else _json_or_text(value))
 
 
 def apply(request: Mapping[str, Any], overrides: Sequence[Override]) -> dict[str, Any]:
-    """Return a copy of a request with other values, one after the other.
+    """Return a copy of a request with replaced fields.
+
+    Args:
+        request: the request.
+        overrides: the fields, which are replaced in order.
 
     Raises:
-        UsageError: a path leads through something that has no such field.
+        UsageError: a path contains a field that does not exist.
     """
     changed = dict(request)
     for override in overrides:
         first, *rest = override.path
         if first == _TAGS and len(rest) == 1 and isinstance(override.value, str):
-            spellings = next((keys for keys in (PRIORITY_TAGS, TEAM_TAGS) if rest[0] in keys), (rest[0],))
-            changed = with_tag(changed, rest[0], override.value, replaced=spellings)
+            replaced = next((keys for keys in (PRIORITY_TAGS, TEAM_TAGS) if rest[0] in keys), (rest[0],))
+            changed = with_tag(changed, rest[0], override.value, replaced=replaced)
         else:
             changed = _with(changed, override.path, override)
     return changed
@@ -76,10 +81,10 @@ def _with(place: Any, path: Sequence[str], override: Override) -> Any:
     if isinstance(place, Mapping):
         return {**place, name: _with(place.get(name), rest, override)}
     if isinstance(place, list):
-        # One behind the last item appends.
+        # The index after the last item appends.
         if not (name.isascii() and name.isdigit() and int(name) <= len(place)):
             raise UsageError(
-                f"--set {'.'.join(override.path)}: {name!r} is no item of that list; count 0 to {len(place)}."
+                f"--set {'.'.join(override.path)}: {name!r} is not an index of that list; use 0 to {len(place)}."
             )
         index = int(name)
         item = _with(place[index] if index < len(place) else None, rest, override)
@@ -95,5 +100,5 @@ def _json_or_text(value: str) -> Any:
 
 
 def _as_text(value: str) -> str:
-    # NaN and Infinity are no JSON, though Python takes them.
+    # Python accepts NaN and Infinity, which are not JSON.
     raise ValueError(value)

@@ -1,4 +1,4 @@
-"""The types of options and arguments that several commands have."""
+"""Types of options and arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 MAX_NAMES = 100
-"""The most jobs that one command acts on."""
+"""Maximum number of jobs in one command."""
 
 MAX_HOSTS = 10_000
 
@@ -17,7 +17,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class WholeNumber(click.ParamType[int]):
-    """A whole number in a range, in plain digits."""
+    """A whole number in a range, written in ASCII digits."""
 
     name = "whole number"
 
@@ -62,7 +62,7 @@ class Host(click.ParamType[int]):
 
 
 class ExclusiveOption(click.Option):
-    """An option that may not be given together with another one.
+    """An option that conflicts with another one.
 
     Args:
         conflicts_with: the other option's parameter name.
@@ -73,7 +73,7 @@ class ExclusiveOption(click.Option):
         self._conflicts_with = conflicts_with
 
     def handle_parse_result(self, ctx: click.Context, opts: Any, args: list[str]) -> tuple[Any, list[str]]:
-        """Refuse the option beside the other one."""
+        """Refuse the option if the other one is given."""
         if self.name in opts and self._conflicts_with in opts:
             other = self._conflicts_with.replace("_", "-")
             raise click.UsageError(f"Option '{self.opts[0]}' is not allowed with '--{other}'.", ctx)
@@ -83,16 +83,16 @@ class ExclusiveOption(click.Option):
 PRIORITY = WholeNumber(0, 9999)
 
 FILE = click.Path(allow_dash=True)
-"""A file, or - for standard input. Whether it can be read shows when it is read."""
+"""A file, or - for standard input; its existence is not checked before it is read."""
 
 
 def job_name(function: Function) -> Function:
-    """Add the argument NAME: one job's name, as `name`."""
+    """Add the argument NAME, a job's name, as the parameter `name`."""
     return click.argument("name", metavar="NAME", help="The job's name.")(function)
 
 
 def job_names(function: Function) -> Function:
-    """Add the argument NAME...: the names of jobs, each once, as `names`."""
+    """Add the argument NAME..., distinct names of jobs, as the parameter `names`."""
     text = f"The job's name; up to {MAX_NAMES} of them."
     return click.argument("names", metavar="NAME...", nargs=-1, required=True, callback=_distinct, help=text)(function)
 

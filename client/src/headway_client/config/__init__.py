@@ -1,4 +1,4 @@
-"""Which queue is the client connected to, and as whom?
+"""To which queue does the client connect, and with which credentials?
 
 Imported by all layers above `errors`.
 """

@@ -1,14 +1,14 @@
-"""Where the queue is and who asks: from a flag, the environment, or a profile file.
+"""Resolve the queue's endpoint and the credentials from flags, the environment and the profile file.
 
-The first that is given wins: flag, environment, profile, and for the endpoint at last the sandbox of the
-checkout one stands in. The file is TOML, by default ``~/.config/headway/config.toml``::
+Flags take precedence over the environment, and the environment over the profile. Without any endpoint, the sandbox of
+the current checkout is used. The file is TOML, by default ``~/.config/headway/config.toml``::
 
-    default = "prod"  # the profile taken if none is named
+    default = "prod"  # the profile to use if none is named
 
     [profiles.prod]
     endpoint = "https://abc123.execute-api.eu-west-1.amazonaws.com/v1"
-    region = "eu-west-1"  # may be left out: the endpoint's name tells it
-    aws_profile = "ml-team"  # of ~/.aws/config; may be left out
+    region = "eu-west-1"  # optional if the endpoint's host name contains it
+    aws_profile = "ml-team"  # optional, of ~/.aws/config
     api_id = "abc123"  # only if the endpoint is a VPC endpoint's own name
 """
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 DEFAULT_FILE = Path("~/.config/headway/config.toml")
 SANDBOX_PROFILE = "sandbox"
-"""This profile is the sandbox of the checkout one stands in, unless the file has one of the same name."""
+"""The profile of the current checkout's sandbox, unless the file has a profile of that name."""
 
 _TOP_KEYS = ("default", "profiles")
 _PROFILE_KEYS = (
@@ -49,7 +49,7 @@ _AWS_CONNECT_TIMEOUT_S = 5
 _AWS_READ_TIMEOUT_S = 30
 _AWS_TRIES = 4
 
-# The region is a label of API Gateway's host names, public and VPC endpoint's alike:
+# The region is a label of API Gateway's host names, both public ones and those of VPC endpoints:
 # abc123.execute-api.eu-west-1.amazonaws.com, vpce-0a-b.execute-api.eu-west-1.vpce.amazonaws.com
 # (source: API Gateway's guide, "Invoke a private API").
 _REGION_IN_HOST = re.compile(r"\.execute-api\.([a-z0-9-]+)\.(?:vpce\.)?amazonaws\.")
@@ -57,7 +57,7 @@ _REGION_IN_HOST = re.compile(r"\.execute-api\.([a-z0-9-]+)\.(?:vpce\.)?amazonaws
 
 @dataclass(frozen=True, kw_only=True)
 class StaticKeys:
-    """Dummy credentials of a sandbox. They are no secret, yet never shown."""
+    """Dummy credentials of a sandbox. They are not secret, but never shown."""
 
     access_key_id: str
     secret_access_key: str = field(repr=False)
@@ -65,7 +65,7 @@ class StaticKeys:
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """What a profile says; None where it says nothing."""
+    """The settings of a profile; None for those that are not set."""
 
     source: str
     endpoint: str | None = None
@@ -78,17 +78,17 @@ class Profile:
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
-    """All that is needed to call the queue.
+    """The resolved settings for calling the queue.
 
     Attributes:
         endpoint: the API's URL with its stage.
-        region: the region that requests are signed for.
-        aws_profile: the AWS profile whose credentials sign, or None for the usual chain.
-        api_id: the API's id where the endpoint is a VPC endpoint's own name.
-        keys: a sandbox's dummy credentials, only ever for a loopback endpoint.
-        note: a sentence for the user on a choice they did not make, or None.
-        source: what named the endpoint: an option, a variable, or a place in a file.
-        aws_endpoint: where a sandbox answers for AWS itself; None for AWS.
+        region: the region for which requests are signed.
+        aws_profile: the AWS profile whose credentials sign; None for botocore's credential chain.
+        api_id: the API's id, if the endpoint is a VPC endpoint's own name.
+        keys: a sandbox's dummy credentials, for loopback endpoints only.
+        note: a sentence for the user about an implicit choice, or None.
+        source: the origin of the endpoint: an option, a variable, or a place in a file.
+        aws_endpoint: the URL at which a sandbox emulates AWS; None for AWS.
     """
 
     endpoint: str
@@ -101,7 +101,7 @@ class Connection:
     aws_endpoint: str | None = None
 
     def credentials(self) -> CredentialsSource:
-        """Return the credentials to sign with; `NotAllowedError` if there are none."""
+        """Return the credentials for signing; raises `NotAllowedError` if there are none."""
         from botocore.credentials import Credentials
 
         if self.keys is not None:
@@ -109,11 +109,11 @@ class Connection:
         return _aws_credentials(self.aws_profile)
 
     def aws_client(self, service: str, *, tries: int = _AWS_TRIES) -> Any:
-        """Return boto3's client of an AWS service, in the queue's region and as who calls the queue.
+        """Return a boto3 client of an AWS service, with the region and the credentials of this connection.
 
         Args:
-            service: its name, such as ``logs``.
-            tries: how often a call is sent at most.
+            service: the service's name, such as ``logs``.
+            tries: maximum number of tries of a call.
 
         Raises:
             NotAllowedError: the AWS profile can't be used.
@@ -150,19 +150,19 @@ def resolve_connection(
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> Connection:
-    """Find out where the queue is and with what to sign.
+    """Resolve the queue's endpoint, region and credentials.
 
     Args:
-        endpoint: the flag's endpoint.
-        profile: the flag's profile.
-        region: the flag's region.
-        fallback_region: the region if nothing else says one.
-        environment: environment variables; the process's own by default.
-        folder: where to look for a sandbox, upwards; the current folder by default.
+        endpoint: the endpoint from a flag.
+        profile: the profile from a flag.
+        region: the region from a flag.
+        fallback_region: the region if no other is configured.
+        environment: environment variables; those of the process by default.
+        folder: the folder from which a sandbox is searched upwards; the current folder by default.
 
     Raises:
-        ProfileError: the profile file is wrong; the message names file, key and cure.
-        UsageError: nothing says where the queue is, or the endpoint can't be used.
+        ProfileError: the profile file is not valid; the message names the file, the key and the fix.
+        UsageError: no endpoint is configured, or it is not valid.
     """
     env = os.environ if environment is None else environment
     start = folder or Path.cwd()
@@ -178,9 +178,8 @@ def resolve_connection(
     keys = chosen.keys if is_loopback(url) else None
     if chosen.keys is not None and keys is None and not explicit:
         raise ProfileError(
-            f"{chosen.source} holds an AWS key in plain text, which is only taken for a sandbox on this "
-            f"machine, not for {url}. Remove aws_access_key_id and aws_secret_access_key there, and name an "
-            "aws_profile."
+            f"{chosen.source} has an AWS key in plain text, which is accepted only for a sandbox on this machine, not "
+            f"for {url}. Remove aws_access_key_id and aws_secret_access_key there, and set aws_profile."
         )
     return Connection(
         endpoint=url,
@@ -190,12 +189,12 @@ def resolve_connection(
             (chosen.region, env.get("AWS_REGION"), env.get("AWS_DEFAULT_REGION"), fallback_region),
         ),
         aws_profile=chosen.aws_profile,
-        # A profile's API id belongs to its own endpoint, not to one that replaces it.
+        # A profile's API id is for the profile's endpoint only.
         api_id=env.get("HEADWAY_API_ID") or (None if explicit else chosen.api_id),
         keys=keys,
         note=note,
         source=_endpoint_source(endpoint, env, chosen),
-        # So does where a sandbox answers for AWS; its dummy keys are of no use elsewhere.
+        # The same is true of a sandbox's AWS endpoint and dummy keys.
         aws_endpoint=chosen.aws_endpoint if keys is not None else None,
     )
 
@@ -207,7 +206,7 @@ def _endpoint_source(endpoint: str | None, env: Mapping[str, str], chosen: Profi
 
 
 def is_loopback(endpoint: str) -> bool:
-    """Whether a URL leads to this machine itself."""
+    """Return whether a URL's host is this machine."""
     host = urlsplit(endpoint).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -224,18 +223,18 @@ def read_profiles(path: Path) -> tuple[str | None, dict[str, Profile]]:
         The name of the default profile, if any, and the profiles by name.
 
     Raises:
-        ProfileError: it can't be read, is no TOML, or holds a wrong key or value.
+        ProfileError: it can't be read, is not TOML, or has an unknown key or a wrong value.
     """
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_FILE_BYTES + 1)
         if len(content) > _MAX_FILE_BYTES:
-            raise ProfileError(f"{path} is larger than {_MAX_FILE_BYTES:,} bytes; a profile file is small.")
+            raise ProfileError(f"{path} is larger than {_MAX_FILE_BYTES:,} bytes, the limit for a profile file.")
         document = tomllib.loads(content.decode())
     except OSError as error:
         raise ProfileError(f"{path} can't be read ({error.strerror}). Check its permissions.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ProfileError(f"{path} is no valid TOML: {error}. Fix that file.") from error
+        raise ProfileError(f"{path} is not valid TOML: {error}. Correct that file.") from error
     _refuse_unknown(document, _TOP_KEYS, f"{path}:")
     tables = document.get("profiles", {})
     if not isinstance(tables, dict):
@@ -265,7 +264,7 @@ def _read_profile(path: Path, name: str, table: object) -> Profile:
 def _refuse_unknown(table: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
     for key in table:
         if key not in known:
-            raise ProfileError(f"{where} `{key}` is no key that is known here; known are {', '.join(known)}.")
+            raise ProfileError(f"{where} `{key}` is not a known key; known keys: {', '.join(known)}.")
 
 
 def _optional_text(table: Mapping[str, Any], key: str, where: str) -> str | None:
@@ -273,7 +272,7 @@ def _optional_text(table: Mapping[str, Any], key: str, where: str) -> str | None
     if value is None:
         return None
     if not isinstance(value, str) or not value.strip():
-        raise ProfileError(f'{where} `{key}` has to be text that is not empty: write {key} = "...".')
+        raise ProfileError(f'{where} `{key}` has to be a non-empty string: write {key} = "...".')
     return value.strip()
 
 
@@ -281,7 +280,7 @@ def _profile(named: str | None, env: Mapping[str, str], folder: Path) -> Profile
     path = Path(env.get("HEADWAY_CONFIG_FILE") or DEFAULT_FILE).expanduser()
     default, profiles = read_profiles(path) if path.exists() else (None, {})
     if not path.exists() and env.get("HEADWAY_CONFIG_FILE"):
-        raise ProfileError(f"{path}, which HEADWAY_CONFIG_FILE names, does not exist. Create it or unset that.")
+        raise ProfileError(f"{path}, which HEADWAY_CONFIG_FILE names, does not exist. Create it, or unset that.")
     name = named or default
     if name is None:
         return None
@@ -295,7 +294,7 @@ def _profile(named: str | None, env: Mapping[str, str], folder: Path) -> Profile
             )
         return _sandbox_profile(state)
     known = ", ".join(sorted(profiles)) or "none"
-    raise ProfileError(f'There is no profile "{name}": add [profiles.{name}] to {path} (it holds: {known}).')
+    raise ProfileError(f'There is no profile "{name}": add [profiles.{name}] to {path} (profiles there: {known}).')
 
 
 def _sandbox_profile(state: sandbox_state.SandboxState) -> Profile:
@@ -312,7 +311,7 @@ def _sandbox_as_last_resort(chosen: Profile, folder: Path) -> tuple[Profile, str
     state = sandbox_state.find(folder, own_only=True)
     if state is None:
         return chosen, None
-    note = f"No endpoint is set: this is the sandbox of {state.path.parent.parent}."
+    note = f"No endpoint is set: using the sandbox of {state.path.parent.parent}."
     return replace(_sandbox_profile(state), region=chosen.region or state.region), note
 
 
@@ -337,7 +336,7 @@ def _checked_endpoint(endpoint: str, source: str) -> str:
     if not valid or parts.query or parts.fragment or parts.username is not None:
         raise UsageError(f"{where} is {endpoint!r}; it has to be a URL such as https://HOST/v1.")
     if parts.scheme == "http" and not is_loopback(endpoint):
-        raise UsageError(f"{where} is {endpoint}; outside of this machine it has to start with https://.")
+        raise UsageError(f"{where} is {endpoint}; for another machine it has to start with https://.")
     return endpoint.rstrip("/")
 
 
@@ -362,8 +361,8 @@ def _aws_credentials(aws_profile: str | None) -> CredentialsSource:
         raise _unusable(error) from error
     if found is None:
         raise NotAllowedError(
-            "There are no AWS credentials to sign with. Set AWS_PROFILE (or `aws_profile` in the profile), "
-            "or run `aws configure sso`.",
+            "There are no AWS credentials for signing. Set AWS_PROFILE (or `aws_profile` in the profile), or run "
+            "`aws configure sso`.",
             code="NoCredentials",
         )
     return found

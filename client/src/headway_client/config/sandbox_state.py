@@ -1,4 +1,4 @@
-"""The file that a running sandbox leaves in its checkout, so that the commands typed there find it."""
+"""The state file that a running sandbox writes into its checkout, where the client finds it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_FILE_BYTES = 1_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class SandboxState:
-    """Where a sandbox listens, for the queue and for AWS, and the dummy credentials it takes."""
+    """A sandbox's endpoints for the queue and for AWS, and its dummy credentials."""
 
     path: Path
     endpoint: str
@@ -27,15 +27,15 @@ class SandboxState:
 
 
 def find(folder: Path, *, own_only: bool = False) -> SandboxState | None:
-    """Look for a sandbox in a folder and those above it.
+    """Search for a sandbox's state file in a folder and its parents.
 
     Args:
-        folder: where to begin.
-        own_only: pass over files of other users. Who has not asked for a sandbox must not be led to one that
-            somebody else has put above them, such as in /tmp.
+        folder: the first folder.
+        own_only: ignore files of other users. A user who did not name the sandbox must not be sent to one that
+            another user has placed in a parent folder, such as /tmp.
 
     Raises:
-        ProfileError: the file found can't be read.
+        ProfileError: the file can't be read.
     """
     for candidate in (folder, *folder.parents):
         path = candidate / STATE_FILE
@@ -45,7 +45,7 @@ def find(folder: Path, *, own_only: bool = False) -> SandboxState | None:
 
 
 def _is_own(path: Path) -> bool:
-    # Windows has no user ids, nor a folder above one's own that others write to.
+    # Windows has no user ids, and parent folders are not writable for other users.
     return sys.platform == "win32" or path.stat().st_uid == os.geteuid()
 
 

@@ -1,4 +1,4 @@
-"""How is the queue called?
+"""How does the client call the queue?
 
 Imported by `logs` and the layers above.
 """

@@ -1,4 +1,4 @@
-"""The queue's API as methods."""
+"""The client of the queue's HTTP API."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from headway_client.config.profile import Connection
 
 PAGE_SIZE = 100
-"""The most jobs that the server sends at a time."""
+"""Maximum number of jobs on one page of the server."""
 
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 
@@ -44,9 +44,10 @@ IF_MATCH_HEADER = "If-Match"
 
 
 class HeadwayApi:
-    """The queue behind one endpoint. Every method raises kinds of `headway_client.errors.ClientError`.
+    """The queue at one endpoint.
 
-    A server that is older than what a method needs makes it raise `ServerTooOldError`.
+    Every method raises subclasses of `headway_client.errors.ClientError`, among them `ServerTooOldError` if the server
+    does not support the call.
     """
 
     def __init__(
@@ -58,13 +59,13 @@ class HeadwayApi:
         api_id: str | None = None,
         limits: Limits | None = None,
     ) -> None:
-        """Make a face of the queue; nothing is sent yet.
+        """Create a client; no request is sent.
 
         Args:
             endpoint: the API's URL with its stage, such as ``https://HOST/v1``.
             region: the AWS region of the API, for the signature.
             credentials: botocore credentials of the caller.
-            api_id: the API's id where `endpoint` is a VPC endpoint's own name.
+            api_id: the API's id, if `endpoint` is the DNS name of a VPC endpoint.
             limits: timeouts and retries.
         """
         self.endpoint = endpoint
@@ -72,7 +73,12 @@ class HeadwayApi:
 
     @classmethod
     def connect(cls, connection: Connection, *, limits: Limits | None = None) -> HeadwayApi:
-        """Make a face of the queue from what `headway_client.resolve_connection` found."""
+        """Create a client from the result of `headway_client.resolve_connection`.
+
+        Args:
+            connection: the endpoint and the credentials.
+            limits: timeouts and retries.
+        """
         return cls(
             connection.endpoint,
             region=connection.region,
@@ -83,25 +89,25 @@ class HeadwayApi:
 
     @property
     def server_version(self) -> str | None:
-        """The version that the server said with its last answer; None before that, or if it says none."""
+        """The version in the server's last response; None before the first response, or if it has none."""
         return self._transport.server_version
 
     @property
     def clock_skew_s(self) -> float | None:
-        """Seconds by which the server's clock was ahead of this machine's at its last answer; None before that."""
+        """Seconds by which the server's clock was ahead at its last response; None before the first response."""
         return self._transport.clock_skew_s
 
     def submit(self, request: Mapping[str, Any], *, idempotency_key: str | None = None) -> Submission:
-        """Hand in a CreateTrainingJob request.
+        """Submit a CreateTrainingJob request.
 
         Args:
-            request: boto3's parameters of CreateTrainingJob; the priority rides on a tag.
-            idempotency_key: names this submission, so that whoever repeats it with the same key is told again that
-                it made the job: 1 to 128 letters, digits and ``_ . : -``. By default every call has a fresh one.
+            request: boto3's parameters of CreateTrainingJob; a tag carries the priority.
+            idempotency_key: identifies this submission: repeated with the same key, it returns ``created=True`` again.
+                1 to 128 letters, digits and ``_ . : -``; by default each call has a new key.
 
         Raises:
-            RefusedError: the request has to be changed; its fields say what.
-            ConflictError: the queue holds a different request under that name.
+            RefusedError: the request is not valid; the fields say what to change.
+            ConflictError: the queue has a different request under that name.
         """
         answer = self._transport.send("POST", ["jobs"], body=request, headers=_key(idempotency_key))
         return Submission(job=decode(Job, answer.document), created=answer.status == 201)
@@ -109,31 +115,31 @@ class HeadwayApi:
     def submit_many(
         self, requests: Iterable[Mapping[str, Any]], *, on_result: Callable[[BatchResult], None] | None = None
     ) -> list[BatchResult]:
-        """Hand in many CreateTrainingJob requests; each is taken or refused by itself.
+        """Submit many CreateTrainingJob requests; each is accepted or refused independently.
 
-        They are sent in chunks. What the server has no time for is sent again, as long as that gets on. If the
-        queue is not reached any more after the first chunk, the results of those that remain have that error.
+        They are sent in chunks. Requests for which the server had no time are sent again, as long as there is progress.
+        If sending fails after the first chunk, the results of the remaining requests have that error.
 
         Args:
-            requests: boto3's parameters of CreateTrainingJob, each.
-            on_result: called with each result as soon as there is one.
+            requests: boto3's parameters of CreateTrainingJob, one mapping per job.
+            on_result: called with each result as soon as it is available.
 
         Returns:
-            What came of each, in the order of the requests.
+            The results in the order of the requests.
 
         Raises:
-            ClientError: already the first chunk could not be handed in.
+            ClientError: sending the first chunk failed.
         """
         headers = _key(None)
 
         def send(chunk: Sequence[Mapping[str, Any]]) -> object:
             return self._send_new("POST", ["job-batches"], body={"requests": chunk}, headers=headers).document
 
-        return Batch(list(requests), endpoint=self.endpoint, on_result=on_result).hand_in(send, self._transport.pause)
+        return Batch(list(requests), endpoint=self.endpoint, on_result=on_result).submit(send, self._transport.pause)
 
     def dry_run(self, request: Mapping[str, Any]) -> DryRun:
-        """Say what submitting a request would do, without doing it; raises what `submit` would raise."""
-        # A server that does not know of dry runs would take the request in earnest.
+        """Return what submitting a request would do, without doing it; raises what `submit` would raise."""
+        # A server without dry runs would ignore the parameter and accept the request.
         if self.server_version is None:
             self.version()
         answer = self._send_new("POST", ["jobs"], query=[("dryRun", "true")], body=request)
@@ -149,16 +155,16 @@ class HeadwayApi:
         team: str | None = None,
         name_contains: str | None = None,
     ) -> Iterator[Job]:
-        """Yield jobs page by page, as they are asked for; those that every given filter lets through.
+        """Yield the jobs that match all given filters; pages are requested as needed.
 
         Args:
-            states: the states wanted; none means all jobs that have not ended, those that hold instances
-                first, then the line in rank order. Ended jobs come newest first.
-            limit: at most so many; None for all.
+            states: the states to include; by default all of jobs that have not ended. Jobs with instances come first,
+                then the queue in rank order, then ended jobs, newest first.
+            limit: maximum number of jobs; None for all.
             mine: only jobs that the caller submitted.
             owner: only jobs that this ARN submitted.
             team: only jobs of this team.
-            name_contains: only jobs with this in their name.
+            name_contains: only jobs whose name contains this text.
         """
         filters = [
             ("owner", owner),
@@ -176,7 +182,7 @@ class HeadwayApi:
             if token is not None:
                 query.append(("nextToken", token))
             page = self._transport.send("GET", ["jobs"], query=query).document
-            # A server that does not know of filters passes over them.
+            # A server without filters ignores them.
             if chosen and self.server_version is None:
                 raise error_mapping.too_old(self.endpoint, None)
             jobs, following = _page(page)
@@ -184,103 +190,135 @@ class HeadwayApi:
             if following is None:
                 return
             if following == token:
-                raise ServerFaultError("The queue sends the same page for ever. Please report this.")
+                raise ServerFaultError("The queue returns the same page again and again. Please report this.")
             token = following
             remaining = None if remaining is None else remaining - len(jobs)
 
     def get_job(self, name: str) -> JobDetails:
-        """Return a job with its attempts, reasons and history; `JobNotFoundError` if there is none."""
+        """Return a job with its attempts, reasons and history; raises `JobNotFoundError` if there is none."""
         return decode(JobDetails, self._transport.send("GET", ["jobs", name]).document)
 
     def stop_job(self, name: str) -> Job:
-        """Stop a job: a waiting one leaves the queue, a running one is stopped; repeating it is harmless.
+        """Stop a job: a waiting job leaves the queue, a running one is stopped. The call is idempotent.
 
         Raises:
             JobNotFoundError: there is no such job.
-            ConflictError: it has completed or failed before.
+            ConflictError: it has completed or failed.
         """
         return decode(Job, self._transport.send("DELETE", ["jobs", name]).document)
 
     def set_priority(self, name: str, priority: int) -> Job:
-        """Give a job another priority; `ConflictError` if it has ended."""
+        """Change the priority of a job.
+
+        Args:
+            name: the job's name.
+            priority: 0 to 9999; a higher priority goes first.
+
+        Raises:
+            JobNotFoundError: there is no such job.
+            ConflictError: it has ended.
+        """
         answer = self._transport.send("PATCH", ["jobs", name], body={"priority": priority})
         return decode(Job, answer.document)
 
     def hold(self, name: str) -> Job:
-        """Hold a waiting job until it is released; it keeps its place in the queue; idempotent.
+        """Hold a waiting job until it is released; it keeps its place in the queue. The call is idempotent.
 
         Raises:
             JobNotFoundError: there is no such job.
-            ConflictError: it holds instances, or has ended.
+            ConflictError: it has instances, or has ended.
         """
         return decode(Job, self._send_new("POST", ["jobs", name, "hold"]).document)
 
     def release(self, name: str) -> Job:
-        """Let a job start again that was held; repeating is harmless; `ConflictError` if it has ended."""
+        """Release a held job. The call is idempotent.
+
+        Raises:
+            JobNotFoundError: there is no such job.
+            ConflictError: it has ended.
+        """
         return decode(Job, self._send_new("POST", ["jobs", name, "release"]).document)
 
     def explain(self, name: str) -> Explanation:
-        """Say why a job is where it is, what it waits for, and what can be done about it."""
+        """Return why a job is in its state, what it waits for, and how to change that."""
         return decode(Explanation, self._send_new("GET", ["jobs", name, "explanation"]).document)
 
     def forecast(self, job: str | None = None, limit: int = 100) -> Forecast:
-        """Say when waiting jobs are expected to start, the soonest first.
+        """Return when waiting jobs are expected to start, the soonest first.
 
         Args:
-            job: only of this one; `JobNotFoundError` if there is none.
-            limit: at most so many jobs, 1 to 100.
+            job: only this job.
+            limit: maximum number of jobs, 1 to 100.
+
+        Raises:
+            JobNotFoundError: there is no such job.
         """
         query = [("limit", str(limit)), *([("job", job)] if job is not None else [])]
         return decode(Forecast, self._send_new("GET", ["forecast"], query=query).document)
 
     def what_if(self, changes: Iterable[Mapping[str, Any]]) -> WhatIf:
-        """Say what changes would bring about, without making them.
+        """Return the effect of changes without making them.
 
         Args:
-            changes: 1 to 10, made one after the other, each one of
+            changes: 1 to 10, applied in order, each one of
                 ``{"change": "submit", "request": {...}}``, ``{"change": "withdraw", "jobName": ...}``,
                 ``{"change": "reprioritise", "jobName": ..., "priority": ...}`` and
                 ``{"change": "resize", "pool": ..., "size": ...}``.
 
         Raises:
-            RefusedError: a change can't be made; its fields say which and why.
+            RefusedError: a change can't be made; the fields say which and why.
         """
         answer = self._send_new("POST", ["what-if"], body={"changes": list(changes)})
         return decode(WhatIf, answer.document)
 
     def version(self) -> ServerVersion:
-        """Return the version of the server, and of the API that it speaks."""
+        """Return the versions of the server and of its API."""
         return decode(ServerVersion, self._send_new("GET", ["version"]).document)
 
     def capacity(self) -> Capacity:
-        """Return the pools and how their instances are used."""
+        """Return the pools and the use of their instances."""
         return decode(Capacity, self._transport.send("GET", ["capacity"]).document)
 
     def pause(self, reason: str, pool: str | None = None) -> Capacity:
-        """Let nothing start in a pool, or anywhere, until it is resumed; repeating is harmless.
+        """Pause starts in a pool, or in all pools, until it is resumed. The call is idempotent.
 
         Args:
-            reason: why, in one line of up to 200 characters; it is shown to everyone whose jobs wait.
-            pool: the pool; None for all. `PoolNotFoundError` if there is none of that name.
+            reason: one line of up to 200 characters, which is shown with the waiting jobs.
+            pool: the pool; None for all.
+
+        Raises:
+            PoolNotFoundError: there is no such pool.
         """
         return self._on_pools(pool, "pause", {"reason": reason})
 
     def drain(self, pool: str, reason: str, *, stop: bool = False) -> Capacity:
-        """Pause a pool so that it gets empty; repeating is harmless.
+        """Pause a pool so that it becomes empty. The call is idempotent.
 
         Args:
-            pool: the pool; `PoolNotFoundError` if there is none of that name.
-            reason: why, as in `pause`.
-            stop: whether what runs is stopped and put back into the line, rather than left to end.
+            pool: the pool.
+            reason: as for `pause`.
+            stop: stop and requeue the running jobs instead of waiting for their end.
+
+        Raises:
+            PoolNotFoundError: there is no such pool.
         """
         return self._on_pools(pool, "drain", {"reason": reason, "stop": stop})
 
     def resume(self, pool: str | None = None) -> Capacity:
-        """End the pause of a pool, or that of everything (None); repeating is harmless."""
+        """End the pause of a pool, or the pause of all pools (None). The call is idempotent."""
         return self._on_pools(pool, "resume", None)
 
     def resize(self, pool: str, size: int) -> Capacity:
-        """Change the size of a pool of the configuration; `RefusedError` if the rest of that does not allow it."""
+        """Change the size of a pool in the configuration.
+
+        Args:
+            pool: the pool.
+            size: its number of instances.
+
+        Raises:
+            PoolNotFoundError: there is no such pool.
+            RefusedError: the configuration would not be valid with that size.
+        """
         answer = self._send_new("PATCH", ["pools", pool], body={"size": size})
         return _capacity(answer.document)
 
@@ -290,42 +328,42 @@ class HeadwayApi:
         return _capacity(self._send_new("POST", ["pools", pool, action], body=body).document)
 
     def rogue_jobs(self) -> RogueJobs:
-        """Return the training jobs that did not come through the queue, the first hundred by name."""
+        """Return the unmanaged training jobs, the first hundred by name."""
         return decode(RogueJobs, self._transport.send("GET", ["rogue-jobs"]).document)
 
     def stop_rogue_job(self, name: str) -> RogueJob:
-        """Have a training job stopped that did not come through the queue; repeating it is harmless.
+        """Request the stop of an unmanaged training job. The call is idempotent.
 
-        The queue asks SageMaker within a minute.
+        The queue calls SageMaker within a minute.
 
         Raises:
-            RogueJobNotFoundError: the queue knows no live one of that name.
+            RogueJobNotFoundError: the queue knows no such live training job.
         """
         return decode(RogueJob, self._send_new("DELETE", ["rogue-jobs", name]).document)
 
     def get_config(self) -> Configuration:
-        """Return the document that says which pools there are and what the policy is."""
+        """Return the configuration: the pools and the policy."""
         return decode(Configuration, self._transport.send("GET", ["config"]).document)
 
     def put_config(
         self, settings: Mapping[str, Any], *, if_version: int | None = None, force: bool = False
     ) -> Configuration:
-        """Put that document, if it is valid and the configuration has not changed since it was read.
+        """Replace the configuration, unless it has changed since it was read.
 
         Args:
-            settings: the document. What `get_config` returned carries its version as ``version``.
-            if_version: the version that the document was made from, in place of the one that it carries.
-            force: replace the configuration, whatever its version is.
+            settings: the document. One from `get_config` has its version as ``version``.
+            if_version: the version on which the document is based, in place of its own ``version``.
+            force: replace the configuration whatever its version is.
 
         Raises:
-            RefusedError: the document is not valid, or nothing says which version it was made from.
-            ConfigurationChangedError: the configuration has another version now; the message says what changed.
+            RefusedError: the document is not valid, or has no version.
+            ConfigurationChangedError: the configuration has changed since that version; the message says how.
         """
         version = settings.get("version") if if_version is None else if_version
         body = {name: value for name, value in settings.items() if name != "version"}
         headers = {IF_MATCH_HEADER: "*"} if force else {}
         if not force and version is not None:
-            # In the document, too: a server that does not know of versions refuses it, but ignores the header.
+            # Also in the document: a server without versions refuses it there, but ignores the header.
             body["version"] = version
             headers = {IF_MATCH_HEADER: f'"{version}"'} if _is_version(version) else {}
         try:
@@ -337,11 +375,11 @@ class HeadwayApi:
         return decode(Configuration, answer.document)
 
     def dead_letters(self) -> DeadLetters:
-        """Return the events and wake-ups that were put aside; they stay where they are."""
+        """Return the dead letters (events and wake-up messages), without removing them."""
         return decode(DeadLetters, self._transport.send("GET", ["dead-letters"]).document)
 
     def redrive(self) -> Redrive:
-        """Hand them to whom they were meant for; what fails stays. Its answer counts the last try's letters only."""
+        """Redrive the dead letters; those that fail again remain. After a retry the result counts the last try only."""
         return decode(Redrive, self._transport.send("POST", ["dead-letters", "redrive"]).document)
 
     def _send_new(
@@ -353,7 +391,7 @@ class HeadwayApi:
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Send a request that servers without a version in their answers do not know."""
+        """Send a request that is unknown to servers from before responses had a version."""
         try:
             return self._transport.send(method, segments, query=query, body=body, headers=headers)
         except ClientError as error:
@@ -366,7 +404,7 @@ class HeadwayApi:
             return False
         if error.status != 404 and error.code != error_mapping.NO_SUCH_PATH:
             return False
-        # Either this is no endpoint of Headway's, or it is an old one: that knew of capacity from the first.
+        # Either the endpoint is not Headway's, or the server is old; `capacity` has existed from the beginning.
         with suppress(ClientError):
             self.capacity()
             return self.server_version is None
@@ -387,6 +425,6 @@ def _page(document: object) -> tuple[tuple[Job, ...], str | None]:
 
 
 def _capacity(document: object) -> Capacity:
-    """The capacity of the one pool that an answer is about."""
+    """Return the pool of a response as a capacity of one pool."""
     pool = decode(PoolUse, document)
     return Capacity(pools=(pool,)).with_document(pool.document)

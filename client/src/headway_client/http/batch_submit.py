@@ -1,4 +1,4 @@
-"""Many requests handed in at once: cut into chunks, sent, and sent again where the server had no time for them."""
+"""Submit many requests: split them into chunks, send these, and retry requests for which the server had no time."""
 
 from __future__ import annotations
 
@@ -13,18 +13,24 @@ from headway_client.models import BatchResult, Submission
 from headway_client.models.decode import decode
 
 MAX_BATCH_REQUESTS = 100
-"""The most requests that the server takes at a time."""
+"""Maximum number of requests in one call of the server."""
 
 MAX_BATCH_BYTES = 4_000_000
-"""The most bytes of requests sent at a time; a Lambda function takes 6 MB, in which the body stands quoted
-(source: Lambda's quotas, invocation payload)."""
+"""Maximum number of bytes of requests in one call; a Lambda function accepts 6 MB, which contain the body as a JSON
+string (source: Lambda's quotas, invocation payload)."""
 
 MAX_FRUITLESS_SENDS = 4
-"""How often a chunk is sent, in a row, without the server having time for any of its requests."""
+"""Maximum number of consecutive tries of a chunk in which the server has no time for any of its requests."""
 
 
 class Batch:
-    """Requests, and what came of each so far."""
+    """Requests with their results so far.
+
+    Args:
+        requests: boto3's parameters of CreateTrainingJob, one mapping per job.
+        endpoint: the API's URL, for error messages.
+        on_result: called with each result as soon as it is available.
+    """
 
     def __init__(
         self,
@@ -38,21 +44,24 @@ class Batch:
         self._on_result = on_result
         self._results: dict[int, BatchResult] = {}
 
-    def hand_in(
+    def submit(
         self, send: Callable[[Sequence[Mapping[str, Any]]], object], pause: Callable[[int], None]
     ) -> list[BatchResult]:
-        """Send all requests and return what came of each, in their order.
+        """Send all requests.
 
         Args:
-            send: sends requests and returns the answer's document.
-            pause: waits before requests are sent again that were sent so many times.
+            send: sends requests and returns the document of the response.
+            pause: waits before a retry; its argument is the number of tries so far.
+
+        Returns:
+            The results in the order of the requests.
 
         Raises:
-            ClientError: already the first chunk could not be sent.
+            ClientError: sending the first chunk failed.
         """
         for chunk in self._chunks():
             try:
-                self._hand_in_chunk(chunk, send, pause)
+                self._submit_chunk(chunk, send, pause)
             except ClientError as error:
                 if not self._results:
                     raise
@@ -76,7 +85,7 @@ class Batch:
         if chunk:
             yield chunk
 
-    def _hand_in_chunk(
+    def _submit_chunk(
         self,
         chunk: list[int],
         send: Callable[[Sequence[Mapping[str, Any]]], object],
@@ -85,11 +94,11 @@ class Batch:
         fruitless = 0
         while chunk:
             answers = _answers(send([self._requests[index] for index in chunk]), len(chunk))
-            told = {index: self._told(answer) for index, answer in zip(chunk, answers, strict=True)}
-            busy = [index for index, one in told.items() if isinstance(one, BusyError)]
+            outcomes = {index: self._outcome(answer) for index, answer in zip(chunk, answers, strict=True)}
+            busy = [index for index, one in outcomes.items() if isinstance(one, BusyError)]
             fruitless = fruitless + 1 if len(busy) == len(chunk) else 0
             last = fruitless == MAX_FRUITLESS_SENDS
-            for index, one in told.items():
+            for index, one in outcomes.items():
                 if isinstance(one, Submission):
                     self._settle(index, submission=one)
                 elif last or index not in busy:
@@ -98,10 +107,10 @@ class Batch:
             if chunk:
                 pause(fruitless + 1)
 
-    def _told(self, answer: Taken | Refused) -> Submission | ClientError:
+    def _outcome(self, answer: Taken | Refused) -> Submission | ClientError:
         if isinstance(answer, Taken):
             return Submission(job=answer.job, created=answer.status == 201)
-        return error_mapping.told(self._endpoint, answer.status, answer.document)
+        return error_mapping.error_from_document(self._endpoint, answer.status, answer.document)
 
     def _fail_the_rest(self, error: ClientError) -> None:
         for index in range(len(self._requests)):

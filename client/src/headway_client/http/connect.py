@@ -1,4 +1,4 @@
-"""The queue that settings lead to, signed for as the rest of a program signs."""
+"""Connect to the configured queue with the credentials of the program's boto3 session."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def default_api(
     profile: str | None = None,
     region: str | None = None,
 ) -> HeadwayApi:
-    """Return the queue that the arguments, the environment or the profile file lead to.
+    """Return the queue that the arguments, the environment or the profile file configure.
 
     Args:
-        session: signs for the queue, unless the profile names other credentials; by default boto3's default session,
-            and before there is one the usual chain.
+        session: signs the requests, unless the profile names other credentials; by default boto3's default session if
+            it exists, or else botocore's credential chain.
         endpoint: the queue's endpoint.
         profile: a profile of the profile file.
         region: the queue's region.
 
     Raises:
-        ClientError: of `headway_client.errors`: nothing says where the queue is, the profile is wrong, or there are no
+        ClientError: of `headway_client.errors`: no endpoint is configured, the profile is not valid, or there are no
             credentials.
     """
     import boto3

@@ -1,4 +1,4 @@
-"""One signed HTTP request to the queue's API: signature, timeouts, retries and limits."""
+"""Send signed HTTP requests to the queue's API, with timeouts, retries and limits."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
     from botocore.credentials import ReadOnlyCredentials
 
 SIGNING_SERVICE = "execute-api"
-"""API Gateway's name in a signature (source: API Gateway's guide, "Signing requests")."""
+"""API Gateway's service name in a signature (source: API Gateway's guide, "Signing requests")."""
 
 USER_AGENT = f"headway/{__version__} python/{sys.version_info.major}.{sys.version_info.minor}"
 
 VERSION_HEADER = "Headway-Version"
-"""Says the version of the package: the client's in each request, the server's in each of its own answers."""
+"""The header with the version of the package: the client's in requests, the server's in its own responses."""
 
 MAX_RESPONSE_BYTES = 10_000_000
-"""API Gateway never sends more than 10 MB (source: its quotas for REST APIs); more is not from there."""
+"""API Gateway sends at most 10 MB (source: its quotas for REST APIs); a longer response is not API Gateway's."""
 
 _CHUNK_BYTES = 4096
 
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
-"""Answers that say nothing on the request itself. 500 is no member: a bug fails the same way again."""
+"""Statuses that do not depend on the request itself. 500 is not among them: a bug fails the same way again."""
 
 
 class CredentialsSource(Protocol):
-    """What botocore calls `Credentials`: it renews itself, and gives what to sign the next request with."""
+    """The part of botocore's `Credentials` that signing needs; refreshable credentials renew themselves."""
 
     def get_frozen_credentials(self) -> ReadOnlyCredentials:
         """Return the credentials that are valid now."""
@@ -52,15 +52,15 @@ class CredentialsSource(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Bounds on one call of the API.
+    """Limits of one call of the API.
 
     Attributes:
-        connect_timeout_s: for the connection to stand.
-        read_timeout_s: for the next bytes of an answer; API Gateway itself gives up after 29 s.
-        try_timeout_s: for one try in all; it is looked at after every few KB of an answer.
-        tries: how often a request is sent at most.
-        backoff_s: upper bound of the first pause between tries; it doubles each time.
-        max_pause_s: upper bound of a pause; a longer Retry-After is not waited for.
+        connect_timeout_s: timeout for establishing the connection.
+        read_timeout_s: timeout for the next bytes of a response; API Gateway itself gives up after 29 s.
+        try_timeout_s: timeout for one whole try; it is checked every few KB of a response.
+        tries: maximum number of tries.
+        backoff_s: upper bound of the first pause between tries; it doubles with each try.
+        max_pause_s: upper bound of a pause; a longer Retry-After ends the retries.
     """
 
     connect_timeout_s: float = 5.0
@@ -73,7 +73,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A successful answer: its status (2xx) and its JSON document."""
+    """A successful response: its status (2xx) and its JSON document."""
 
     status: int
     document: Any
@@ -82,16 +82,16 @@ class Answer:
 class Transport:
     """Sends signed requests to one endpoint.
 
-    Every operation of the queue's API may be repeated: a job is submitted under a name that is unique, a redrive
-    takes what the one before has left, and the others set or read what is. So each request is sent again after a
-    lost connection and after the answers in `RETRIED_STATUSES`, with a fresh signature and a random pause each time.
+    Every operation of the queue's API is safe to repeat: jobs are submitted under unique names, a redrive continues
+    with what the previous one left, and all others set or read a state. Hence each request is retried after a lost
+    connection and after the statuses in `RETRIED_STATUSES`, with a new signature and a random pause each time.
 
     Attributes:
-        endpoint: the API's URL, without a slash at its end.
-        region: the region that requests are signed for.
-        server_version: the version that the server said last; None before its first answer, and if it says none.
-        clock_skew_s: seconds by which the server's clock was ahead of this machine's, within a second or two; None
-            before its first answer.
+        endpoint: the API's URL without a trailing slash.
+        region: the region for which requests are signed.
+        server_version: the version in the server's last response; None before the first one, or if it has none.
+        clock_skew_s: seconds by which the server's clock is ahead of this machine's, within a second or two; None
+            before the first response.
     """
 
     def __init__(
@@ -125,17 +125,17 @@ class Transport:
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Send a request and return its answer.
+        """Send a request and return its response.
 
         Args:
             method: the HTTP method.
-            segments: the path below the endpoint, one unquoted segment each.
-            query: names and values, unquoted; a name may repeat.
-            body: a JSON document, or None for none.
-            headers: more headers, the same with each try.
+            segments: the unquoted segments of the path below the endpoint.
+            query: unquoted names and values; a name may repeat.
+            body: a JSON document; None for no body.
+            headers: more headers, the same for each try.
 
         Raises:
-            ClientError: one of its kinds, by what has to be done about it.
+            ClientError: a subclass for each way to resolve the error.
         """
         url = self._url(segments, query)
         data = None if body is None else json.dumps(body, separators=(",", ":")).encode()
@@ -159,17 +159,17 @@ class Transport:
 
     def _url(self, segments: Sequence[str], query: Sequence[tuple[str, str]]) -> str:
         for segment in segments:
-            # A URL can't carry them: "." and ".." are taken for folders on the way, percent-encoded or not, and
-            # API Gateway takes an encoded "/" for a plain one.
+            # Not possible in a URL: "." and ".." are resolved as folders, percent-encoded or not, and API Gateway
+            # decodes an encoded "/".
             if segment in {"", ".", ".."} or "/" in segment:
-                raise UsageError(f"{segment!r} is no job name: a name starts with a letter or a digit.")
+                raise UsageError(f"{segment!r} is not a job name: a name starts with a letter or a digit.")
         path = "/".join(quote(segment, safe="") for segment in segments)
-        # quote_via=quote: in a signature a space is %20, never "+".
+        # quote_via=quote: a signature requires %20 for a space, not "+".
         suffix = f"?{urlencode(query, quote_via=quote, safe='')}" if query else ""
         return f"{self.endpoint}/{path}{suffix}"
 
     def pause(self, tries: int) -> None:
-        """Wait a random while before what was tried so many times is tried again."""
+        """Wait for a random time before the next try, after this number of tries."""
         self._pause(self._backoff_s(tries))
 
     def _try(
@@ -179,13 +179,13 @@ class Transport:
         if data is not None:
             headers["Content-Type"] = "application/json"
         if self._api_id is not None:
-            # Tells a VPC endpoint which API is meant (source: API Gateway's guide, "Invoke a private API").
+            # Names the API for a VPC endpoint (source: API Gateway's guide, "Invoke a private API").
             headers["x-apigw-api-id"] = self._api_id
         prepared = requests.Request(method, url, headers=headers, data=data).prepare()
-        # What is signed is the prepared URL, for requests may have changed how it is quoted.
+        # The prepared URL is signed, as requests may have changed its quoting.
         prepared.headers.update(self._signature(method, str(prepared.url), data, headers))
         prepared.headers["User-Agent"] = USER_AGENT
-        # Not Session.request(): that would put a login from ~/.netrc in the place of the signature.
+        # Not Session.request(), which would replace the signature by a login from ~/.netrc.
         settings = self._http.merge_environment_settings(prepared.url, proxies={}, stream=True, verify=None, cert=None)
         started = time.monotonic()
         with self._http.send(
@@ -194,7 +194,7 @@ class Transport:
             allow_redirects=False,
             **settings,
         ) as response:
-            # API Gateway's own answers don't carry it, so it is kept from one that does.
+            # API Gateway's own responses have no version; keep the last one that is known.
             self.server_version = response.headers.get(VERSION_HEADER) or self.server_version
             self.clock_skew_s = _clock_skew_s(response.headers.get("Date"))
             return response, self._read(response, started)
@@ -217,11 +217,11 @@ class Transport:
             content += chunk
             if len(content) > MAX_RESPONSE_BYTES:
                 raise ServerFaultError(
-                    f"{self.endpoint} sends more than {MAX_RESPONSE_BYTES:,} bytes, which Headway never "
-                    "does. Check the endpoint."
+                    f"{self.endpoint} sends more than {MAX_RESPONSE_BYTES:,} bytes, the maximum for Headway's API. "
+                    "Check the endpoint."
                 )
             if time.monotonic() - started > self._limits.try_timeout_s:
-                raise requests.ReadTimeout(f"no whole answer within {self._limits.try_timeout_s:.0f} s")
+                raise requests.ReadTimeout(f"no complete response within {self._limits.try_timeout_s:.0f} s")
         return bytes(content)
 
     def _parse(self, response: requests.Response, content: bytes) -> Any:
@@ -229,8 +229,8 @@ class Transport:
             return json.loads(content)
         except ValueError as error:
             raise ServerFaultError(
-                f"{self.endpoint} answered {response.status_code} with something other than JSON. Check that "
-                "the endpoint is that of Headway's API, with its stage (such as /v1) at the end.",
+                f"{self.endpoint} responded with status {response.status_code} and no JSON. Check that the endpoint is "
+                "that of Headway's API, with its stage (such as /v1) at the end.",
                 status=response.status_code,
             ) from error
 
@@ -244,10 +244,10 @@ class Transport:
         asked_s = error_mapping.retry_after_s(response.headers)
         if asked_s is None:
             return self._backoff_s(attempt)
-        # A server that wants to be left alone for long is not asked again sooner.
+        # Never retry earlier than the server allows.
         if asked_s > self._limits.max_pause_s:
             return None
-        # Nor by all clients at the same moment.
+        # Add jitter, so that clients do not retry at the same moment.
         return min(self._limits.max_pause_s, asked_s + self._backoff_s(attempt))
 
 
@@ -259,7 +259,7 @@ def _clock_skew_s(date: str | None) -> float | None:
 
 
 def _may_pass(error: Exception) -> bool:
-    """Whether a failed connection may come about by itself: not if the name or the certificate is wrong."""
+    """Return whether a connection error may be temporary: not if the host name or the certificate is wrong."""
     if isinstance(error, requests.exceptions.SSLError):
         return False
     if isinstance(error, requests.ConnectionError):

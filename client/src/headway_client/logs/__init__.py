@@ -1,4 +1,4 @@
-"""What has a training job written?
+"""What has a training job logged?
 
 Imported by `botocore_hooks` and the layers above.
 """

@@ -1,7 +1,6 @@
-"""What a job's training jobs have written: the logs of all its attempts and hosts, as one.
+"""Read the logs of all attempts and hosts of a job as one.
 
-A job that was preempted or tried again runs under another training job's name, and its logs lie elsewhere. Here they
-follow on each other.
+Each attempt is a training job with its own name and its own log streams.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from headway_client.models import Attempt, JobDetails
 __all__ = ["LOG_GROUP", "MAX_PAGES_PER_READ", "JobLogs", "LogEvent"]
 
 MAX_PAGES_PER_READ = 100
-"""After so many pages of events, each up to 1 MB, one call of `JobLogs.new_events` reads no further."""
+"""Maximum number of pages of events, each up to 1 MB, that one call of `JobLogs.new_events` reads."""
 
 
 class LogsClient(Protocol):
-    """What is needed of boto3's client of CloudWatch Logs."""
+    """The part of boto3's client of CloudWatch Logs that is used."""
 
     def describe_log_streams(self, **arguments: Any) -> Any:
         """List log streams."""
@@ -35,13 +34,13 @@ class LogsClient(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class LogEvent:
-    """One line that a host wrote.
+    """One line of a host's log.
 
     Attributes:
         attempt: the number of the attempt, 1 for the first.
         host: the number of the host, 1 for ``algo-1``.
-        time_ms: when it was written, in milliseconds since 1970.
-        message: the line, as it was written.
+        time_ms: the time of the line, in milliseconds since 1970.
+        message: the unchanged line.
     """
 
     attempt: int
@@ -51,28 +50,28 @@ class LogEvent:
 
 
 class JobLogs:
-    """The logs of one job, read on from where the last call ended.
+    """The logs of one job; each call continues where the previous one ended.
 
     Args:
-        client: boto3's client of ``logs``, one that the queue is not attached to.
+        client: a boto3 client of ``logs`` to which the queue is not attached.
     """
 
     def __init__(self, client: LogsClient) -> None:
         self._client = client
         self._streams = LogStreams(client.describe_log_streams)
-        #: Where to read on, stream by stream.
+        #: The next token of each stream.
         self._tokens: dict[str, str] = {}
-        #: Attempts that were read to their end after nothing more could come.
+        #: Attempts that were read to their end when no more events were possible.
         self._read: set[str] = set()
 
     def new_events(self, details: JobDetails) -> list[LogEvent]:
-        """Return what was written since the last call, over all attempts and hosts, in order of time.
+        """Return the events since the last call, over all attempts and hosts, in order of time.
 
-        About `MAX_PAGES_PER_READ` pages are read at most; the rest comes with the next call. None are returned if there
-        is nothing more by now.
+        At most about `MAX_PAGES_PER_READ` pages are read, and the rest by the next call. The list is empty if there are
+        no further events now.
 
         Raises:
-            ClientError: of `headway_client.errors`: CloudWatch Logs refuses, fails or is not reachable.
+            ClientError: of `headway_client.errors`: CloudWatch Logs refuses the call, fails or is not reachable.
         """
         events: list[LogEvent] = []
         pages_left = MAX_PAGES_PER_READ
@@ -91,7 +90,7 @@ class JobLogs:
 
     def _attempt_events(self, attempt: Attempt, pages_left: int) -> tuple[list[LogEvent], int, bool]:
         events: list[LogEvent] = []
-        # A page of each host in turn, so that where it breaks off all hosts have come about equally far.
+        # One page of each host in turn, so that at the limit all hosts have been read about equally far.
         unread = list(self._streams.of(attempt))
         while unread and pages_left > 0:
             following = []
@@ -118,7 +117,7 @@ class JobLogs:
             **({} if token is None else {"nextToken": token}),
         )
         self._tokens[stream.name] = page["nextForwardToken"]
-        # The end is where the token stays the same; an empty page alone says nothing (source: API reference).
+        # Only an unchanged token means the end, not an empty page (source: API reference).
         return page["events"], page["nextForwardToken"] == token
 
 
@@ -128,23 +127,23 @@ def _as_own_errors() -> Iterator[None]:
         yield
     except NoCredentialsError as error:
         raise NotAllowedError(
-            "There are no AWS credentials to read logs with. Set AWS_PROFILE, or run `aws configure sso`.",
+            "There are no AWS credentials for reading logs. Set AWS_PROFILE, or run `aws configure sso`.",
             code="NoCredentials",
         ) from error
     except BotoCoreError as error:
         raise NotReachableError(
-            f"CloudWatch Logs does not respond: {error} Check the region and the way to its endpoint."
+            f"CloudWatch Logs does not respond: {error} Check the region and the network to its endpoint."
         ) from error
     except ClientError as error:
         problem = error.response["Error"]
-        said = f"{problem.get('Code')}: {problem.get('Message')}"
+        cause = f"{problem.get('Code')}: {problem.get('Message')}"
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-        if "AccessDenied" in said:
+        if "AccessDenied" in cause:
             raise NotAllowedError(
-                f"The logs may not be read ({said}). Allow logs:DescribeLogStreams and logs:GetLogEvents on the log "
-                f"group {LOG_GROUP}.",
+                f"Reading the logs is not allowed ({cause}). Allow logs:DescribeLogStreams and logs:GetLogEvents on "
+                f"the log group {LOG_GROUP}.",
                 status=status,
             ) from error
-        if "Throttling" in said or "LimitExceeded" in said:
-            raise BusyError(f"CloudWatch Logs is busy ({said}). Try again later.", status=status) from error
-        raise ServerFaultError(f"CloudWatch Logs refuses to give the logs ({said}).", status=status) from error
+        if "Throttling" in cause or "LimitExceeded" in cause:
+            raise BusyError(f"CloudWatch Logs is busy ({cause}). Try again later.", status=status) from error
+        raise ServerFaultError(f"CloudWatch Logs refuses the request ({cause}).", status=status) from error

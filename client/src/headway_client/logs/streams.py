@@ -1,7 +1,7 @@
-"""The log streams in which SageMaker keeps what a training job's hosts write.
+"""The log streams of a training job's hosts.
 
-They lie in one log group and are named ``<training job>/algo-<host>-<start>`` (source: SageMaker's guide, "CloudWatch
-Logs for Amazon SageMaker AI"). A stream comes into being with the first line that its host writes.
+They are in one log group and are named ``<training job>/algo-<host>-<start>`` (source: SageMaker's guide, "CloudWatch
+Logs for Amazon SageMaker AI"). A stream exists from the first line of its host on.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from headway_client.models import Attempt
 LOG_GROUP = "/aws/sagemaker/TrainingJobs"
 
 STREAMS_PER_PAGE = 50
-"""The most that DescribeLogStreams gives at a time (source: API reference)."""
+"""Maximum page size of DescribeLogStreams (source: API reference)."""
 
 MAX_PAGES = 40
-"""The pages of streams that are read of one attempt: enough for 2,000 hosts."""
+"""Maximum number of pages of streams that are read for one attempt: enough for 2,000 hosts."""
 
 FRESH_S = 10.0
-"""For so long the streams of an attempt that may still get new ones are not listed again."""
+"""How long the listed streams of an attempt are cached while new streams are possible."""
 
 LATE_MS = 300_000
-"""So long after an attempt's end what it wrote may still come in; then nothing of it changes any more."""
+"""How long after an attempt's end its log may still receive events; after that it does not change."""
 
 _NAME = re.compile(r"(?P<attempt>[^/]+)/algo-(?P<host>[0-9]{1,5})(?:-.*)?")
 
@@ -46,12 +46,12 @@ class LogStream:
 
 
 class LogStreams:
-    """The streams of attempts, listed no more often than it takes to see new ones.
+    """The streams of attempts, with a cache.
 
     Args:
-        describe: ``describe_log_streams`` of a boto3 client, as AWS answers it.
-        monotonic_s: a clock for how old a listing is.
-        now_s: the time of day, in seconds since 1970.
+        describe: the original ``describe_log_streams`` of a boto3 client.
+        monotonic_s: the clock of the cache.
+        now_s: the current time in seconds since 1970.
     """
 
     def __init__(
@@ -67,10 +67,10 @@ class LogStreams:
         self._listed: dict[str, tuple[float, tuple[LogStream, ...]]] = {}
 
     def of(self, attempt: Attempt) -> tuple[LogStream, ...]:
-        """Return the streams of an attempt, host by host, each host's oldest first; none if there are none yet.
+        """Return the existing streams of an attempt, ordered by host and then by age, oldest first.
 
         Raises:
-            botocore.exceptions.ClientError: AWS refuses, other than because the log group is not there yet.
+            botocore.exceptions.ClientError: AWS refuses the call, other than for a log group that does not exist yet.
         """
         listed = self._listed.get(attempt.name)
         if listed is not None and self._monotonic_s() < listed[0]:
@@ -81,7 +81,7 @@ class LogStreams:
         return streams
 
     def is_over(self, attempt: Attempt) -> bool:
-        """Whether an attempt ended so long ago that nothing it wrote is still to come."""
+        """Return whether an attempt ended so long ago that its log is complete."""
         ended_ms = end_ms(attempt)
         return ended_ms is not None and self._now_s() * 1000 > ended_ms + LATE_MS
 
@@ -91,7 +91,7 @@ class LogStreams:
             try:
                 page = self._describe(**where)
             except ClientError as error:
-                # Before the account's first training job has written anything there is no log group.
+                # The log group does not exist before the first log event of the account's training jobs.
                 if error.response["Error"]["Code"] == "ResourceNotFoundException":
                     return
                 raise
@@ -108,7 +108,7 @@ _FOREVER = float("inf")
 
 
 def end_ms(attempt: Attempt) -> int | None:
-    """Return when SageMaker had ended an attempt, in milliseconds since 1970; None while it has not."""
+    """Return the end of an attempt in milliseconds since 1970, or None if it has not ended."""
     if attempt.ended_time is None:
         return None
     return int(datetime.fromisoformat(attempt.ended_time).timestamp() * 1000)

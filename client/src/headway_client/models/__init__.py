@@ -1,7 +1,7 @@
-"""The answers of the queue's API as values.
+"""Models of the documents of the queue's API.
 
-Each value keeps the document it was read from (`document`), so that what a newer server adds is not lost
-on a caller who prints JSON.
+Each model keeps the document from which it was decoded (`document`), so that JSON output includes the members that a
+newer server adds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Decodes answers of the API."""
+"""Decode responses of the API."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _Document = TypeVar("_Document", bound=ApiDocument)
 
 
 def decode(kind: type[_Document], document: object) -> _Document:
-    """Decode an answer.
+    """Decode a response.
 
     Args:
-        kind: what the API documents for the call.
+        kind: the class of the document that the API specifies for the call.
         document: the JSON value.
 
     Raises:
-        ServerFaultError: it is something else.
+        ServerFaultError: the document is not of that class.
     """
     try:
         return kind.from_document(document)
     except WrongDocument as error:
         raise ServerFaultError(
-            f"The endpoint's answer is not one of Headway's API ({error}). Check that the endpoint is Headway's and "
-            "that client and server are of the same version."
+            f"The response is not one of Headway's API ({error}). Check that the endpoint is that of Headway's API and "
+            "that client and server have the same version."
         ) from error

@@ -1,4 +1,4 @@
-"""What came of submitted requests."""
+"""Results of submitted requests."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from headway_client.errors import ClientError
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """The answer to a submitted request.
+    """The result of a submitted request.
 
     Attributes:
-        job: the job that the queue now holds under the request's name.
-        created: whether this very submission made it, be it by an earlier try whose answer was lost. False where
-            the queue held the same request before.
+        job: the job in the queue under the request's name.
+        created: whether this submission created the job, possibly in an earlier try whose response was lost; False if
+            the queue already had the same request.
     """
 
     job: Job
@@ -24,13 +24,13 @@ class Submission:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchResult:
-    """What came of one of many requests: a job, or an error.
+    """The result of one of many requests: a submission or an error.
 
     Attributes:
-        index: the request's place among those handed in, 0 for the first.
-        name: the name that the request asks for; empty if it has none.
-        submission: the job that the queue now holds, unless it was refused.
-        error: why it was not taken, as the exception that submitting it alone would have raised.
+        index: the position of the request, 0 for the first.
+        name: the job's name in the request; empty if it has none.
+        submission: the submission, if the request was accepted.
+        error: otherwise the exception that submitting it alone would have raised.
     """
 
     index: int

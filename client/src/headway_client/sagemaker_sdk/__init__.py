@@ -1,4 +1,4 @@
-"""How is a job submitted with the SageMaker Python SDK?
+"""How do users submit jobs with the SageMaker Python SDK?
 
 Imported by the package itself and by `cli`.
 """

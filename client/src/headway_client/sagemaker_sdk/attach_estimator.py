@@ -1,4 +1,4 @@
-"""Estimators of the SageMaker Python SDK, version 2, attached to jobs of the queue."""
+"""Estimators of the SageMaker Python SDK 2 for jobs of the queue."""
 
 from __future__ import annotations
 
@@ -16,11 +16,16 @@ if TYPE_CHECKING:
 
 
 def attached_estimator(api: HeadwayApi, name: str, boto_session: boto3.Session | None) -> Estimator:
-    """Return an estimator whose latest training job is the job of that name, once it has ended.
+    """Wait for a job's end and return an estimator with it as its latest training job.
 
-    Its session is a `QueueTrainingJobSession`, so the job keeps its name, whatever its attempts are called.
+    The estimator has a `QueueTrainingJobSession`, so that the job has its own name, not that of an attempt.
+
+    Args:
+        api: the queue.
+        name: the job's name.
+        boto_session: the session for SageMaker; None for boto3's default session.
     """
     estimator = Estimator.attach(name, sagemaker_session=QueueTrainingJobSession(boto_session, api=api))
-    # Such tags can't be given to the next training job.
+    # Requests can't have reserved tags, so the estimator's next training job must not have them.
     estimator.tags = [tag for tag in estimator.tags if not is_reserved(tag["Key"])]
     return estimator

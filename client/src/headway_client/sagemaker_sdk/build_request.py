@@ -1,7 +1,7 @@
-"""CreateTrainingJob requests made of what people train with, and nothing started by it.
+"""Build CreateTrainingJob requests from estimators and trainers, without starting a training job.
 
 Estimators of the SageMaker Python SDK 2, trainers of version 3 (or of ``sagemaker.modules`` in version 2) and plain
-requests are taken. No SDK is imported here: whoever has an estimator has loaded its SDK.
+requests are supported. This module imports no SDK before it is passed an object of that SDK.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from headway_client.errors import UsageError
 
 MAX_NAME_CHARS = 63
-"""Of a training job's name (source: API reference, CreateTrainingJob, TrainingJobName)."""
+"""Maximum length of a training job's name (source: API reference, CreateTrainingJob, TrainingJobName)."""
 
 _SUFFIX_CHARS = 8
 
@@ -39,20 +39,21 @@ def training_request(
     job_name: str | None = None,
     experiment_config: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the request that training would send, with its sources uploaded to S3 as training does.
+    """Return the request that training would send, after uploading its sources to S3 as training does.
 
     Args:
         training_job: an estimator, a ModelTrainer, or boto3's parameters of CreateTrainingJob.
-        inputs: what ``fit`` or ``train`` takes; for plain parameters the InputDataConfig to take in place of theirs.
-        job_name: the job's name; by default the one that the SDK makes up or the parameters hold. The names that
-            trainers make up are of one second, and long ones lose even that, so they get a random suffix.
-        experiment_config: of an estimator, as ``fit`` takes it.
+        inputs: the inputs of ``fit`` or ``train``; for plain parameters a replacement of their InputDataConfig.
+        job_name: the job's name; by default the one that the SDK generates or the parameters contain. Names that
+            trainers generate differ only by the second, and long ones not at all, so they get a random suffix.
+        experiment_config: for an estimator, the argument of ``fit``.
 
     Raises:
-        UsageError: it is none of these, would train on this machine, is a step of a pipeline, or has no name.
+        UsageError: `training_job` is none of these, would train on this machine, is a step of a pipeline, or has no
+            name.
     """
     if experiment_config is not None and not _is_a(training_job, _ESTIMATORS):
-        raise UsageError("experiment_config is for estimators; put ExperimentConfig into a request of your own.")
+        raise UsageError("experiment_config is for estimators only; put ExperimentConfig into the request instead.")
     if isinstance(training_job, Mapping):
         return _of_parameters(training_job, inputs, job_name)
     if _is_a(training_job, _ESTIMATORS):
@@ -86,13 +87,13 @@ def _of_estimator(
     from sagemaker.estimator import _TrainingJob
 
     estimator.prepare_workflow_for_training(job_name)
-    # What 2.257 offers as get_train_request() is missing in earlier versions, but all of them hand the finished
-    # request to this method of their session, by which pipelines take it too (measured on 2.208.0 and 2.257.7).
+    # get_train_request() of 2.257 is missing in earlier versions, but all versions pass the complete request to this
+    # method of their session, which pipelines override as well (measured on 2.208.0 and 2.257.7).
     requests: list[dict[str, Any]] = []
-    taking = copy.copy(session)
-    taking._intercept_create_request = lambda request, *_: requests.append(request)  # noqa: SLF001
+    recorder = copy.copy(session)
+    recorder._intercept_create_request = lambda request, *_: requests.append(request)  # noqa: SLF001
     arguments = _TrainingJob._get_train_args(estimator, inputs, dict(experiment_config or {}))  # noqa: SLF001
-    taking.train(**arguments)
+    recorder.train(**arguments)
     (request,) = requests
     return request
 
@@ -101,15 +102,15 @@ def _of_trainer(trainer: Any, inputs: Any, job_name: str | None) -> dict[str, An
     if trainer.training_mode.name != "SAGEMAKER_TRAINING_JOB":
         raise UsageError("The trainer trains on this machine; give it training_mode=Mode.SAGEMAKER_TRAINING_JOB.")
     _refuse_pipelines(trainer.sagemaker_session)
-    # The SDK's own client of AWS Batch takes the request from the same method (sagemaker-train 1.27.0).
+    # The SDK's own client of AWS Batch gets the request from the same method (sagemaker-train 1.27.0).
     request: dict[str, Any] = trainer._create_training_job_args(input_data_config=inputs, boto3=True)  # noqa: SLF001
     staged = trainer._temp_code_dir  # noqa: SLF001
     if staged is not None:
         staged.cleanup()
-    return {**request, "TrainingJobName": job_name or _made_unique(request["TrainingJobName"])}
+    return {**request, "TrainingJobName": job_name or _unique_name(request["TrainingJobName"])}
 
 
-def _made_unique(name: str) -> str:
+def _unique_name(name: str) -> str:
     suffix = uuid.uuid4().hex[:_SUFFIX_CHARS]
     return f"{name[: MAX_NAME_CHARS - len(suffix) - 1]}-{suffix}"
 
@@ -120,6 +121,6 @@ def _refuse_pipelines(session: Any) -> None:
 
 
 def _is_a(value: object, kinds: tuple[_Kind, ...]) -> bool:
-    """Whether a value is of one of these classes, of which it can only be if their modules are loaded."""
+    """Return whether a value is an instance of one of these classes, which implies that its module is loaded."""
     loaded = ((sys.modules.get(module), name) for module, name in kinds)
     return any(isinstance(value, getattr(module, name)) for module, name in loaded if module is not None)

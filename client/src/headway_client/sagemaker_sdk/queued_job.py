@@ -1,4 +1,4 @@
-"""A job of the queue as an object, with the method names of AWS Batch's ``TrainingQueuedJob``."""
+"""A handle to a job of the queue, with the method names of AWS Batch's ``TrainingQueuedJob``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from headway_client.botocore_hooks.progress import Progress, Tell
+from headway_client.botocore_hooks.progress import Notify, Progress
 from headway_client.errors import (
     BusyError,
     ConflictError,
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 POLL_S = 5.0
-"""How often a job is looked at while somebody waits for it, as AWS Batch's client does."""
+"""The polling interval while waiting for a job, the same as in AWS Batch's client."""
 
 MAX_OUTAGE_S = 900.0
-"""For so long a wait goes on though the queue does not answer: a job may take days, and networks fail in between."""
+"""How long waiting continues while the queue does not respond: jobs take days, and networks fail for some time."""
 
 
 class QueuedJob:
-    """A job that was handed to the queue; its name is all there is to it, and any process may make it from that.
+    """A handle to a submitted job, which any process can create from the job's name.
 
     Attributes:
         job_name: the name, which is unique in the queue.
@@ -51,13 +51,13 @@ class QueuedJob:
         pause: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Make a handle; nothing is asked of the queue yet.
+        """Create a handle; no request is sent.
 
         Args:
             api: the queue.
             job_name: the job's name.
-            pause: sleeps for so many seconds.
-            clock: seconds from any beginning.
+            pause: sleeps for a number of seconds.
+            clock: a monotonic clock in seconds.
         """
         self.job_name = job_name
         self._api = api
@@ -68,28 +68,33 @@ class QueuedJob:
         return f"QueuedJob({self.job_name!r})"
 
     def describe(self) -> JobDetails:
-        """Return the job with its attempts, history and request; `JobNotFoundError` if the queue has forgotten it."""
+        """Return the job with its attempts, history and request.
+
+        Raises:
+            JobNotFoundError: the queue has no such job, or has deleted it after its retention time.
+        """
         return self._api.get_job(self.job_name)
 
     def wait(
-        self, timeout: float | None = None, *, poll_s: float = POLL_S, tell: Tell | None = to_stderr
+        self, timeout: float | None = None, *, poll_s: float = POLL_S, tell: Notify | None = to_stderr
     ) -> JobDetails:
-        """Wait until the job has ended, however it ended.
+        """Wait until the job has ended, in whatever state.
 
         Args:
-            timeout: for so many seconds at most; None for as long as it takes, 0 to look once.
-            poll_s: look every so many seconds.
-            tell: called with a sentence when the job's state or its place in the queue changes; None for silence.
+            timeout: maximum number of seconds; None for no limit, 0 to request the job once.
+            poll_s: the polling interval in seconds.
+            tell: called with a sentence when the job's state or its place in the queue changes; None for no
+                notifications.
 
         Returns:
-            The job as it was last seen: look at `Job.has_ended` if there was a timeout.
+            The job in its last known state; with a timeout check `Job.has_ended`.
         """
         until = None if timeout is None else self._clock() + timeout
         details = self.describe()
         answered_at, in_outage = self._clock(), False
         progress = Progress(tell)
         while True:
-            progress.see(details.job)
+            progress.update(details.job)
             now = self._clock()
             if details.job.has_ended or (until is not None and now >= until):
                 return details
@@ -105,7 +110,7 @@ class QueuedJob:
                 in_outage = True
 
     def result(
-        self, timeout: float | None = None, *, poll_s: float = POLL_S, tell: Tell | None = to_stderr
+        self, timeout: float | None = None, *, poll_s: float = POLL_S, tell: Notify | None = to_stderr
     ) -> JobDetails:
         """Wait until the job has completed, and return it.
 
@@ -115,9 +120,9 @@ class QueuedJob:
             tell: as for `wait`.
 
         Raises:
-            JobFailedError: it failed; the message says why.
-            JobStoppedError: it was stopped; the message says why.
-            WaitTimeoutError: it had not ended in time; it goes on.
+            JobFailedError: the job failed; the message says why.
+            JobStoppedError: the job was stopped; the message says why.
+            WaitTimeoutError: the timeout has passed; the job continues.
         """
         details = self.wait(timeout, poll_s=poll_s, tell=tell)
         job = details.job
@@ -130,15 +135,15 @@ class QueuedJob:
         raise WaitTimeoutError(f"{job.name} had not ended after {timeout:g} s, and continues. Wait longer, or stop it.")
 
     def terminate(self, reason: str | None = None) -> Job:
-        """Stop the job, whatever its state: a waiting one leaves the line, a running one is asked to stop.
+        """Stop the job in any state: a waiting job leaves the queue, a running one is stopped.
 
-        Of a job that has ended already nothing is asked, and that is no error.
+        For an ended job nothing is done, and no error is raised.
 
         Args:
-            reason: for the log of this program; the queue itself keeps who stopped the job, and when.
+            reason: written to the log of this program; the queue itself records the caller and the time.
 
         Returns:
-            The job as it is then; it may still be stopping.
+            The job, which may still be stopping.
         """
         logger.info("Stopping %s%s", self.job_name, f": {reason}" if reason else "")
         try:
@@ -150,19 +155,19 @@ class QueuedJob:
             raise
 
     def update(self, priority: int) -> Job:
-        """Give the job another priority, 0 to 9999, higher goes first; `ConflictError` if it has ended."""
+        """Change the job's priority: 0 to 9999, higher goes first. Raises `ConflictError` if it has ended."""
         return self._api.set_priority(self.job_name, priority)
 
     def get_estimator(self, boto_session: boto3.Session | None = None) -> Any:
         """Return an estimator of the SageMaker SDK 2 that is attached to the job, for example to deploy its model.
 
-        As the SDK's own ``Estimator.attach`` does, it waits for the end of a training job that runs.
+        Like the SDK's own ``Estimator.attach``, it waits for the end of a running training job.
 
         Args:
-            boto_session: for SageMaker; by default boto3's default session. Of the queue's jobs the queue answers.
+            boto_session: the session for SageMaker; by default boto3's default session.
 
         Raises:
-            NoTrainingJobError: no training job has been started for it yet.
+            NoTrainingJobError: no training job has been started for the job yet.
             UsageError: the SDK is not installed.
         """
         self._require_training_job()
@@ -176,10 +181,10 @@ class QueuedJob:
         """Return a ModelTrainer of the SageMaker SDK 3 that is attached to the job, for example to deploy its model.
 
         Args:
-            boto_session: for SageMaker; by default a new one. From then on the queue answers there, too.
+            boto_session: the session for SageMaker, to which the queue is attached; by default a new one.
 
         Raises:
-            NoTrainingJobError: no training job has been started for it yet.
+            NoTrainingJobError: no training job has been started for the job yet.
             UsageError: the SDK is not installed.
         """
         details = self._require_training_job()
@@ -200,13 +205,13 @@ class QueuedJob:
 
 
 TrainingQueuedJob = QueuedJob
-"""As AWS Batch's client calls it."""
+"""The name in AWS Batch's client."""
 
 
 def _failure(details: JobDetails) -> str:
     reason = details.job.reason.message
-    of_sagemaker = details.attempts[-1].failure_reason if details.attempts else None
-    return f"{reason} ({of_sagemaker})" if of_sagemaker and of_sagemaker not in reason else reason
+    cause = details.attempts[-1].failure_reason if details.attempts else None
+    return f"{reason} ({cause})" if cause and cause not in reason else reason
 
 
 def _missing(call: str, version: str, error: ImportError) -> UsageError:

@@ -1,4 +1,4 @@
-"""What is asked of the queue beside the training itself, by the names of AWS Batch's SubmitServiceJob."""
+"""Options of a submission, with the names of AWS Batch's SubmitServiceJob."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway_client.errors import UsageError
-from headway_client.priority_tag import with_priority
-from headway_client.request_tags import with_tag
+from headway_client.request_tags import with_priority, with_tag
 
 TEAM_TAGS = ("team", "headway:team")
-"""The spellings of the tag that says who is charged."""
+"""The keys of the tag that names the team to charge."""
 
 _DURATION = "attemptDurationSeconds"
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueueOptions:
-    """Options of a submission; None leaves what the request says.
+    """Options of a submission; None keeps the value in the request.
 
     Attributes:
         priority: 0 to 9999, higher goes first.
-        share_identifier: the team that is charged.
-        timeout: ``{"attemptDurationSeconds": s}``: how long an attempt may train, in seconds.
-        tags: more tags of the training job; they replace those of the same keys.
-        retry_config: has to be None, as the queue's policy decides what is tried again.
+        share_identifier: the team to charge.
+        timeout: ``{"attemptDurationSeconds": s}``: maximum duration of an attempt in seconds.
+        tags: additional tags of the training job; they replace tags with the same keys.
+        retry_config: has to be None, as the queue's policy defines which failures are retried.
     """
 
     priority: int | None = None
@@ -42,13 +41,15 @@ class QueueOptions:
                 "For SageMaker's own retries give the estimator max_retry_attempts (RetryStrategy)."
             )
         if self.timeout is not None and not _is_duration(self.timeout):
-            raise UsageError(f'timeout is {self.timeout!r}; it has to be such as {{"{_DURATION}": 3600}}, in seconds.')
+            raise UsageError(
+                f'timeout is {self.timeout!r}; it has to have the form {{"{_DURATION}": 3600}}, in seconds.'
+            )
 
     def applied_to(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return a copy of a CreateTrainingJob request with these options.
 
         Raises:
-            UsageError: the request's Tags are no list, so nothing can be added to them.
+            UsageError: the request's Tags are not a list.
         """
         changed = dict(request)
         for key, value in (self.tags or {}).items():
@@ -68,9 +69,9 @@ def _is_duration(timeout: object) -> bool:
 
 
 def _limited(condition: Mapping[str, Any], runtime_s: int) -> dict[str, Any]:
-    """Return a StoppingCondition with that runtime.
+    """Return a StoppingCondition with this runtime.
 
-    MaxWaitTimeInSeconds, which is there for spot, may not be less (source: API reference, StoppingCondition).
+    MaxWaitTimeInSeconds, for spot training, must not be less (source: API reference, StoppingCondition).
     """
     changed = {**condition, "MaxRuntimeInSeconds": runtime_s}
     wait_s = condition.get("MaxWaitTimeInSeconds")

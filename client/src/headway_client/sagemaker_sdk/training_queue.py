@@ -1,7 +1,7 @@
-"""The queue as an object, with the method names of AWS Batch's ``TrainingQueue`` for SageMaker training jobs.
+"""A handle to the queue, with the method names of AWS Batch's ``TrainingQueue`` for SageMaker training jobs.
 
-Those of SageMaker SDK 2.257.7 (``sagemaker.aws_batch``) and sagemaker-train 1.27.0, a part of SDK 3.27.0
-(``sagemaker.train.aws_batch``).
+The names are those of SageMaker SDK 2.257.7 (``sagemaker.aws_batch``) and of sagemaker-train 1.27.0, a part of SDK
+3.27.0 (``sagemaker.train.aws_batch``).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _STATES_OF_STATUS = {
 class TrainingQueue:
     """The queue, for estimators (SageMaker SDK 2), trainers (SDK 3) and plain CreateTrainingJob requests.
 
-    Every method raises kinds of `headway_client.errors.ClientError`::
+    Every method raises subclasses of `headway_client.errors.ClientError`::
 
         queue = TrainingQueue("prod")
         job = queue.submit(estimator, inputs, priority=5)
@@ -53,17 +53,17 @@ class TrainingQueue:
         endpoint: str | None = None,
         region: str | None = None,
     ) -> None:
-        """Find the queue; nothing is sent yet.
+        """Create a handle; no request is sent.
 
         Args:
-            profile: a profile of the profile file, which names a queue.
-            api: the queue itself; by default the one that the others, the environment or the profile file lead to.
+            profile: a profile of the profile file.
+            api: the queue; by default the one that the others, the environment or the profile file configure.
             endpoint: the queue's endpoint.
             region: the queue's region.
 
         Raises:
-            ClientError: of `headway_client.errors`: nothing says where the queue is, the profile is wrong, or there
-                are no credentials.
+            ClientError: of `headway_client.errors`: no queue is configured, the profile is not valid, or there are no
+                credentials.
         """
         self._api = api or default_api(endpoint=endpoint, profile=profile, region=region)
 
@@ -80,28 +80,28 @@ class TrainingQueue:
         *,
         experiment_config: Mapping[str, str] | None = None,
     ) -> QueuedJob:
-        """Put a training job in the queue; its sources are uploaded to S3 as ``fit`` and ``train`` do it.
+        """Submit a training job, after uploading its sources to S3 as ``fit`` and ``train`` do.
 
-        What is given here counts before what the training job says itself.
+        The arguments override the settings of the training job itself.
 
         Args:
             training_job: an estimator, a ModelTrainer, or boto3's parameters of CreateTrainingJob.
-            inputs: what ``fit`` or ``train`` takes; for plain parameters their InputDataConfig.
-            job_name: the job's name, unique in the queue; by default the SDK makes one up.
-            retry_config: has to be None: the queue's policy decides what is tried again.
+            inputs: the inputs of ``fit`` or ``train``; for plain parameters their InputDataConfig.
+            job_name: the job's name, unique in the queue; by default the SDK generates one.
+            retry_config: has to be None, as the queue's policy defines which failures are retried.
             priority: 0 to 9999, higher goes first.
-            share_identifier: the team that is charged.
-            timeout: ``{"attemptDurationSeconds": s}``: how long an attempt may train, in seconds.
-            tags: more tags of the training job.
-            experiment_config: of an estimator, as ``fit`` takes it.
+            share_identifier: the team to charge.
+            timeout: ``{"attemptDurationSeconds": s}``: maximum duration of an attempt in seconds.
+            tags: additional tags of the training job.
+            experiment_config: for an estimator, the argument of ``fit``.
 
         Returns:
-            The job. If the very same request is in the queue already, under its name, that one's.
+            The job; if the queue already has the same request under that name, the existing job.
 
         Raises:
-            UsageError: an argument can't be used.
-            RefusedError: the queue refuses the request; its fields say what to change.
-            ConflictError: the queue holds a different request under that name.
+            UsageError: an argument is not valid.
+            RefusedError: the queue refuses the request; the fields say what to change.
+            ConflictError: the queue has a different request under that name.
         """
         options = QueueOptions(
             priority=priority, share_identifier=share_identifier, timeout=timeout, tags=tags, retry_config=retry_config
@@ -125,13 +125,13 @@ class TrainingQueue:
         *,
         experiment_config: Mapping[str, str] | None = None,
     ) -> list[QueuedJob]:
-        """Put a training job in the queue once for each of `inputs`, all in one call.
+        """Submit a training job once for each of `inputs`, all in one call.
 
-        Nothing is sent before all requests are made; then the queue takes or refuses each by itself.
+        All requests are built before the first one is sent; the queue accepts or refuses each independently.
 
         Args:
             training_job: as for `submit`.
-            inputs: one entry a job, each as for `submit`.
+            inputs: one entry per job, each as for `submit`.
             job_names: the jobs' names, one for each of `inputs`.
             retry_config: as for `submit`.
             priority: as for `submit`.
@@ -141,11 +141,11 @@ class TrainingQueue:
             experiment_config: as for `submit`.
 
         Returns:
-            The jobs, in the order of `inputs`.
+            The jobs in the order of `inputs`.
 
         Raises:
-            UsageError: an argument can't be used; nothing was sent.
-            BatchRefusedError: some were not taken; it says which and why, and which are in the queue.
+            UsageError: an argument is not valid; nothing was sent.
+            BatchRefusedError: some requests were refused; it has the result of each.
         """
         options = QueueOptions(
             priority=priority, share_identifier=share_identifier, timeout=timeout, tags=tags, retry_config=retry_config
@@ -167,12 +167,12 @@ class TrainingQueue:
         return [self._job(result.name) for result in results]
 
     def list_jobs(self, job_name: str | None = None, status: str | None = None) -> list[QueuedJob]:
-        """Return jobs: those that hold instances, then the line in rank order, then the ended, newest first.
+        """Return jobs: first those with instances, then the queue in rank order, then ended jobs, newest first.
 
         Args:
             job_name: only the job of this name.
-            status: only jobs in this state of the queue, or in those that are meant by a status of AWS Batch; by
-                default in any, also those that have ended.
+            status: only jobs in this state, or in the states that correspond to this status of AWS Batch; by default
+                all jobs, including ended ones.
         """
         states = _states(status)
         if job_name is None:
@@ -193,11 +193,11 @@ class TrainingQueue:
         return self._jobs(self._api.list_jobs(states=_states(status), team=share_identifier))
 
     def get_job(self, job_name: str) -> QueuedJob:
-        """Return the job of that name; `JobNotFoundError` if there is none."""
+        """Return the job of that name; raises `JobNotFoundError` if there is none."""
         return self._job(self._api.get_job(job_name).job.name)
 
     def _jobs(self, jobs: Iterable[Job]) -> list[QueuedJob]:
-        # Pages are read one after the other, so that a job that ends meanwhile may stand on two of them.
+        # Pages are read one after the other, so a job that ends in between may be on two of them.
         return [self._job(name) for name in dict.fromkeys(job.name for job in jobs)]
 
     def _job(self, name: str) -> QueuedJob:
@@ -208,7 +208,7 @@ def _names(job_names: Sequence[str] | None, count: int) -> Sequence[str | None]:
     if job_names is None:
         return [None] * count
     if isinstance(job_names, str) or len(job_names) != count:
-        raise UsageError(f"job_names has to be a list of {count} names, one for each of the inputs.")
+        raise UsageError(f"job_names has to be a list of {count} names, one for each input.")
     return job_names
 
 
@@ -216,7 +216,7 @@ def _refuse_repeated(requests: Sequence[Mapping[str, Any]]) -> None:
     names = [str(request["TrainingJobName"]) for request in requests]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise UsageError(f"Several jobs would be called {repeated[0]}; give job_names, each another name.")
+        raise UsageError(f"Several jobs would be named {repeated[0]}; give unique job_names.")
 
 
 def _states(status: str | None) -> tuple[str, ...]:
@@ -226,9 +226,9 @@ def _states(status: str | None) -> tuple[str, ...]:
         return (status,)
     if status not in _STATES_OF_STATUS:
         known = ", ".join([*JOB_STATES, *_STATES_OF_STATUS])
-        raise UsageError(f"{status!r} is no state of a job; take one of {known}.")
+        raise UsageError(f"{status!r} is not a state of a job; use one of {known}.")
     return _STATES_OF_STATUS[status]
 
 
 def _warn_of_repetition(name: str) -> None:
-    logger.warning("The queue holds this very request already, as %s; nothing was added.", name)
+    logger.warning("The queue already has this request as %s; nothing was added.", name)

@@ -1,1 +1,1 @@
-"""What each command of the command line does, one function each, taking the parsed arguments."""
+"""The commands, each a function with the parsed arguments."""

@@ -1,4 +1,4 @@
-"""The command completion: click's completion scripts for shells."""
+"""The command completion: print click's completion script for a shell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import click
 from headway_client.cli.command import Command
 
 VARIABLE = "_HEADWAY_COMPLETE"
-"""The environment variable by which a script asks `headway` for completions."""
+"""The environment variable with which a completion script requests completions from `headway`."""
 
 
 @click.command("completion", cls=Command)

@@ -1,4 +1,4 @@
-"""The command connect: how to open a shell in a running container."""
+"""The command connect: print the command that opens a shell in a running container."""
 
 from __future__ import annotations
 

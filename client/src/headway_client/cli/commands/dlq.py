@@ -1,10 +1,10 @@
-"""The commands on dead letters: dlq show, dlq redrive."""
+"""The commands for dead letters: dlq show, dlq redrive."""
 
 from __future__ import annotations
 
 from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.context import open_api, show_json, show_rows, wants_json
-from headway_client.errors import EXIT_BUSY, EXIT_OK
+from headway_client.cli.exit_codes import EXIT_BUSY, EXIT_OK
 from headway_client.text import to_stderr
 
 dlq = Group("dlq", help="Show or redrive dead letters.")
@@ -19,7 +19,7 @@ def show(common: CommonOptions) -> None:
     answer = open_api(common).dead_letters()
     show_rows(common, answer.document, lambda *, wide: letter_rows(answer.letters, wide=wide), empty="No dead letters.")
     if answer.more and not wants_json(common):
-        to_stderr("There may be more than these.")
+        to_stderr("There may be more.")
 
 
 @dlq.command("redrive")
@@ -34,7 +34,7 @@ def redrive(common: CommonOptions) -> int:
     else:
         print(redrive_sentence(done))
         for failure in done.failures:
-            to_stderr(f"{failure.id} ({failure.queue}) stays: {failure.problem}.")
+            to_stderr(f"{failure.id} ({failure.queue}) remains: {failure.problem}.")
         if done.left > done.failed:
             to_stderr("There are more: redrive again.")
     return EXIT_BUSY if done.failed else EXIT_OK

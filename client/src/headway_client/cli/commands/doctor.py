@@ -1,4 +1,4 @@
-"""The command doctor: what is wrong on the way to the queue, and how to mend it."""
+"""The command doctor: find problems in the connection to the queue, and how to fix them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that ask the scheduler: why, forecast, what-if. None of them changes anything."""
+"""The commands for predictions: why, forecast, what-if. They change nothing."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from headway_client.errors import UsageError
 from headway_client.text import to_stderr
 
 MAX_CHANGES = 10
-"""The most changes that the server tries out at a time."""
+"""Maximum number of changes in one call of the server."""
 
 MAX_FORECAST_JOBS = 100
-"""The most jobs that the server tells of."""
+"""Maximum number of jobs in the server's forecast."""
 
 
 @click.command("why", cls=Command)
@@ -28,11 +28,11 @@ def why(common: CommonOptions, name: str) -> None:
     """Explain why a job waits, which jobs are ahead of it, and what can be done."""
     from headway_client.cli.output import explanation_sheet
 
-    told = open_api(common).explain(name)
+    explanation = open_api(common).explain(name)
     if wants_json(common):
-        show_json(told.document)
+        show_json(explanation.document)
     else:
-        print(explanation_sheet(told, width=width(common), colour=colour()))
+        print(explanation_sheet(explanation, width=width(common), colour=colour()))
 
 
 @click.command("forecast", cls=Command, rows=True)
@@ -49,14 +49,14 @@ def forecast(common: CommonOptions, name: str | None, limit: int) -> None:
     """Show when waiting jobs are expected to start."""
     from headway_client.cli.output import forecast_rows
 
-    told = open_api(common).forecast(name, limit=limit)
+    found = open_api(common).forecast(name, limit=limit)
     empty = "No jobs are waiting." if name is None else f"{name} is not waiting."
-    show_rows(common, told.document, lambda *, wide: forecast_rows(told), empty=empty)  # noqa: ARG005
-    if wants_json(common) or not told.jobs:
+    show_rows(common, found.document, lambda *, wide: forecast_rows(found), empty=empty)  # noqa: ARG005
+    if wants_json(common) or not found.jobs:
         return
-    to_stderr(told.note)
-    if told.more:
-        to_stderr(f"Only the first {len(told.jobs)} jobs are shown.")
+    to_stderr(found.note)
+    if found.more:
+        to_stderr(f"Only the first {len(found.jobs)} jobs are shown.")
 
 
 @click.command("what-if", cls=OrderedCommand)
@@ -79,11 +79,11 @@ def what_if(ctx: click.Context, /, **values: Sequence[str]) -> None:
             f"There are {len(chosen)} changes; give 1 to {MAX_CHANGES} of --submit, --withdraw, --priority and --pool."
         )
     make = {"submit": _submit, "withdraw": _withdraw, "priority": _reprioritise, "pool": _resize}
-    told = open_api(common).what_if([make[name](value) for name, value in chosen])
+    effect = open_api(common).what_if([make[name](value) for name, value in chosen])
     if wants_json(common):
-        show_json(told.document)
+        show_json(effect.document)
     else:
-        print(what_if_sheet(told, width=width(common)))
+        print(what_if_sheet(effect, width=width(common)))
 
 
 def _submit(source: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The command history: the jobs that have ended, and what they used."""
+"""The command history: ended jobs and their usage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def history(common: CommonOptions, state: Sequence[str], limit: int, **filters: 
     """Show ended jobs, the newest first, and what they used."""
     from headway_client.cli.output import history_rows
 
-    # One more than shown, to know whether there are more.
+    # One more than shown, to detect that there are more.
     jobs = list(open_api(common).list_jobs(states=list(state) or ENDED_STATES, limit=limit + 1, **filters))
     shown = jobs[:limit]
     document = {"jobs": [job.document for job in shown], "truncated": len(jobs) > len(shown)}

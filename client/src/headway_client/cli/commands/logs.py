@@ -1,4 +1,4 @@
-"""The command logs: what a job's training jobs have written, all attempts and hosts as one."""
+"""The command logs: the logs of all attempts and hosts of a job as one."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 MAX_TAIL_LINES = 100_000
 POLL_S = 5.0
-"""How often there is a look for more, if there was nothing."""
+"""The polling interval when there are no new lines."""
 
-LAST_LOOKS = 4
-"""How often there is a look after the job's end: the last lines come a moment later than the end itself, and a host's
-stream is seen up to `log_streams.FRESH_S` after it came into being."""
+LAST_POLLS = 4
+"""Number of polls after the job's end: the last lines arrive shortly after the end itself, and a new stream is found up
+to `headway_client.logs.streams.FRESH_S` after its creation."""
 
 _pause = time.sleep
 _clock = time.monotonic
@@ -57,35 +57,35 @@ def logs(common: CommonOptions, name: str, host: int | None, tail: int | None, *
     details = api.get_job(name)
     reader = JobLogs(found.aws_client("logs"))
     show = _show(common.output, name_hosts=host is None and sum(details.job.demand.values()) > 1)
-    # What is there already; of it, the last lines if that is what is asked for.
-    there: deque[LogEvent] = deque(maxlen=tail)
-    any_there = False
+    # The existing lines, or the last ones of them with --tail.
+    existing: deque[LogEvent] = deque(maxlen=tail)
+    is_empty = True
     while events := reader.new_events(details):
-        any_there = True
-        there.extend(_of_host(events, host))
+        is_empty = False
+        existing.extend(_of_host(events, host))
         if tail is None:
-            show(there)
-            there.clear()
-    show(there)
+            show(existing)
+            existing.clear()
+    show(existing)
     if not follow:
-        if not any_there and not wants_json(common):
+        if is_empty and not wants_json(common):
             job = details.job
-            to_stderr(f"{job.name} has written nothing so far; it is {job.state}: {job.reason.message}")
+            to_stderr(f"{job.name} has no logs yet; it is {job.state}: {job.reason.message}")
         return
     progress = Progress(None if wants_json(common) else to_stderr)
     try:
         _follow(api, name, reader, progress, lambda events: show(_of_host(events, host)))
     except KeyboardInterrupt:
-        # The way to leave, so no failure.
+        # Ctrl-C is the regular way to exit, not a failure.
         print()
 
 
 def _follow(api: HeadwayApi, name: str, reader: JobLogs, progress: Progress, show: Show) -> None:
     from headway_client.sagemaker_sdk.queued_job import MAX_OUTAGE_S
 
-    looks_left = LAST_LOOKS
+    polls_left = LAST_POLLS
     answered_at = _clock()
-    while looks_left:
+    while polls_left:
         try:
             details = api.get_job(name)
             events = reader.new_events(details)
@@ -96,11 +96,11 @@ def _follow(api: HeadwayApi, name: str, reader: JobLogs, progress: Progress, sho
             to_stderr(f"There is no response; retrying: {error}")
             _pause(POLL_S)
             continue
-        progress.see(details.job)
+        progress.update(details.job)
         show(events)
         if not events:
-            looks_left -= details.job.has_ended
-            if looks_left:
+            polls_left -= details.job.has_ended
+            if polls_left:
                 _pause(POLL_S)
 
 
@@ -147,7 +147,7 @@ def _as_wide(event: LogEvent) -> str:
 
 
 def _as_json(event: LogEvent) -> str:
-    # One object a line: a log has no end that could close a list.
+    # One object per line, as a followed log has no end at which to close a list.
     document = {"time": _time(event), "attempt": event.attempt, "host": f"algo-{event.host}", "message": event.message}
     return json.dumps(document).replace("\x7f", "\\u007f")
 

@@ -1,6 +1,6 @@
-"""The commands on a policy that is not in force yet: policy lint, policy test.
+"""The commands for a policy that is not in force yet: policy lint, policy test.
 
-They are carried out by the very code of the service that decides in earnest, on this machine and without a queue.
+They run the service's own code for admission on this machine, without a queue.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from headway.sanitize import strip_control_characters
 from headway_client.cli import input_files
 from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.context import show_json, wants_json, width
+from headway_client.cli.exit_codes import EXIT_OK, EXIT_REFUSED
 from headway_client.cli.params import FILE
-from headway_client.errors import EXIT_OK, EXIT_REFUSED, ClientError, FieldMessage, RefusedError, UsageError
+from headway_client.errors import ClientError, FieldMessage, RefusedError, UsageError
 
 _DOCUMENT = click.argument("file", metavar="FILE", type=FILE, help="The document as JSON; - is standard input.")
 
@@ -38,7 +39,7 @@ def lint(common: CommonOptions, file: str) -> None:
     for warning in warnings:
         print(strip_control_characters(f"{warning.field}: {warning.message}"))
     count = f"{len(warnings)} warning{'' if len(warnings) == 1 else 's'}"
-    print(f"The queue would take this document; {count}.")
+    print(f"The queue would accept this document; {count}.")
 
 
 @policy.command("test")
@@ -50,7 +51,7 @@ def test(common: CommonOptions, file: str, request: str, team: str | None) -> in
     """Check a request against the rules of a document; exit code 3 if it would be refused."""
     from headway_client.cli.output import rehearsal_sheet
 
-    # A document that can't be tried is no verdict on the request, so it has another exit code.
+    # A document that is not valid is not a verdict on the request, and has a different exit code.
     with _service_errors(UsageError):
         rehearsal = _load("admission.preview").preview(
             input_files.read_object(file), input_files.read_object(request), team
@@ -88,7 +89,7 @@ def _load(module: str) -> Any:
 
 @contextmanager
 def _service_errors(kind: type[ClientError]) -> Iterator[None]:
-    """Turn the service's word that a document can't be used into the client's."""
+    """Convert the service's errors for a document that is not valid into the client's."""
     errors = _load("errors")
     try:
         yield

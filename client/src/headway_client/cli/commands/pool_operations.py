@@ -1,4 +1,4 @@
-"""The commands on pools in use: pause, resume, drain, resize."""
+"""The commands for operating pools: pause, resume, drain, resize."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import click
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.commands.wait import MAX_WAIT_S
 from headway_client.cli.context import open_api, show_rows
+from headway_client.cli.exit_codes import EXIT_OK, EXIT_TIMEOUT
 from headway_client.cli.params import WholeNumber
-from headway_client.errors import EXIT_OK, EXIT_TIMEOUT, UsageError
+from headway_client.errors import UsageError
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from headway_client.models import Capacity, PoolUse
 
 MAX_POOL_SIZE = 10_000
-"""The largest pool that the queue takes."""
+"""Maximum size of a pool."""
 
 POLL_S = 5
-"""How often the queue is asked whether a pool is empty."""
+"""The polling interval while waiting for a pool to become empty."""
 
 NO_REASON = "no reason given"
 
@@ -89,13 +90,13 @@ def resize(common: CommonOptions, pool: str, size: int) -> None:
 
 
 def _until_empty(api: HeadwayApi, answer: Capacity, timeout_s: int | None) -> Capacity:
-    """Ask again until the only pool of an answer is empty, and tell what still runs there."""
+    """Poll until the only pool of a response is empty, and print each change of its use."""
     until = None if timeout_s is None else _clock() + timeout_s
     (pool,) = answer.pools
-    told: tuple[int, int] | None = None
+    printed: tuple[int, int] | None = None
     while pool.allocated and (until is None or _clock() < until):
-        if told != (pool.allocated, pool.stopping):
-            told = (pool.allocated, pool.stopping)
+        if printed != (pool.allocated, pool.stopping):
+            printed = (pool.allocated, pool.stopping)
             to_stderr(f"{pool.allocated} instances of {pool.pool} are in use, {pool.stopping} of them stopping.")
         _pause(POLL_S)
         pool = _now(api, pool)
@@ -103,7 +104,7 @@ def _until_empty(api: HeadwayApi, answer: Capacity, timeout_s: int | None) -> Ca
 
 
 def _now(api: HeadwayApi, before: PoolUse) -> PoolUse:
-    # A pool that was taken out of the configuration leaves once it is empty.
+    # A pool that was removed from the configuration disappears when it is empty.
     gone = replace(before, allocated=0, stopping=0).with_document(before.document)
     return next((pool for pool in api.capacity().pools if pool.pool == before.pool), gone)
 

@@ -1,4 +1,4 @@
-"""The commands on pools and policy: capacity, config show, config set."""
+"""The commands for pools and configuration: capacity, config show, config set."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def _show(common: CommonOptions, configuration: Configuration) -> None:
     if wants_json(common):
         show_json(configuration.document)
         return
-    # The document alone goes to standard output, so that it can be saved, edited and set again.
+    # Only the document goes to standard output, so that it can be saved, edited and set again.
     show_json(configuration.settings)
     to_stderr(f"This is version {configuration.version}.")
     if configuration.problem is not None:
-        to_stderr(f"It can't be used: {configuration.problem}")
+        to_stderr(f"It is not valid: {configuration.problem}")

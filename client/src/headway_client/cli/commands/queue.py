@@ -1,4 +1,4 @@
-"""The command queue: who runs and who waits, once or again and again."""
+"""The command queue: list running and waiting jobs, once or repeatedly."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DEFAULT_LIMIT = 200
 
 DEFAULT_WATCH_S = 5
 MIN_WATCH_S = 2
-"""The queue is not asked more often: each look may be many pages."""
+"""Minimum refresh interval, as each refresh may request many pages."""
 MAX_WATCH_S = 3600
 
 # Cursor to the top left, then erase to the end of the screen (source: ECMA-48, CUP and ED).
@@ -71,13 +71,13 @@ def queue(
     try:
         _watch(common, api, listing, watch)
     except KeyboardInterrupt:
-        # The way to leave, so no failure.
+        # Ctrl-C is the regular way to exit, not a failure.
         print()
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Listing:
-    """Which jobs to show."""
+    """The selection of jobs to show."""
 
     states: Sequence[str]
     everything: bool
@@ -87,7 +87,7 @@ class _Listing:
 
 def _watch(common: CommonOptions, api: HeadwayApi, listing: _Listing, every_s: int) -> None:
     while True:
-        # On a terminal each look takes the place of the last one; elsewhere they follow on each other.
+        # On a terminal each refresh replaces the previous one; elsewhere they are printed one after the other.
         print(_REDRAW if sys.stdout.isatty() else "", end="")
         print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}, every {every_s} s")
         try:
@@ -113,13 +113,13 @@ def _show(common: CommonOptions, api: HeadwayApi, listing: _Listing) -> None:
     if common.output == "json":
         return
     if truncated:
-        to_stderr(f"These are the first {listing.limit}; there are more: see --limit.")
+        to_stderr(f"Only the first {listing.limit} jobs are shown; use --limit to see more.")
     if rogues.more:
-        to_stderr(f"Of the training jobs that did not come through the queue these are the first {len(rogues.jobs)}.")
+        to_stderr(f"Only the first {len(rogues.jobs)} training jobs that bypassed the queue are shown.")
 
 
 def _jobs(api: HeadwayApi, listing: _Listing) -> Iterator[Job]:
-    # One more than shown, to know whether there are more.
+    # One more than shown, to detect that there are more.
     limit = listing.limit + 1
     if listing.states:
         yield from api.list_jobs(states=listing.states, limit=limit, **listing.filters)

@@ -11,8 +11,9 @@ import click
 
 from headway_client.cli.command import CommonOptions, Group, pass_common
 from headway_client.cli.context import show_json, wants_json
+from headway_client.cli.exit_codes import EXIT_NOT_REACHABLE, EXIT_OK
 from headway_client.cli.params import Decimal, WholeNumber
-from headway_client.errors import EXIT_NOT_REACHABLE, EXIT_OK, ClientError, UsageError
+from headway_client.errors import ClientError, UsageError
 from headway_client.text import to_stderr
 
 
@@ -103,7 +104,7 @@ def _load(module: str) -> Any:
 
 @contextmanager
 def _sandbox_errors() -> Iterator[None]:
-    """Turn the sandbox's own errors, which say what to do, into the client's."""
+    """Convert the sandbox's errors, whose messages say what to do, into the client's."""
     errors = _load("errors")
     try:
         yield

@@ -18,7 +18,7 @@ def show(common: CommonOptions, name: str) -> None:
 
     details = open_api(common).get_job(name)
     if wants_json(common):
-        # The details keep the job's document, which is the whole answer.
+        # The job's document is the whole response.
         show_json(details.job.document)
     else:
         print(job_sheet(details, width=width(common), colour=colour()))

@@ -1,4 +1,4 @@
-"""The command `headway simulate`; it is carried out by the package `headway_sandbox` of a checkout."""
+"""The command simulate, which is implemented in the package `headway_sandbox` of a checkout."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def _load(module: str) -> Any:
 
 @contextmanager
 def _input_errors(errors: Any) -> Iterator[None]:
-    """Turn the simulator's own errors, which say what to change, into the client's."""
+    """Convert the simulator's errors, whose messages say what to change, into the client's."""
     try:
         yield
     except errors.InvalidInput as error:

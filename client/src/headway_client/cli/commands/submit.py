@@ -1,4 +1,4 @@
-"""The command submit: one or many requests, with changed fields, as a dry run, or with a wait."""
+"""The command submit: submit one or many requests, with overrides, as a dry run, or with a wait."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import click
 
 from headway_client.cli import input_files
 from headway_client.cli.command import Command, CommonOptions, pass_common
-from headway_client.cli.context import open_api, show_job, show_json, show_rows, tell_failure, wants_json, width, worst
+from headway_client.cli.context import open_api, print_failure, show_job, show_json, show_rows, wants_json, width, worst
+from headway_client.cli.exit_codes import EXIT_OK, error_document, exit_code_of
 from headway_client.cli.params import FILE, PRIORITY, ExclusiveOption
-from headway_client.errors import EXIT_OK, UsageError
+from headway_client.errors import UsageError
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from headway_client.models import BatchResult
 
 MAX_REQUESTS = 10_000
-"""The most requests that one command submits."""
+"""Maximum number of requests in one command."""
 
 MAX_DRY_RUNS = 100
-"""The most requests that one command tries out; each is a call of its own."""
+"""Maximum number of dry runs in one command; each is a separate call."""
 
 
 @click.command("submit", cls=Command, rows=True)
@@ -80,7 +81,7 @@ def _requests(
     files: Sequence[str], texts: Sequence[str], name: str | None, priority: int | None, *, limit: int
 ) -> list[dict[str, Any]]:
     from headway_client.cli import overrides
-    from headway_client.priority_tag import with_priority
+    from headway_client.request_tags import with_priority
 
     if files.count(input_files.STANDARD_INPUT) > 1:
         raise UsageError("Standard input (-) can be read only once.")
@@ -120,21 +121,21 @@ def _submit_many(common: CommonOptions, api: HeadwayApi, requests: Sequence[dict
         show_eta=False,
     ) as bar:
         results = api.submit_many(requests, on_result=lambda _: bar.update(1))
-    taken = [result.submission for result in results if result.submission is not None]
-    # As JSON they are part of the results, unless those of the wait take their place.
+    accepted = [result.submission for result in results if result.submission is not None]
+    # In JSON the errors are part of the results, unless the document of the wait replaces these.
     if wait or not wants_json(common):
         for result in results:
             if result.error is not None:
-                tell_failure(common, result.error, about=result.name)
+                print_failure(common, result.error, about=result.name)
     if not wants_json(common):
-        created = sum(submission.created for submission in taken)
-        known = f", {len(taken) - created} already in the queue" if len(taken) > created else ""
-        to_stderr(f"{created} submitted{known}, {len(results) - len(taken)} not accepted.")
-    code = worst(result.error.exit_code for result in results if result.error is not None)
+        created = sum(submission.created for submission in accepted)
+        known = f", {len(accepted) - created} already in the queue" if len(accepted) > created else ""
+        to_stderr(f"{created} submitted{known}, {len(results) - len(accepted)} not accepted.")
+    code = worst(exit_code_of(result.error) for result in results if result.error is not None)
     if wait:
-        return worst([code, _wait(common, api, [submission.job.name for submission in taken])])
+        return worst([code, _wait(common, api, [submission.job.name for submission in accepted])])
     document = {"results": [_document(result) for result in results]}
-    jobs = [submission.job for submission in taken]
+    jobs = [submission.job for submission in accepted]
     show_rows(common, document, lambda *, wide: job_rows(jobs, wide=wide), empty="No job was accepted.")
     return code
 
@@ -142,8 +143,8 @@ def _submit_many(common: CommonOptions, api: HeadwayApi, requests: Sequence[dict
 def _document(result: BatchResult) -> dict[str, Any]:
     if result.submission is not None:
         return {"created": result.submission.created, "job": result.submission.job.document}
-    told = result.error.to_document() if result.error is not None else {}
-    return {"jobName": result.name, **told}
+    error = error_document(result.error) if result.error is not None else {}
+    return {"jobName": result.name, **error}
 
 
 def _wait(common: CommonOptions, api: HeadwayApi, names: Sequence[str]) -> int:

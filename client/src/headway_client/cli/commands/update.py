@@ -1,4 +1,4 @@
-"""The commands that change jobs: stop, priority, hold, release."""
+"""The commands for changing jobs: stop, priority, hold, release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command version: the versions of this client and of the server."""
+"""The command version: print the versions of this client and of the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command wait: until jobs have ended; the exit code tells how."""
+"""The command wait: wait until jobs have ended; the exit code depends on their states."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import click
 
 from headway_client.cli.command import Command, CommonOptions, pass_common
 from headway_client.cli.context import act_on_jobs, open_api, wants_json, worst
+from headway_client.cli.exit_codes import EXIT_JOB_FAILED, EXIT_OK, EXIT_TIMEOUT
 from headway_client.cli.params import WholeNumber, job_names
-from headway_client.errors import EXIT_JOB_FAILED, EXIT_OK, EXIT_TIMEOUT
 from headway_client.text import to_stderr
 
 if TYPE_CHECKING:
@@ -39,9 +39,15 @@ def wait(common: CommonOptions, names: Sequence[str], timeout: int | None) -> in
 
 
 def wait_for(common: CommonOptions, api: HeadwayApi, names: Iterable[str], *, timeout_s: int | None = None) -> int:
-    """Wait for one job after the other, telling where it stands, and return the exit code.
+    """Wait for jobs in order, print their changes, and return the exit code.
 
-    One after the other, as all have to end anyway: so the queue is asked no more often for many than for one.
+    All of them have to end, so that waiting for one at a time is sufficient and needs no more requests than one job.
+
+    Args:
+        common: the common options.
+        api: the queue.
+        names: the jobs' names.
+        timeout_s: maximum time for all jobs together; None for no limit.
     """
     from headway_client.sagemaker_sdk.queued_job import QueuedJob
 
@@ -49,16 +55,16 @@ def wait_for(common: CommonOptions, api: HeadwayApi, names: Iterable[str], *, ti
     outcomes: list[int] = []
 
     def wait_for_one(name: str) -> Job:
-        left = None if until is None else max(until - _clock(), 0)
+        remaining = None if until is None else max(until - _clock(), 0)
         queued = QueuedJob(api, name, pause=_pause, clock=_clock)
-        job = queued.wait(left, tell=None if wants_json(common) else to_stderr).job
-        outcomes.append(_exit_code(job))
+        job = queued.wait(remaining, tell=None if wants_json(common) else to_stderr).job
+        outcomes.append(_job_exit_code(job))
         return job
 
     return worst([act_on_jobs(common, names, wait_for_one), *outcomes])
 
 
-def _exit_code(job: Job) -> int:
+def _job_exit_code(job: Job) -> int:
     if not job.has_ended:
         return EXIT_TIMEOUT
     return EXIT_OK if job.state == "completed" else EXIT_JOB_FAILED

@@ -1,4 +1,4 @@
-"""The queue as people read it: tables and sentences."""
+"""Format results as tables and sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dead letters."""
+"""Format dead letters."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from headway_client.models import DeadLetter, Redrive
 
 
 def letter_rows(letters: Iterable[DeadLetter], *, wide: bool = False) -> Table:
-    """Return dead letters as a table in the given order; wide: with their ids and how often they were received."""
+    """Return dead letters as a table in the given order.
+
+    Args:
+        letters: the dead letters.
+        wide: also show their ids and the number of receives.
+    """
     headers = ["Queue", "Sent", "About"]
     if wide:
         headers += ["Id", "Received"]
@@ -18,8 +23,8 @@ def letter_rows(letters: Iterable[DeadLetter], *, wide: bool = False) -> Table:
 
 
 def redrive_sentence(done: Redrive) -> str:
-    """Return one line on what a redrive did."""
-    dropped = f"{done.dropped} dropped (one wake-up does for all)" if done.dropped else "0 dropped"
+    """Return one line with the result of a redrive."""
+    dropped = f"{done.dropped} dropped (one wake-up is enough)" if done.dropped else "0 dropped"
     return f"{done.redriven} redriven, {dropped}, {done.failed} failed, {done.left} left."
 
 
@@ -28,5 +33,5 @@ def _letter_row(letter: DeadLetter, *, wide: bool) -> list[str]:
     if wide:
         row += [letter.id, str(letter.receive_count)]
     stuck = f"can't be redriven: {letter.problem}" if letter.problem else None
-    told = [text for text in (stuck, letter.error_type, letter.error_message) if text]
-    return [*row, ": ".join(told) or NONE]
+    reasons = [text for text in (stuck, letter.error_type, letter.error_message) if text]
+    return [*row, ": ".join(reasons) or NONE]

@@ -1,4 +1,4 @@
-"""What the scheduler says of the future."""
+"""Format predictions of the scheduler."""
 
 from __future__ import annotations
 
@@ -11,33 +11,42 @@ from headway_client.cli.output.pools import pool_rows
 from headway_client.cli.output.table import Table
 from headway_client.models import Ahead, DryRun, Explanation, Forecast, Shift, WhatIf
 
-_NOT_FORESEEN = "can't be foreseen"
+_UNPREDICTABLE = "can't be predicted"
 
 
-def explanation_sheet(told: Explanation, *, width: int | None = None, colour: bool = False) -> str:
-    """Return why a job is where it is: in sum, who is ahead of it, and how its pools are used."""
-    lines = [("Job Name", told.job_name), ("State", f"{told.job_state} (held)" if told.held else told.job_state)]
-    if told.place is not None:
-        lines.append(("Place", str(told.place)))
-    lines.append(("Why", told.reason.message))
-    if told.expected_start is not None:
-        lines.append(("Starts", values.time(told.expected_start)))
-    if told.expected_end is not None:
-        lines.append(("Ends by", values.time(told.expected_end)))
-    lines.append(("Assumed", told.note))
-    if told.remedy is not None:
-        lines.append(("To do", told.remedy))
+def explanation_sheet(explanation: Explanation, *, width: int | None = None, colour: bool = False) -> str:
+    """Return the explanation of a job's state, the jobs ahead of it, and the use of its pools.
+
+    Args:
+        explanation: the explanation.
+        width: maximum length of a line; None for no limit.
+        colour: color the states.
+    """
+    lines = [
+        ("Job Name", explanation.job_name),
+        ("State", f"{explanation.job_state} (held)" if explanation.held else explanation.job_state),
+    ]
+    if explanation.place is not None:
+        lines.append(("Place", str(explanation.place)))
+    lines.append(("Why", explanation.reason.message))
+    if explanation.expected_start is not None:
+        lines.append(("Starts", values.time(explanation.expected_start)))
+    if explanation.expected_end is not None:
+        lines.append(("Ends by", values.time(explanation.expected_end)))
+    lines.append(("Assumed", explanation.note))
+    if explanation.remedy is not None:
+        lines.append(("To do", explanation.remedy))
     parts = ["\n".join(f"{name:<10}{strip_control_characters(value)}" for name, value in lines)]
-    if told.ahead:
-        more = f"\nand {told.more} more" if told.more else ""
-        parts.append("Ahead\n" + _ahead_rows(told.ahead).text(width=width, colour=colour) + more)
-    if told.pools:
-        parts.append("Pools\n" + pool_rows(told.pools).text(width=width))
+    if explanation.ahead:
+        more = f"\nand {explanation.more} more" if explanation.more else ""
+        parts.append("Ahead\n" + _ahead_rows(explanation.ahead).text(width=width, colour=colour) + more)
+    if explanation.pools:
+        parts.append("Pools\n" + pool_rows(explanation.pools).text(width=width))
     return "\n\n".join(parts)
 
 
 def forecast_rows(forecast: Forecast) -> Table:
-    """Return when waiting jobs are expected to start."""
+    """Return the expected starts of waiting jobs as a table."""
     headers = ["Job Name", "State", "Place", "Priority", "Demand", "Expected Start"]
     rows = [
         [
@@ -54,8 +63,13 @@ def forecast_rows(forecast: Forecast) -> Table:
 
 
 def dry_run_sheet(run: DryRun, *, width: int | None = None) -> str:
-    """Return what a submission would do."""
-    start = values.time(run.expected_start) if run.expected_start is not None else _NOT_FORESEEN
+    """Return the effect of a submission.
+
+    Args:
+        run: the result of the dry run.
+        width: maximum length of a line; None for no limit.
+    """
+    start = values.time(run.expected_start) if run.expected_start is not None else _UNPREDICTABLE
     lines = ["This was a dry run; nothing was submitted.", job_sentence(run.job), f"Expected start: {start}."]
     lines.append(f"It would preempt {_listed(run.preempts)}." if run.preempts else "It would preempt no job.")
     lines.append(run.note)
@@ -64,14 +78,23 @@ def dry_run_sheet(run: DryRun, *, width: int | None = None) -> str:
     )
 
 
-def what_if_sheet(told: WhatIf, *, width: int | None = None) -> str:
-    """Return what changes would bring about."""
+def what_if_sheet(effect: WhatIf, *, width: int | None = None) -> str:
+    """Return the effect of changes.
+
+    Args:
+        effect: the predicted effect.
+        width: maximum length of a line; None for no limit.
+    """
     lines = ["Nothing was changed. With these changes,"]
-    lines.append(f"- {_listed(told.starts)} would start at once," if told.starts else "- no job would start at once,")
-    lines.append(f"- {_listed(told.preempts)} would be preempted." if told.preempts else "- no job would be preempted.")
-    lines.append(told.note)
+    lines.append(
+        f"- {_listed(effect.starts)} would start at once," if effect.starts else "- no job would start at once,"
+    )
+    lines.append(
+        f"- {_listed(effect.preempts)} would be preempted." if effect.preempts else "- no job would be preempted."
+    )
+    lines.append(effect.note)
     return "\n".join(map(strip_control_characters, lines)) + _shifts(
-        "Starts that would change", told.moved, width=width
+        "Starts that would change", effect.moved, width=width
     )
 
 

@@ -1,4 +1,4 @@
-"""Jobs, those that bypassed the queue, and all about one."""
+"""Format jobs, unmanaged training jobs, and the details of a job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def job_rows(jobs: Iterable[Job], rogues: Iterable[RogueJob] = (), *, wide: bool
 
     Args:
         jobs: the jobs.
-        rogues: training jobs that did not come through the queue; they stand below the jobs.
+        rogues: unmanaged training jobs, which follow the jobs.
         wide: also show place, demand, entry time, team, owner and attempt.
     """
     headers = ["Job Name", "State", "Priority"]
@@ -28,16 +28,23 @@ def job_rows(jobs: Iterable[Job], rogues: Iterable[RogueJob] = (), *, wide: bool
 def jobs_table(
     jobs: Iterable[Job], rogues: Iterable[RogueJob] = (), *, wide: bool = False, width: int | None = None
 ) -> str:
-    """Return `job_rows` as lines of at most `width` characters; None to cut nothing."""
+    """Return `job_rows` as lines of text.
+
+    Args:
+        jobs: as for `job_rows`.
+        rogues: as for `job_rows`.
+        wide: as for `job_rows`.
+        width: maximum length of a line; None for no limit.
+    """
     return job_rows(jobs, rogues, wide=wide).text(width=width)
 
 
 def history_rows(jobs: Iterable[Job], *, wide: bool = False) -> Table:
-    """Return ended jobs with their times and what they used.
+    """Return ended jobs with their times and usage as a table in the given order.
 
     Args:
-        jobs: the jobs, in the given order.
-        wide: also show priority, team, owner and why they ended.
+        jobs: the jobs.
+        wide: also show priority, team, owner and the reason of the end.
     """
     headers = ["Job Name", "State", "Entered", "Started", "Ended", "Wait", "Run", "Attempts", "Preemptions"]
     headers += ["Instance Hours"]
@@ -47,7 +54,13 @@ def history_rows(jobs: Iterable[Job], *, wide: bool = False) -> Table:
 
 
 def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = False) -> str:
-    """Return all about one job: what it is, its attempts, and its history."""
+    """Return the details of one job with its attempts and its history.
+
+    Args:
+        details: the job.
+        width: maximum length of a line; None for no limit.
+        colour: color the states.
+    """
     job = details.job
     lines = [
         ("Job Name", job.name),
@@ -82,13 +95,13 @@ def job_sheet(details: JobDetails, *, width: int | None = None, colour: bool = F
 
 
 def job_sentence(job: Job) -> str:
-    """Return one line on where a job stands."""
+    """Return one line about the state of a job."""
     place = f", place {job.place} in the queue" if job.place is not None else ""
     return strip_control_characters(f"{job.name} is {job.state} (priority {job.priority}{place}): {job.reason.message}")
 
 
 def rogue_sentence(rogue: RogueJob) -> str:
-    """Return one line on a training job that did not come through the queue, with the operator who asked to stop it."""
+    """Return one line about an unmanaged training job, with the operator who requested its stop."""
     asked = f", to be stopped for {rogue.stop_asked_by}" if rogue.stop_asked_by else ""
     return strip_control_characters(f"{rogue.name} is rogue ({rogue.status}{asked}): {rogue.reason.message}")
 

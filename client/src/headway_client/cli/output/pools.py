@@ -1,4 +1,4 @@
-"""Pools and how they are used."""
+"""Format pools and the use of their instances."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headway_client.models import Pause, PoolUse
 
 
 def pool_rows(pools: Iterable[PoolUse]) -> Table:
-    """Return the pools and how their instances are used."""
+    """Return the pools and the use of their instances as a table."""
     headers = ["Pool", "Size", "Allocated", "Stopping", "Reserved", "Rogue", "Free", "Waiting Jobs", "Paused"]
     rows = [
         [
@@ -25,7 +25,7 @@ def pool_rows(pools: Iterable[PoolUse]) -> Table:
 
 
 def pool_sentence(pool: PoolUse) -> str:
-    """Return whether a pool is paused, and what is in use there."""
+    """Return a sentence about the pause of a pool and the use of its instances."""
     if pool.pause is None:
         state = "is open"
     else:

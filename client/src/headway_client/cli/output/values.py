@@ -1,4 +1,4 @@
-"""Single values as people read them."""
+"""Format single values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def instance_hours(seconds: Mapping[str, int]) -> str:
 
 
 def time(value: str | None) -> str:
-    """Return a time: 2026-01-02T03:04:05.678Z reads better as 2026-01-02 03:04:05Z; anything else stays as it is."""
+    """Return a time such as 2026-01-02T03:04:05.678Z as 2026-01-02 03:04:05Z, and any other text unchanged."""
     if value is None:
         return NONE
     if len(value) == 24 and value[10] == "T" and value.endswith("Z"):
@@ -34,7 +34,12 @@ def time(value: str | None) -> str:
 
 
 def duration(start: str | None, end: str | None) -> str:
-    """Return the time between two times as hours:minutes:seconds."""
+    """Return the duration between two times as hours:minutes:seconds.
+
+    Args:
+        start: the first time, or None if it is unknown.
+        end: the second time, or None if it is unknown.
+    """
     if start is None or end is None:
         return NONE
     try:
@@ -47,12 +52,12 @@ def duration(start: str | None, end: str | None) -> str:
 
 
 def optional(value: object) -> str:
-    """Return a value as text; a dash for None."""
+    """Return a value as text, or a dash for None."""
     return NONE if value is None else str(value)
 
 
 def output_width() -> int | None:
-    """Return the terminal's width in characters, or None where the output goes elsewhere, uncut."""
+    """Return the terminal's width in characters, or None if the output is not a terminal."""
     if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
         return None
     return shutil.get_terminal_size().columns
