@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import Phase, settings
 
 # Hypothesis would repeat the same examples in each run where CI is set. New ones find more, and a failure prints
-# what repeats it (print_blob). No deadline: the time of an example says little on a shared machine.
+# how to repeat it (print_blob). No deadline: the time of an example means little on a shared machine.
 settings.register_profile("headway", derandomize=False, print_blob=True, deadline=None)
 settings.load_profile("headway")
 # For `make mutants`: the same examples for each mutant, fewer of them as each survivor costs them all, and no time to
@@ -21,13 +21,13 @@ settings.register_profile(
     phases=(Phase.explicit, Phase.generate),
 )
 
-# A shell ignores Ctrl-C for what it starts in the background, and nohup the end of a session; all that is started from
+# A shell makes background processes ignore Ctrl-C, and nohup SIGHUP; all processes started from
 # there inherits that, and tests that send these signals would wait in vain.
 for _signal, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(_signal) is signal.SIG_IGN:
         signal.signal(_signal, _usual)
 
-# Each session of botocore reads its service models anew, and there is one in nearly every test: it took longer than all
+# Each session of botocore reads its service models again, and nearly every test has one: that took longer than all
 # else. The environment of the core has no botocore.
 with suppress(ImportError):
     from botocore import loaders

@@ -1,4 +1,4 @@
-"""The performance gate, by what is counted: a pass costs the same however many wait, a job takes few calls."""
+"""The performance gate, by counts: a pass costs the same for any queue length, a job takes few calls."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ pass with lines that are longer than the window."""
 SHORT, LONG = 100, 500
 
 MOST_WRITES, MOST_READS, MOST_TABLE_CALLS = 34, 48, 60
-"""What a usual job in a queue with 12 lines may take of the table: what it took when this was written."""
+"""The table use of a usual job in a deployment with 12 queues, as of the time of writing."""
 TEN_HOURS_S = 36_000
 
 MOST_CALLS_OF_A_SUBMISSION = {0: 3, 100: 4}
-"""Of the table, where there is one line with so many jobs in it: the configuration, the line, the transaction. A line
+"""The table use with one queue of this length: the configuration, the queue, the transaction. A queue
 that is too long to be read in one takes one more."""
 MOST_READS_OF_A_SUBMISSION = {0: 1.5, 100: 3.5}
 
@@ -64,7 +64,7 @@ def grown(figures: dict[int, Scenes]) -> list[str]:
 
 
 class ScannedLines(ScannedTable):
-    """What must not come back: a line is read by looking through the whole table."""
+    """A regression: reading a queue by a scan of the whole table."""
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         if not pk.startswith("line#"):
@@ -104,7 +104,7 @@ def test_a_pass_calls_as_many_functions_however_many_wait() -> None:
     for waiting in (SHORT, LONG):
         queue = CountedQueue()
         queue.fill(waiting)
-        for _ in range(2):  # the first round loads what is loaded once
+        for _ in range(2):  # the first round does the one-time loading
             queue.submit_one()
             comes = queue.calls
             queue.end_one()

@@ -1,4 +1,4 @@
-"""How a part ended is told in words, in which one sees what to do."""
+"""The end of a part is reported in words that show what to do."""
 
 from __future__ import annotations
 

@@ -49,12 +49,12 @@ def python(script: str, log: Path, timeout_s: float = 60) -> int:
 
 
 def daemon_in(log: Path) -> int:
-    """The process id of the daemon that a part told of."""
+    """The process id of the daemon that a part reported."""
     return next(int(line.split()[1]) for line in log.read_text().splitlines() if line.startswith("daemon"))
 
 
 def lives(pid: int) -> bool:
-    """Whether there is such a process, and it is no zombie that nobody has waited for."""
+    """Whether the process exists and is not a zombie."""
     try:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:
@@ -106,7 +106,7 @@ def test_its_temporary_files_are_gone(log):
         (signal.SIGINT, signal.SIG_DFL),
         (signal.SIGTERM, signal.SIG_DFL),
         (signal.SIGHUP, signal.SIG_DFL),
-        # A shell has what it runs in the background ignore Ctrl-C.
+        # A shell makes background processes ignore Ctrl-C.
         (signal.SIGTERM, signal.SIG_IGN),
     ],
 )

@@ -1,4 +1,4 @@
-"""All measurements in one go: each is run, one that fails stops no other, and nobody takes old figures for new ones."""
+"""All measurements in one run: each runs, a failure stops no other one, and old figures do not count as new ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GOOD, BAD, GONE = (Part(name=name, module=f"bench.{name}", full=("--runs", "3"))
 
 
 class Runner:
-    """Runs nothing, and leaves what it is told to."""
+    """Runs nothing, and leaves the given files."""
 
     def __init__(self, codes: dict[str, int], written: dict[str, dict[str, Any]]) -> None:
         self._codes, self._written = codes, written

@@ -94,22 +94,22 @@ def snapshot(
 
 
 def starts(plan: Plan) -> list[str]:
-    """Who starts, in order."""
+    """The jobs that start, in order."""
     return [action.job for action in plan.actions if isinstance(action, Start)]
 
 
 def preemptions(plan: Plan) -> list[tuple[str, str]]:
-    """Who is preempted for whom, in order."""
+    """The preempted jobs with their preemptors, in order."""
     return [(action.job, action.for_job) for action in plan.actions if isinstance(action, Preempt)]
 
 
 def releases(plan: Plan) -> list[str]:
-    """Whose reservation is given back."""
+    """The jobs whose reservation is released."""
     return [action.job for action in plan.actions if isinstance(action, Release)]
 
 
 def reason_of(plan: Plan, name: str) -> str:
-    """The sentence that says why a job waits."""
+    """The sentence of a job's wait."""
     return next(hold.sentence for hold in plan.waits if hold.job == name)
 
 

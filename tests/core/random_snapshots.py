@@ -1,14 +1,14 @@
 """Plain random snapshots, each played on until nothing happens any more: `make snapshots COUNT=200000 SEED=1`.
 
-Hypothesis looks for small and odd snapshots; this draws ordinary ones, all fields evenly, and very many of them. Each
-is played twice, once while nothing ends but what is asked to stop, and once to the end of all jobs:
+Hypothesis searches for small and odd snapshots; this draws ordinary ones, all fields evenly, and very many of them.
+Each is played twice, once with ends of stopping attempts only, and once to the end of all jobs:
 
 - **It comes to rest.** After a bounded number of decisions and stops there is nothing left to do.
-- **Everybody is served.** If what runs ends in some order and nothing new comes, each job that fits starts.
+- **Every job is served.** If running jobs end in some order and no job arrives, each job that fits starts.
 - Each plan passes the verification.
 
-It also counts how often a job took back what was freed for another one. That is no fault by itself: the job may have
-come within its team's guarantee meanwhile, or may get the same number of instances a little sooner than its own.
+It also counts how often a job took back instances that were freed for another one. That is not a fault: the job may
+have come within its team's guarantee meanwhile, or may get the same number of instances a little sooner than its own.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _policy(rng: Random, sizes: dict[str, int], teams: Sequence[str]) -> Policy:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """What is wrong about a snapshot."""
+    """A fault in a snapshot."""
 
     number: int
     what: str
@@ -167,15 +167,15 @@ class _Wrong(Exception):
 
 
 class _Player:
-    """Carries decisions out; attempts that are asked to stop end one by one, in any order."""
+    """Carries decisions out; stopping attempts end one by one, in any order."""
 
     def __init__(self, snapshot: Snapshot, policy: Policy, rng: Random) -> None:
         self.world = World.of(snapshot, policy)
         self._rng = rng
         self._jobs = len(snapshot.waiting) + len(snapshot.allocations)
-        #: How often a job took over what is reserved for a job that it was stopped for.
+        #: How often a job took over the reservation of the job that it was stopped for.
         self.undone = 0
-        #: Who was stopped for each job, until that has started.
+        #: The victims of each job, until it has started.
         self._stopped_for: defaultdict[str, set[str]] = defaultdict(set)
 
     def settle(self) -> None:
@@ -243,7 +243,7 @@ def everybody_is_served(snapshot: Snapshot, rng: Random) -> int:
 
 
 def played(snapshot: Snapshot, rng: Random) -> tuple[str | None, int]:
-    """What is wrong about a snapshot, if anything, and how often a job took back what was freed for another one."""
+    """The fault in a snapshot, if any, and how often a job took back instances freed for another one."""
     try:
         return None, comes_to_rest(snapshot, rng) + everybody_is_served(snapshot, rng)
     except _Wrong as wrong:
@@ -251,7 +251,7 @@ def played(snapshot: Snapshot, rng: Random) -> tuple[str | None, int]:
 
 
 def play(seed: int, numbers: range) -> tuple[list[Fault], int]:
-    """What is wrong about some of the snapshots of a seed, and how many stops were for nothing.
+    """The faults in the snapshots of a seed, and the number of useless stops.
 
     Each snapshot depends on the seed and its number only.
     """

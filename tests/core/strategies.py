@@ -1,4 +1,4 @@
-"""Random snapshots that can come about, and a small world that they go on in as the service's transitions do."""
+"""Random reachable snapshots, and a small world that changes them as the service's transitions do."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def snapshots(
             )
         )
     used = plus(total(a.demand for a in allocations), total(r.demand for r in reservations))
-    # Mostly pools that hold what is used and some more; sometimes one that was shrunk below its use.
+    # Mostly pools with their use and some more; sometimes one that was shrunk below its use.
     pools = {pool: max(0, used.get(pool, 0) + (0 if full else draw(st.integers(-1, 4)))) for pool in POOLS}
     return Snapshot(
         now_ms=NOW_MS,
@@ -132,7 +132,7 @@ def snapshots(
 
 @st.composite
 def crowded(draw: st.DrawFn) -> Snapshot:
-    """Few large jobs of two teams in full pools, where one team waits for what it is guaranteed.
+    """Few large jobs of two teams in full pools, where one team waits for its guarantee.
 
     Demands are so large beside the guarantees that a team's jobs are covered one by one, but not all of them.
     """
@@ -181,7 +181,7 @@ def crowded(draw: st.DrawFn) -> Snapshot:
 
 
 def borrowing_goes_on(snapshot: Snapshot) -> Snapshot:
-    """The same, where one team waits for what it is guaranteed, and the other would borrow what is still free too."""
+    """The same, where one team waits for its guarantee, and the other would borrow the free instances too."""
     red, blue = TEAMS
     return replace(
         snapshot,
@@ -198,7 +198,7 @@ def borrowing_goes_on(snapshot: Snapshot) -> Snapshot:
 
 
 def borrowed_from_red(snapshot: Snapshot) -> Snapshot:
-    """The same, where one team waits for what it is guaranteed and the other has borrowed it all."""
+    """The same, where one team waits for its guarantee and the other has borrowed all of it."""
     red, blue = TEAMS
     return replace(
         snapshot,
@@ -230,10 +230,10 @@ class World:
     #: Of each job: whether it writes checkpoints, whether it may be preempted.
     traits: dict[str, tuple[bool, bool]] = field(default_factory=dict)
     preempted: dict[str, int] = field(default_factory=dict)
-    #: Jobs whose stop was asked for by somebody, so that they do not wait again.
+    #: Jobs whose stop was requested, so that they are not requeued.
     unwanted: set[str] = field(default_factory=set)
     started_ms: dict[str, int] = field(default_factory=dict)
-    #: Whether who was preempted waits again.
+    #: Whether preempted jobs are requeued.
     victims_return: bool = True
 
     @classmethod
@@ -248,7 +248,7 @@ class World:
             reserved={r.job: dict(r.demand) for r in snapshot.reservations},
             traits={a.job: (a.checkpoints, a.preemptible) for a in snapshot.allocations},
             preempted={a.job: a.preemptions for a in snapshot.allocations},
-            # Those that stop for nobody in particular were stopped by request.
+            # Attempts that stop for no job were stopped by request.
             unwanted={a.job for a in snapshot.allocations if a.stopping and a.freed_for is None},
         )
 
@@ -297,7 +297,7 @@ class World:
         )
 
     def end(self, name: str) -> None:
-        """The attempt of a job has ended; the job waits again if it was preempted and nobody wants it gone."""
+        """The attempt of a job has ended; the job is requeued if it was preempted and no stop was requested."""
         attempt = self.held.pop(name)
         if attempt.stopping and attempt.freed_for in self.waiting and attempt.freed:
             self.reserved[attempt.freed_for] = plus(self.reserved.get(attempt.freed_for, {}), attempt.freed)
@@ -319,7 +319,7 @@ class World:
             self.end(name)
 
     def cancel(self, name: str) -> None:
-        """Somebody stops a job, wherever it is."""
+        """Stop a job in any state."""
         if name in self.waiting:
             del self.waiting[name]
             self.reserved.pop(name, None)
@@ -349,7 +349,7 @@ def fits(job: WaitingJob, pools: Mapping[str, int], policy: Policy) -> bool:
 def all_stopped(snapshot: Snapshot, plan: Plan) -> Snapshot:
     """What a decision sees after a plan was carried out and everything that was stopping has ended.
 
-    Victims do not wait again here: that somebody of higher rank comes in between is another matter.
+    Victims are not requeued here, as they could outrank the job.
     """
     world = World.of(snapshot)
     world.apply(plan)

@@ -1,4 +1,4 @@
-"""What is deployed is packed into the same bytes, wherever and whenever."""
+"""The deployed archives have the same bytes on any machine at any time."""
 
 from __future__ import annotations
 

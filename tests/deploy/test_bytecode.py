@@ -1,4 +1,4 @@
-"""Bytecode is that of the sources, whoever builds it wherever, and a build goes on without an interpreter for it."""
+"""Bytecode is that of the sources on any machine, and a build continues without an interpreter for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A layer that holds anything but what is pinned is refused."""
+"""A layer with anything but the pinned packages is refused."""
 
 from __future__ import annotations
 

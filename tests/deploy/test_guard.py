@@ -1,4 +1,4 @@
-"""No update replaces, removes or overwrites what keeps the queue, unless somebody says so."""
+"""No update replaces, removes or overwrites the queue's stored data, unless it is requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second build differs in all but what is built, and a difference in that is told."""
+"""A second build in another environment has the same result, and a difference is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on access: its configuration is loaded and played, and its tables are what the code and the template say."""
+"""The page on access: its configuration is loaded and tried, and its tables equal the code and the template."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def configured(details: Details = Details.TEAM) -> Configuration:
 
 
 def held(cell: str, details: Details) -> bool:
-    """Whether a cell says yes, for a team that lists its members."""
+    """Whether a cell means yes, for a team that lists its members."""
     named = re.findall(r"`(everyone|team|owner)`", cell)
     return cell == "yes" or details in named
 

@@ -1,4 +1,4 @@
-"""The docs say what the code does: examples run, diagrams and limits are compared, links lead somewhere."""
+"""The docs match the code: examples run, diagrams and limits are compared, links resolve."""
 
 from __future__ import annotations
 

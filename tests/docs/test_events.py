@@ -1,4 +1,4 @@
-"""docs/reference/events.md and its schema say what the code does."""
+"""docs/reference/events.md and its schema match the code."""
 
 from __future__ import annotations
 

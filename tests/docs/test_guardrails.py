@@ -1,4 +1,4 @@
-"""The page on guardrails: its policy is tried on its request, and what the page shows is what is printed."""
+"""The page on guardrails: its policy is tried on its request, and the page shows the real output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runbook has what rings and what is measured, and no more."""
+"""The runbook lists all alarms and metrics, and no others."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from headway_sandbox.local.sandbox import Sandbox
 pytestmark = pytest.mark.e2e
 
 PAGE = (Path(__file__).parents[2] / "docs/tutorial/quickstart.md").read_text()
-# What the fixture does in their place: it starts and stops a sandbox of its own.
+# The fixture replaces these commands: it starts and stops a separate sandbox.
 BY_THE_FIXTURE = ("make setup", "source ", "headway sandbox")
 
 

@@ -1,4 +1,4 @@
-"""The command line as a user has it: the real console script, in a process and a folder of its own."""
+"""The command line as users run it: the real console script, in a separate process and folder."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class CommandLine:
         Args:
             arguments: without the program's name.
             stdin: text, or a document that becomes JSON.
-            expect: the exit code; another one fails the test with what the command said.
+            expect: the exit code; another one fails the test with the command's output.
         """
         outcome = self.start(*arguments, stdin=stdin).outcome()
         told = f"`headway {' '.join(arguments)}` left with {outcome.code}, not {expect}:\n{outcome.err}{outcome.out}"
@@ -89,7 +89,7 @@ class CommandLine:
         return Running(process=process, stdin=stdin if isinstance(stdin, str) else json.dumps(stdin))
 
     def close(self) -> None:
-        """End what nobody waited for, as a test failed: it may still run, or have ended since."""
+        """End leftover processes of a failed test: they may still run, or have ended since."""
         for process in self._started:
             if process.stdout and not process.stdout.closed:
                 process.kill()

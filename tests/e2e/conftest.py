@@ -1,4 +1,4 @@
-"""One sandbox for all end-to-end tests, with an empty queue before each, and a look at it after a failure."""
+"""One sandbox for all end-to-end tests, with an empty queue before each, and a report on it after a failure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sb() -> Iterator[Sandbox]:
 
 @pytest.fixture
 def cli(sb: Sandbox, tmp_path: Path) -> Iterator[CommandLine]:
-    """The command line of a user who may do everything."""
+    """The command line of a user with all permissions."""
     folder = tmp_path / "user"
     folder.mkdir()
     with closing(CommandLine(sb, folder)) as command_line:

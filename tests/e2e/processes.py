@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def processes_of(folder: Path) -> list[str]:
-    """The command lines of the processes that name the folder in it, or stand in it; zombies have neither."""
+    """The command lines of the processes that name the folder, or run in it; zombies have neither."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has just ended

@@ -1,4 +1,4 @@
-"""The queue as a test sees it: hands in and stops through the command line, looks through the API."""
+"""The queue for tests: submits and stops through the command line, reads through the API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.e2e.waiting import USUAL_S, eventually, nothing
 from tests.service.world import P5, request
 
 ENDLESS = {"SANDBOX_RUN_SECONDS": "86400"}
-"""Environment of a training job that ends when a test says so."""
+"""Environment of a training job that a test ends."""
 
 
 class QueueView:
@@ -28,7 +28,7 @@ class QueueView:
     Args:
         sandbox: where the queue is.
         cli: the user's command line.
-        prefix: of the names of all jobs; tests say the rest.
+        prefix: the prefix of all job names.
     """
 
     def __init__(self, sandbox: Sandbox, cli: CommandLine, prefix: str) -> None:
@@ -44,7 +44,7 @@ class QueueView:
     # ------------------------------------------------------------------------------------------------------ doing
 
     def request(self, name: str, priority: int | None = None, **changes: Any) -> dict[str, Any]:
-        """A CreateTrainingJob request for one instance that trains until it is told to end."""
+        """A CreateTrainingJob request for one instance that trains until a test ends it."""
         return request(self.prefix + name, priority, **{"Environment": ENDLESS, **changes})
 
     def submit(self, name: str, priority: int | None = None, **changes: Any) -> None:
@@ -79,7 +79,7 @@ class QueueView:
                         self.api.stop_job(job.name)
                         stopped.add(job.name)
                     if job.live_attempt is not None:
-                        # Nobody waits for it to stop in its own time.
+                        # Tests do not wait for its regular stop.
                         self.sandbox.finish(job.live_attempt)
             return not live and not self.sandbox.in_use()
 
@@ -105,7 +105,7 @@ class QueueView:
         return {name: job.state for name, job in self.jobs().items()}
 
     def line(self) -> list[str]:
-        """Who waits, the next one first."""
+        """The waiting jobs, the next one first."""
         return [job.name.removeprefix(self.prefix) for job in self.api.list_jobs() if job.place is not None]
 
     def history(self, name: str) -> list[str]:
@@ -113,7 +113,7 @@ class QueueView:
         return [entry.state for entry in self.details(name).history]
 
     def attempts(self, name: str) -> list[str]:
-        """The training jobs that the queue says it launched for a job."""
+        """The training jobs that the queue launched for a job."""
         return [attempt.name for attempt in self.details(name).attempts]
 
     def told(self) -> str:
@@ -155,7 +155,7 @@ class QueueView:
     def check_books(self, *, size: int) -> None:
         """Check that at no time the test's training jobs held more than a pool of that size, or one job two of them.
 
-        SageMaker notes when each began and ended, so nothing slips between two looks.
+        SageMaker records when each began and ended, so nothing is missed between two reads.
         """
         jobs = self.training_jobs()
         held = most_at_once((each, each["Instances"].get(P5, 0)) for each in jobs)

@@ -1,6 +1,6 @@
 """What happens to the users of SDKs, all at the same time and each on pools of their own.
 
-A story is a generator: it acts, and yields what has to come about before it goes on. One loop goes round all of them,
+A story is a generator: it acts, and yields the condition for its next step. One loop runs all of them,
 so that the machine is not kept busy by the looking.
 """
 
@@ -20,7 +20,7 @@ from tests.e2e.sdk_users import Desk, Script, User
 from tests.service.world import request
 
 STEP_S = 300.0
-"""How long a step may take: SDK 2 looks at its job every 30 s, and ten SDKs are imported at once on a busy machine."""
+"""The time limit of a step: SDK 2 polls its job every 30 s, and ten SDKs are imported at once on a busy machine."""
 
 _ROUND_S = 0.3
 
@@ -63,7 +63,7 @@ class Stage:
         self._jobs = self.sandbox.jobs()
 
     def attempts(self, name: str) -> list[dict[str, Any]]:
-        """SageMaker's training jobs for the job whose name begins so, oldest first."""
+        """SageMaker's training jobs of the job with this prefix, oldest first."""
         return [job for job in self._jobs if job["Tags"].get("headway:job", "").startswith(name)]
 
     def trains(self, name: str, *, attempt: int = 1) -> bool:
@@ -72,7 +72,7 @@ class Stage:
         return len(found) == attempt and found[-1]["SecondaryStatus"] == "Training"
 
     def submit(self, name: str, pools: Collection[str], priority: int) -> None:
-        """Hand in a job for an instance of each pool that trains until it is told to end."""
+        """Submit a job for an instance of each pool that trains until a test ends it."""
         groups = [
             {"InstanceGroupName": f"g{number}", "InstanceType": pool, "InstanceCount": 1}
             for number, pool in enumerate(pools)
@@ -99,7 +99,7 @@ def play(stage: Stage, stories: Mapping[str, Story]) -> dict[str, Played]:
         time.sleep(_ROUND_S)
         stage.look()
         for name, (story, (what, has_come), deadline_s) in list(going.items()):
-            # Asked before: what came about at its very end has come about.
+            # Checked first, so that the last condition can hold.
             ended = _has_ended(stage, name)
             if has_come():
                 step = next(story, None)
@@ -165,11 +165,11 @@ def interrupted(stage: Stage, user: User) -> Story:
 
 
 def alone(stage: Stage, user: User) -> Story:
-    """A user's script runs to its end, and nobody minds."""
+    """A user's script runs to its end without the queue."""
     script = stage.start(user)
     yield "the script ends", lambda: script.code() is not None
 
 
 def begins(user: User, output: str) -> int:
-    """How many attempts' logs are seen: each begins with a line of its own."""
+    """The number of attempts in the logs: each begins with a separate line."""
     return len(re.findall(rf"training job {user.name}\S* begins on algo-1 ", output))

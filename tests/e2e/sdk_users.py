@@ -1,4 +1,4 @@
-"""People who train with boto3 and SageMaker's SDKs: their scripts know of no queue, and run as they always did."""
+"""Users of boto3 and SageMaker's SDKs, with unmodified scripts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Launch = Literal["module", "line", "itself"]
 
 @dataclass(frozen=True, kw_only=True)
 class User:
-    """Somebody with a script."""
+    """A user with a script."""
 
     name: str
     """Of their job; where the SDK makes the names, what its name begins with."""
@@ -40,9 +40,9 @@ class User:
     place: str = "(place 1 in the queue)"
     """Where the place in the queue is shown: in the job's status, or beside it where the SDK shows none."""
     waits: str | None = None
-    """What is shown once the SDK waits for the job, if it is not the place in the queue."""
+    """The output once the SDK waits for the job, if it is not the position in the queue."""
     launch: Launch = "module"
-    """What leads it to the queue: `python -m headway_client`, one line that was put into it, or what it says itself."""
+    """How it uses the queue: `python -m headway_client`, one added line, or its own code."""
 
     def python(self) -> Path:
         """The interpreter that runs the script."""
@@ -74,10 +74,10 @@ class Desk:
             **CommandLine(sandbox, folder).environment,
             "PYTHONPATH": os.pathsep.join(str(ROOT / part) for part in ("layers/core/src", "client/src")),
             "PYTHONUNBUFFERED": "1",
-            "COLUMNS": "200",  # SDK 3 folds what it logs to the terminal's width
+            "COLUMNS": "200",  # SDK 3 wraps its log to the terminal's width
             "SAGEMAKER_USER_CONFIG_OVERRIDE": str(settings),
             "SAGEMAKER_ADMIN_CONFIG_OVERRIDE": str(settings),
-            # SDK 3 asks IAM whether the role exists, at an address that it makes up itself.
+            # SDK 3 asks IAM whether the role exists, at an address that it builds itself.
             "SAGEMAKER_VALIDATE_ROLE": "false",
         }
 
@@ -96,7 +96,7 @@ class Desk:
 
 
 class Script:
-    """A script under way; what it prints is found in a file."""
+    """A running script with its output in a file."""
 
     def __init__(self, python: Path, arguments: Iterable[str], environment: dict[str, str], folder: Path) -> None:
         self._output = folder / "output.txt"

@@ -58,7 +58,7 @@ def play(
 
 
 def check_end(queue: QueueView) -> None:
-    """Check what is left of the story: all that the queue remembers, and SageMaker's own books."""
+    """Check the final state: the queue's records, and SageMaker's."""
     assert {name: queue.history(name) for name in HISTORIES} == HISTORIES
     assert {name: len(queue.attempts(name)) for name in HISTORIES} == {"job1": 2, "job2": 1, "job3": 1, "job4": 1}
     launched = sorted(job["TrainingJobName"] for job in queue.training_jobs())

@@ -1,4 +1,4 @@
-"""Who may do what: IAM decides which calls, before any function runs, and the queue which jobs."""
+"""Authorization: IAM decides on calls, before any function runs, and the queue on jobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture
 def reader(sb: Sandbox, tmp_path: Path) -> CommandLine:
-    """The command line of a user who may only look."""
+    """The command line of a user with read permissions only."""
     look = {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": "arn:aws:execute-api:*:*:*/v1/GET/*"}
     keys = sb.make_user("onlooker", {"Version": "2012-10-17", "Statement": [look]})
     folder = tmp_path / "onlooker"
@@ -110,7 +110,7 @@ def test_a_user_a_lead_an_administrator_and_a_stranger_do_what_is_theirs(
     assert (job.team, job.owner) == ("research", f"arn:aws:iam::{queue.sandbox.info.role_arn.split(':')[4]}:user/ada")
     queue.wait_until_training("job")
 
-    # What the function refuses, it says in its own words.
+    # The function's refusals have its own messages.
     refusals = {
         ("stop", name): f"user/bob may not stop `{name}`: only its owner (user/ada), a lead of the team research or an",
         ("submit", "-"): "which your jobs of the team open may not run with",
@@ -125,7 +125,7 @@ def test_a_user_a_lead_an_administrator_and_a_stranger_do_what_is_theirs(
     assert SECRET not in theirs.out
     assert SECRET in json.dumps(person("ada")("show", name, "-o", "json").document["request"])
 
-    # What IAM refuses, no function hears of.
+    # Calls that IAM refuses reach no function.
     for who, denied in (
         ("ada", ["priority", name, "5"]),
         ("lea", ["config", "set", "-"]),

@@ -1,4 +1,4 @@
-"""A small chaos run; and the checks notice what they are for."""
+"""A small chaos run; and its checks detect faults."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def look(
 
 
 def broken(*looks: RawState, accepted: Accepted | None = None) -> list[str]:
-    """What is found wrong, the last look being that of the end."""
+    """The violations, with the last observation as the final one."""
     invariants = Invariants(SIZES)
     for each in looks[:-1]:
         invariants.check(each, accepted or {})

@@ -1,4 +1,4 @@
-"""The command line asks the scheduler, holds jobs back, follows their logs and looks back on them."""
+"""The command line: forecasts, holds, logs and history."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_many_requests_are_handed_in_at_once_and_each_is_taken_or_refused_by_its
     accepted = [name for number, name in enumerate(numbered) if number != 7]
     assert [result["job"]["jobName"] for result in results if "job" in result] == [prefix + name for name in accepted]
 
-    # In line as they stood in the file; the first two start.
+    # Queued in the order of the file; the first two start.
     queue.wait_for(n00="running", n01="running")
     assert queue.line() == accepted[2:]
     listed = cli("queue", "--mine", "-o", "json", "--limit", "100").document["jobs"]

@@ -22,7 +22,7 @@ def test_a_user_submits_looks_changes_and_stops(sb: Sandbox, queue: QueueView):
     cli("submit", "-", "--priority", "0", stdin=queue.request("c"))
     cli("submit", "-", stdin=queue.request("d"))
 
-    # Who waits, and why.
+    # The waiting jobs, and their reasons.
     lines = cli("queue").out.splitlines()
     assert lines[0].split() == ["Job", "Name", "State", "Priority", "Why"]
     shown = [line.split()[:3] for line in lines[2:]]

@@ -1,4 +1,4 @@
-"""What nobody can handle is put aside, shown, and redriven; and it keeps nobody else from anything."""
+"""Messages that no function can handle become dead letters, are shown and redriven, and block no others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.e2e
 
 
 class Morgue:
-    """The dead-letter queues, as somebody sees them who may do everything."""
+    """The dead-letter queues, with all permissions."""
 
     def __init__(self, sandbox: Sandbox, queue: QueueView) -> None:
         self._sqs = sandbox.client("sqs")
@@ -25,7 +25,7 @@ class Morgue:
         self._queue = queue
 
     def url(self, queue: str) -> str:
-        """The URL of the queue whose name ends so."""
+        """The URL of the queue with this suffix."""
         (url,) = [url for url in self._sqs.list_queues()["QueueUrls"] if url.endswith(queue)]
         return str(url)
 
@@ -34,7 +34,7 @@ class Morgue:
         functions = self._lambda.get_paginator("list_functions").paginate().build_full_result()["Functions"]
         (name,) = [each["FunctionName"] for each in functions if "Observe" in each["FunctionName"]]
         answer = self._lambda.invoke(FunctionName=name, InvocationType="Event", Payload=json.dumps(event).encode())
-        answer["Payload"].read()  # or the connection is never given back
+        answer["Payload"].read()  # or the connection never returns to the pool
 
     def bury(self, event: Mapping[str, Any], *, error: str) -> None:
         """Put an event among the dead ones as EventBridge does if it reaches no function.
@@ -105,7 +105,7 @@ def test_a_poison_event_is_put_aside_and_comes_back_while_jobs_run_as_if_nothing
 
 
 def test_events_and_wake_ups_that_are_redriven_do_their_work(sb: Sandbox, queue: QueueView, morgue: Morgue):
-    # The event on the end of the job reaches nobody: it lies among the dead.
+    # The event on the end of the job is a dead letter.
     queue.submit("job")
     queue.wait_until_training("job")
     sb.set_faults(event_drop=1.0)

@@ -27,7 +27,7 @@ TIMEOUT_S = 300
 
 @contextmanager
 def running_demo(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """The demo in a process of its own, with its files under a folder, once its sandbox's server runs."""
+    """The demo in a separate process, with its files under a folder, once its sandbox's server runs."""
     process = subprocess.Popen(
         [sys.executable, "-m", "headway_sandbox.demo.preemption"], env={**os.environ, "TMPDIR": str(folder)}, text=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -1,4 +1,4 @@
-"""Each change of a job is told: on the event bus, and by message where the policy says so."""
+"""Each change of a job is published: on the event bus, and by message if the policy selects it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.e2e
 
 
 class Ears:
-    """Two queues of somebody's own: one for the events of a rule on the bus, one that is subscribed to the topic."""
+    """Two queues of a user: one for the events of a rule on the bus, one that is subscribed to the topic."""
 
     def __init__(self, sandbox: Sandbox, queue: QueueView) -> None:
         self._sandbox = sandbox

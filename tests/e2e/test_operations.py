@@ -38,7 +38,7 @@ def deployed(sb: Sandbox, logical_id: str) -> dict[str, Any]:
 
 @pytest.fixture
 def line_stands(sb: Sandbox) -> Iterator[dict[str, Any]]:
-    """The deployed alarm on a line that does not move, with what it watches replaced: nobody else publishes that."""
+    """The deployed alarm on a stalled queue, with its metric replaced by one that only the test publishes."""
     alarm = {**{name: deployed(sb, "LineStandsAlarm")[name] for name in SETTINGS}, "Dimensions": REHEARSAL}
     alarm["AlarmName"] = "rehearsal"
     yield alarm
@@ -79,7 +79,7 @@ def test_a_line_that_does_not_move_raises_an_alarm_until_it_does(sb: Sandbox, li
     minutes = [datetime.fromtimestamp(time.time() - 60 * ago, UTC) for ago in range(1, 16)]
 
     def put(jobs: float) -> None:
-        """Publish that so many jobs could have started in each of the last minutes."""
+        """Publish a number of jobs that could have started in each of the last minutes."""
         figure = {"MetricName": line_stands["MetricName"], "Dimensions": REHEARSAL, "Value": jobs, "Unit": "Count"}
         data = [{**figure, "Timestamp": minute} for minute in minutes]
         cloudwatch.put_metric_data(Namespace=NAMESPACE, MetricData=data)

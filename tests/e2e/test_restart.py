@@ -1,4 +1,4 @@
-"""A sandbox that is stopped and started again goes on where it was."""
+"""A sandbox that is stopped and started again continues where it was."""
 
 from __future__ import annotations
 

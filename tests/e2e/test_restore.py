@@ -1,4 +1,4 @@
-"""The drill of docs/how-to/restore.md: the table is put back to an earlier state, and the queue goes on from there."""
+"""The drill of docs/how-to/restore.md: the table is restored, and the queue continues from there."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Script = Callable[..., str]
 
 
 class Functions:
-    """All functions of the queue, to be halted and let go on."""
+    """All functions of the queue, to be stopped and resumed."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._client: Any = sandbox.client("lambda")
@@ -48,7 +48,7 @@ class Functions:
 
 @pytest.fixture
 def script(sb: Sandbox) -> Script:
-    """Runs deploy/restore.py as an operator does; what it prints."""
+    """Run deploy/restore.py as an operator does; return its output."""
 
     def run(*words: str) -> str:
         done = subprocess.run(
@@ -115,7 +115,7 @@ def test_a_table_that_is_put_back_knows_its_running_jobs_and_nothing_is_trained_
     assert told.count("\n") == 1
     functions.go_on()
 
-    # Nothing is launched before the patrol has gone round, and nobody can change that.
+    # Nothing is launched before the patrol has listed all training jobs, and no call can change that.
     queue.submit("later", 9)
     with pytest.raises(ConflictError, match="the table was restored"):
         queue.api.resume()

@@ -1,4 +1,4 @@
-"""A training job that bypasses the queue: shown, charged, keeping others waiting, and stopped if the policy says so."""
+"""An unmanaged training job: shown, charged, blocking others, and stopped if the policy requires it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.e2e
 @pytest.fixture
 def past(sb: Sandbox, queue: QueueView) -> Iterator[str]:
     """A training job on one of the two instances, created with boto3."""
-    # A queue that has just been deployed has no pools before it is asked anything.
+    # A newly deployed queue has no pools before its first request.
     assert queue.api.capacity().pools
     request = queue.request("past")
     sb.client("sagemaker").create_training_job(**request)

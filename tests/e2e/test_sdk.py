@@ -27,7 +27,7 @@ from tests.e2e.waiting import eventually
 pytestmark = pytest.mark.e2e
 
 FIRST, LATEST = "sdk2-first", "sdk2"
-V3_PLACE = ", place 1 in the queue: "  # SDK 3 shows no status, so only what is said beside it
+V3_PLACE = ", place 1 in the queue: "  # SDK 3 shows no status, so only the message beside it
 USERS = [
     User(name="boto3", script="boto3_waiter", pools=("ml.p5.48xlarge",), follows_logs=False),
     User(name="spot-v2-first", script="sdk2_spot", sdk=FIRST, pools=("ml.p4d.24xlarge",)),
@@ -47,7 +47,7 @@ IMPATIENT = [
         sdk="sdk3",
         pools=("ml.g5.8xlarge",),
         place=V3_PLACE,
-        waits="Found endpoint for logs",  # which botocore says of the client that the SDK makes when it begins to wait
+        waits="Found endpoint for logs",  # botocore's log of the client that the SDK creates when it begins to wait
     ),
 ]
 ELSEWHERE = User(name="elsewhere", script="sdk2_elsewhere", sdk=LATEST, pools=("ml.m5.large",))
@@ -58,7 +58,7 @@ by_user = pytest.mark.parametrize("user", USERS, ids=lambda user: user.name)
 
 @pytest.fixture(scope="module")
 def view(sb: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueueView]:
-    """A queue with a pool of one instance for each type that anybody trains on."""
+    """A queue with a pool of one instance for each type of the users."""
     folder = tmp_path_factory.mktemp("operator")
     view = QueueView(sb, CommandLine(sb, folder), "")
     pools = itertools.chain.from_iterable(user.pools for user in (*USERS, *IMPATIENT, ELSEWHERE, SESSION))
@@ -183,7 +183,7 @@ def test_ctrl_c_leaves_the_job_in_line_and_says_how_to_stop_it(
 ):
     story = played[user.name]
     assert story.problem is None, f"{story.problem}\n{story.output}"
-    # The newer SDKs swallow Ctrl-C, so that the script goes on and leaves with its own code.
+    # The newer SDKs swallow Ctrl-C, so that the script continues and exits with its own code.
     assert story.code == (130 if user.sdk == FIRST else 0), f"left with {story.code}\n{story.output}"
     assert "Traceback" not in story.output
     said = re.findall(r"headway: (\S+) stays in the queue; `headway stop (\S+)` stops it\n", story.output)
@@ -191,13 +191,13 @@ def test_ctrl_c_leaves_the_job_in_line_and_says_how_to_stop_it(
     assert name == stopped
     assert name.startswith(user.name)
     assert view.api.get_job(name).job.state == "pending"
-    # What it said works.
+    # The printed command works.
     assert "is stopped" in view.cli("stop", name).out
 
 
 def test_processing_and_tuning_jobs_go_to_sagemaker(played: Mapping[str, Played], view: QueueView):
     output = well(played[ELSEWHERE.name])
-    # The sandbox's SageMaker has neither, and says so itself; what reaches it untouched is for the unit tests.
+    # The sandbox's SageMaker has neither, and answers that itself; unit tests check that calls are unchanged.
     for kind, operation in (("processing", "CreateProcessingJob"), ("tuning", "CreateHyperParameterTuningJob")):
         assert f"{kind}: An error occurred (UnknownOperationException)" in output
         assert f"The sandbox's SageMaker has no {operation}." in output
@@ -222,7 +222,7 @@ def test_a_session_of_the_queue_uploads_the_sources_and_hands_the_job_in(
         assert archive.getnames() == ["train.py"]
     assert stored["ServerSideEncryption"] == "aws:kms"
 
-    # It trains for the ten minutes that the sandbox gives a job which does not say.
+    # It trains for ten minutes, the sandbox's default.
     eventually(lambda: view.job("session").state == "completed", lambda: f"it completes: {view.told()}")
     assert [each["TrainingJobStatus"] for each in attempts(view, SESSION)] == ["Completed"]
     assert view.history("session") == ["pending", "running", "completed"]

@@ -1,4 +1,4 @@
-"""The story survives what goes wrong around it: functions that are killed, events that are not what they should be."""
+"""The story survives faults: killed functions, and malformed or late events."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_an_attempt_whose_end_was_never_told_is_found_by_reconcile(sb: Sandbox, 
     queue.finish("lost")
     (attempt,) = queue.training_jobs("lost")
     assert attempt["TrainingJobStatus"] == "Completed"
-    # A second after the last news reconcile asks SageMaker.
+    # A second after the last event reconcile asks SageMaker.
     queue.wait_for(lost="completed", next="running", meanwhile=lambda: sb.invoke("Reconcile"), timeout_s=15)
 
 
@@ -78,7 +78,7 @@ def test_a_scheduler_killed_after_each_call_to_sagemaker_makes_none_in_vain_or_t
     for call in ("StopTrainingJob", "CreateTrainingJob"):
         eventually(lambda call=call: call not in sb.faults()["kill_caller"], f"{call} kills the scheduler")  # type: ignore[misc]
         sb.release_messages("wake")
-    # Whoever comes next finds the one stopped, and, once the dead one's lease has passed, the other launched.
+    # The next invocation finds one stopped, and, once the lease of the killed one has expired, the other launched.
     queue.wait_for(low1="preempted", low2="running", high="running")
     eventually(
         lambda: queue.details("high").attempts[-1].state == "live",

@@ -1,4 +1,4 @@
-"""What `headway submit` takes and what it refuses."""
+"""Requests that `headway submit` accepts and refuses."""
 
 from __future__ import annotations
 

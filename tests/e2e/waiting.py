@@ -1,4 +1,4 @@
-"""Waiting for what is bound to come, and no longer."""
+"""Waiting for a condition, with a time limit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 USUAL_S = 90.0
-"""More than a minute, after which the reconciler has made good whatever was lost."""
+"""More than a minute, after which the reconciler has recovered lost events."""
 
 _POLL_S = 0.1
 _MEANWHILE_S = 2.0
@@ -29,8 +29,8 @@ def eventually(
     """Return the first true answer of a check.
 
     Args:
-        check: asked again and again, with pauses.
-        what: says what should have come, for when it does not.
+        check: called repeatedly, with pauses.
+        what: describes the condition, for the failure message.
         meanwhile: done every other second until then, such as what a schedule would start once a minute.
         timeout_s: how long it may take, s.
     """

@@ -75,7 +75,7 @@ class Functions:
         headers: Mapping[str, str] | None = None,
         caller: str | None = "user/ada",
     ) -> tuple[int, dict[str, Any]]:
-        """Call the API's handler as API Gateway would, as that principal of the account; as nobody with None."""
+        """Call the API's handler as API Gateway would, as a principal of the account, or as none."""
         content = raw if raw is not None else (None if body is None else json.dumps(body))
         payload = http_event(method, path, content, query, headers)
         arn = caller and f"arn:aws:iam::{payload['requestContext']['accountId']}:{caller}"

@@ -1,4 +1,4 @@
-"""Whether an answer is one that the OpenAPI document tells of."""
+"""Whether a response conforms to the OpenAPI document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what, through the handler of the API: what is answered, and what is logged."""
+"""Authorization, through the handler of the API: responses and logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API tells of what is to come, of batches, and of itself."""
+"""The API's forecasts, batches, and version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is malformed, in whatever way, is refused with a documented status, and never a fault of the queue."""
+"""Malformed requests are refused with a documented status, and never cause a server error."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Output:
         self._prints = prints
 
     def text(self) -> str:
-        """What was written since the last call."""
+        """The output since the last call."""
         printed = self._prints.readouterr()
         written = self.stream.getvalue()
         self.stream.seek(0)

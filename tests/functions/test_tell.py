@@ -1,4 +1,4 @@
-"""The handler that tells of changes, on what Lambda hands it; moto plays SNS and the table, a list the event bus."""
+"""The handler that publishes changes, with Lambda's events; moto plays SNS and the table, a list the event bus."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.functions.conftest import ANY_VERSION, Functions
 
 
 class Bus:
-    """EventBridge's client, as far as it is needed; what it takes, it keeps."""
+    """EventBridge's client, as far as it is needed; it stores accepted events."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
-        #: How many events it takes in each of its next calls; all in further ones.
+        #: The number of events it accepts in each of its next calls; all in further ones.
         self.room: list[int] = []
 
     def put_events(self, *, Entries: list[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803 - boto3's name

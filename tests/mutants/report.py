@@ -1,4 +1,4 @@
-"""Table of mutants, and what is wrong with it: survivors without a reason, reasons without a survivor. Pure."""
+"""Table of mutants, and its faults: survivors without a reason, reasons without a survivor. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Mutant:
 
     Attributes:
         module: the module, by its last name.
-        function: what it changes, with its class.
+        function: the mutated function, with its class.
         status: what has become of it.
         diff: the change as a unified diff; only of survivors.
     """

@@ -1,8 +1,8 @@
 """`make mutants`: tries mutants of the modules that keep the promises, and reports those that no test notices.
 
 mutmut makes the mutants, picks the tests that reach a function, and runs them in forked processes. Each target, one
-module or several, has a working folder of its own in build/mutants, where mutmut keeps its results, so a run that is
-stopped goes on later.
+module or several, has a separate working folder in build/mutants, where mutmut keeps its results, so a run that is
+stopped continues later.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _STORIES = (
     "scheduling/test_unproven_launches",
     "jobs/test_usage",
 )
-"""Tests that play the queue. The others go through the mutated modules without a look at what they do."""
+"""Tests that play the queue. The others run the mutated modules without checking their results."""
 
 
 _SLOW = ("tracking/test_restored", "scheduling/test_unproven_launches")
@@ -83,7 +83,7 @@ def _core(module: str) -> Target:
         package="layers/core/src/headway",
         modules=(module,),
         tests=("tests/core",),
-        # It replaces parts of the module by parts of its own.
+        # It replaces parts of the module.
         without=("tests/core/scheduling/test_mutations.py",),
     )
 
@@ -149,7 +149,7 @@ PACKAGES = (
 )
 
 NOT_MUTATED = (r"^\s*logger\.",)
-"""Statements that begin so are left as they are: what is written to the log decides nothing."""
+"""Statements with these prefixes are not mutated: the log decides nothing."""
 
 MYPY = """[mypy]
 strict = true
@@ -165,7 +165,7 @@ STATUS = {0: Status.SURVIVED, 33: Status.SURVIVED, 5: Status.SURVIVED, 37: Statu
 """What mutmut's exit codes mean, if not that a test failed. 33 and 5 are mutants that no test reaches."""
 
 TIMED_OUT = {36, 24, -24, 152, 255, -9}
-"""SIGXCPU in its spellings, and the SIGKILL for what goes on after it."""
+"""SIGXCPU in its spellings, and the SIGKILL for processes that continue after it."""
 
 
 def main(arguments: Iterable[str]) -> int:
@@ -202,7 +202,7 @@ def main(arguments: Iterable[str]) -> int:
 def prepare(name: str) -> None:
     """Make the working folder of a target, or bring it up to date.
 
-    mutmut mutates what is in `src`: the target's modules alone. Everything else that is imported or read is in
+    mutmut mutates `src`: the target's modules alone. Everything else that is imported or read is in
     `mutants`, as links to where it is.
     """
     target, work = MODULES[name], WORK / name
@@ -215,7 +215,7 @@ def prepare(name: str) -> None:
     settings = _settings(target, [str(source.relative_to(work)) for source in sources])
     _write(work / "pyproject.toml", (ROOT / "pyproject.toml").read_text("utf-8") + settings)
     if _write(work / "digest", _digest(target)):
-        # Tests have changed: what they reach is found out again, and what survived is tried again.
+        # Tests have changed: their coverage is measured again, and survivors are tried again.
         (work / "mutants/mutmut-stats.json").unlink(missing_ok=True)
         for meta in _metas(name):
             _forget_survivors(meta)
@@ -270,7 +270,7 @@ def _settings(target: Target, sources: Iterable[str]) -> str:
 
 
 def results(name: str) -> list[Mutant]:
-    """What is known of a target's mutants."""
+    """The results of a target's mutants."""
     if not any(meta.exists() for meta in _metas(name)):
         return []
     # Only the environment of `make mutants` has it.
@@ -335,7 +335,7 @@ def _digest(target: Target) -> str:
 
 
 def _write(path: Path, text: str) -> bool:
-    """Write a file unless it says so already. Returns whether it did not."""
+    """Write a file unless it has this content. Returns whether it was written."""
     if path.exists() and path.read_text("utf-8") == text:
         return False
     path.write_text(text, "utf-8")

@@ -1,4 +1,4 @@
-"""The report on mutants: its table, and what it complains about."""
+"""The report on mutants: its table and its complaints."""
 
 from __future__ import annotations
 

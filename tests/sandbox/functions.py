@@ -13,13 +13,13 @@ _TRUST = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "
 
 
 def make_function(sb: Sandbox, name: str, source: str, *, actions: list[str], **variables: str) -> str:
-    """Create a function with a role of its own; its ARN.
+    """Create a function with a separate role; return its ARN.
 
     Args:
         sb: where.
         name: of the function and of its role.
         source: of its one module, with `handler`.
-        actions: what it may do to every resource.
+        actions: the actions that it may perform on every resource.
         variables: its environment.
     """
     may = [{"Effect": "Allow", "Action": actions, "Resource": "*"}] if actions else []

@@ -11,7 +11,7 @@ _PAUSE_S = 0.1
 
 
 def until(check: Callable[[], T], *, timeout_s: float = 30.0) -> T:
-    """The first true answer of a check that is asked again and again."""
+    """The first true result of a check that is called repeatedly."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         found = check()

@@ -1,4 +1,4 @@
-"""What schemathesis has to know of the API: how calls are signed, and what a request looks like that may be accepted.
+"""Hooks for schemathesis: signing of calls, and requests that may be accepted.
 
 Runs in ``.envs/fuzz``, where nothing of Headway is installed: what a caller knows of the API is its document.
 """
@@ -66,7 +66,7 @@ def _likely(method: str, path: str, body: dict[str, Any], draw: random.Random) -
             submit = {"change": "submit", "request": _request({}, draw)}
             return {**body, "changes": [submit, *body.get("changes", [])][:10]}
         case "PUT", "/config":
-            # Whatever else it says, the pool stays: without it nothing more would be accepted.
+            # The pool stays in any case: without it no request would be accepted.
             return {**(body if draw.random() < 0.3 else {}), "pools": POOLS}
         case _:
             return body

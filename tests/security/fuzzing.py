@@ -26,10 +26,10 @@ GRACE_S = 60
 
 
 def fuzz(sandbox: Sandbox, *, seconds: int, seed: int) -> subprocess.CompletedProcess[str]:
-    """Call a sandbox's API for so long, and give what schemathesis says of it.
+    """Call a sandbox's API for a time, and return schemathesis's report.
 
     Args:
-        sandbox: whose queue nobody else needs.
+        sandbox: a sandbox whose queue is used by this run only.
         seconds: for how long.
         seed: draws the calls.
     """
@@ -50,7 +50,7 @@ def fuzz(sandbox: Sandbox, *, seconds: int, seed: int) -> subprocess.CompletedPr
         # Nothing is kept: the sandbox that it was found on is gone with the run.
         "--generation-database", "none", "--continue-on-failure", "--no-shrink",
     ]  # fmt: skip
-    # Functions have to be asked: what API Gateway turns away tells nothing of them.
+    # Calls have to reach functions: API Gateway's refusals do not test them.
     with limits(sandbox, dict.fromkeys(settings(sandbox), (10_000, 5_000))):
         return subprocess.run(
             command,
@@ -64,7 +64,7 @@ def fuzz(sandbox: Sandbox, *, seconds: int, seed: int) -> subprocess.CompletedPr
 
 
 def main() -> int:
-    """Fuzz a sandbox of its own; give schemathesis's exit code."""
+    """Fuzz a separate sandbox; return schemathesis's exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=300, help="for how long (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(2**32), help="draws the calls; by default, any")

@@ -1,4 +1,4 @@
-"""Every answer of the API is as its document says, whatever it is asked: a short run of ``make fuzz``."""
+"""Every response of the API conforms to its document, for any request: a short run of ``make fuzz``."""
 
 from __future__ import annotations
 

@@ -94,9 +94,9 @@ def change_and_stop(queue: QueueView) -> None:
 
 
 def without_events(sb: Sandbox, queue: QueueView) -> None:
-    """What the reconciler and the patrol find out if nobody tells."""
+    """The findings of the reconciler and the patrol without events."""
     for number in (1, 2):
-        # Of these the observer hears, and has to ask whose they are.
+        # The observer gets events of these, and has to look up their owners.
         bypass(sb, queue, f"heard-{number}")
     eventually(lambda: len(queue.api.rogue_jobs().jobs) == 2, "the queue hears of those that bypass it")
     sb.set_faults(event_drop=1.0)

@@ -12,7 +12,7 @@ from headway_sandbox.sagemaker.request_builder import P5
 
 
 class FakeSandbox:
-    """Tells whether it runs, and how many instances are in use."""
+    """Whether it runs, and the number of instances in use."""
 
     def __init__(self, *, durations: Any, parameters: dict[str, str]) -> None:
         self.parameters = parameters

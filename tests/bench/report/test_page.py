@@ -1,4 +1,4 @@
-"""The page on performance says what was measured, also where that is nothing, or not what one would like."""
+"""The page on performance shows the measured figures, also missing ones and missed goals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The article's scheduler does what the article says, and both queues are counted alike."""
+"""The article's scheduler works as the article describes, and both queues are measured alike."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from headway_service.testing.memory_table import MemoryTable
 
 
 class Story:
-    """The article's example: two instances, and time that goes on by minutes."""
+    """The article's example: two instances, and time in steps of a minute."""
 
     def __init__(self) -> None:
         self.now_s = START_S
@@ -90,7 +90,7 @@ def test_a_scan_reads_all_by_pages_and_consumes_half(items: int, calls: int) -> 
     scanned = ScannedTable(table, lambda kind, number: counted.update({kind: int(2 * number)}))
     assert len(scanned.scan()) == items
     assert counted["Scan"] == 2 * calls
-    # Twice what is consumed: a whole unit for each 4 KB and a little more, as names and keys take room too.
+    # Twice the consumption: a whole unit for each 4 KB and a little more, as names and keys count too.
     assert counted["read units"] == pytest.approx(max(1, items * PAGE_BYTES // 4 // 4096), abs=2)
     assert scanned.first_page == min(items, 3)
 
@@ -117,7 +117,7 @@ def test_a_round_is_a_job_that_comes_and_one_that_ends(queue: type[Any]) -> None
 
 
 class Told:
-    """A queue that tells when it is watched, and whose functions take as long as they say."""
+    """A queue that records its observations, and whose functions take a given time."""
 
     DECIDES = "pass"
 

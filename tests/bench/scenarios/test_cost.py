@@ -1,4 +1,4 @@
-"""What the cost page says is what was counted, and what is counted is the same each time."""
+"""The cost page shows the counted use, and the counts are reproducible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CASES = (*cost.IDLE_CASES, "1,000 jobs", "1,000 preemptions", "1,000 hours of a 
 NOT_COUNTED = {"Lambda GB-seconds", "CloudWatch log GB"}
 """The first has this machine's time in it, the second the text of times."""
 MAY_DIFFER = 0.1
-"""By so much a change may move what is counted before the page has to be written anew: `make bench-cost`."""
+"""The tolerance of the counts before the page has to be written again: `make bench-cost`."""
 
 
 def test_the_page_has_the_tables_of_what_was_measured() -> None:

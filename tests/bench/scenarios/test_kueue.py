@@ -1,4 +1,4 @@
-"""Kueue's test is replayed whole, and a replay that breaks a promise or stands still is found out."""
+"""Kueue's test is replayed completely, and a replay that breaks a promise or stalls is detected."""
 
 from __future__ import annotations
 

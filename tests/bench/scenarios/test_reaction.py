@@ -1,4 +1,4 @@
-"""What the script on reactions measures is what it says, and it leaves out what is not ours."""
+"""The reaction benchmark measures what it documents, without others' time."""
 
 from __future__ import annotations
 

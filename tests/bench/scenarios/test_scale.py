@@ -1,4 +1,4 @@
-"""What is measured at scale: the same work with long lines as with short ones, and nothing is lost or told wrongly."""
+"""Measurements at scale: the same work with long queues as with short ones, and nothing lost or misreported."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_ends_that_come_while_a_pass_runs_share_the_next_one(monkeypatch: pytest
 
 
 class User:
-    """A client that answers as it is told, one submission after the other."""
+    """A client with given responses, one per submission."""
 
     def __init__(self, *answers: Exception | None) -> None:
         self._answers: Iterator[Exception | None] = iter(answers)
@@ -154,7 +154,7 @@ class User:
 
 
 class Now:
-    """Chance that lets nobody wait."""
+    """Random numbers without waits."""
 
     def uniform(self, _least: float, _most: float) -> float:
         return 0.0

@@ -1,4 +1,4 @@
-"""What is measured beside Slurm: the same of both sides, and told as it came out. How long it takes is not tested."""
+"""Measurements beside Slurm: the same for both sides, and reported as measured. Times are not tested."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Backfilling stats
 
 
 class Recorder:
-    """A side that only notes what it was asked for."""
+    """A side that only records its calls."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

@@ -1,4 +1,4 @@
-"""The kinds of failure, by what SageMaker says."""
+"""The kinds of failure, by SageMaker's messages."""
 
 from __future__ import annotations
 

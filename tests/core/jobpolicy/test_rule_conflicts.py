@@ -1,4 +1,4 @@
-"""Which rules no job can keep both, as far as that can be told."""
+"""Pairs of rules that no job can satisfy, as far as that is decidable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each requirement and each condition of a rule says to a job, one that keeps it and one that does not."""
+"""Each requirement and each condition of a rule, for a job that satisfies it and one that does not."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ NAMES = (
     "StoppingCondition", "MaxRuntimeInSeconds", "MaxWaitTimeInSeconds", "EnableManagedSpotTraining", "VpcConfig",
     "Subnets", "CheckpointConfig", "EnableNetworkIsolation", "Key", "Value",
 )  # fmt: skip
-# JSON that looks like a request in places, and is anything at all in others.
+# JSON that is like a request in parts, and arbitrary in others.
 requests = st.dictionaries(
     st.sampled_from(NAMES),
     st.recursive(

@@ -1,4 +1,4 @@
-"""Which alarms a watch takes, and what they say together."""
+"""The alarms of a watch, and their combined result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasons are bounded and name what they are about."""
+"""Reasons are bounded and name their subject."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For each reason it is settled what to do, and whether people are told of it by message."""
+"""Each reason has a remedy, and a default for messages."""
 
 from __future__ import annotations
 

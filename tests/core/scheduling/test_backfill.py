@@ -1,4 +1,4 @@
-"""Who may start past a blocked head: only who cannot delay its reserved start."""
+"""Jobs that may overtake a blocked job: only those that cannot delay its reserved start."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_the_second_head_is_protected_when_two_starts_are_reserved() -> None:
 
 
 def test_a_head_counts_on_whom_it_may_preempt_when_the_others_have_ended() -> None:
-    """At the end of x the head preempts y, so b must not run into that."""
+    """At the end of x the first job preempts y, so b must not run into that."""
     parts = (held("x", 9, ends_in_s=3600), held("y", 1), job("head", 9, count=2), job("b", 9, entered=5))
     plan = schedule(snapshot(*parts, size=2))
     assert starts(plan) == []

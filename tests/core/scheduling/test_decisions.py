@@ -1,4 +1,4 @@
-"""What one decision does and says where several jobs wait for the same instances."""
+"""The plan and the reasons of one decision where several jobs wait for the same instances."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def later(waiting: WaitingJob, wait_ms: int) -> WaitingJob:
 
 
 def told(plan: Plan) -> list[tuple[str, ReasonCode, int | None]]:
-    """Who waits, why, and how long until its reserved start, ms."""
+    """Each wait: the job, the code, and the time until its reserved start, ms."""
     return [
         (hold.job, hold.reason.code, None if hold.start_by_ms is None else hold.start_by_ms - NOW_MS)
         for hold in plan.waits

@@ -1,4 +1,4 @@
-"""Guarantees, limits, weights, ageing, and who is protected from preemption."""
+"""Guarantees, limits, weights, aging, and protection from preemption."""
 
 from __future__ import annotations
 

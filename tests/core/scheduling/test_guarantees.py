@@ -21,7 +21,7 @@ HALF_DAY_S = 43_200
 
 
 def played(start: Snapshot) -> tuple[list[tuple[str, str]], World]:
-    """Who was preempted for whom until there was nothing left to decide, and how it is then."""
+    """The preemptions until nothing is left to decide, and the state then."""
     world = World.of(start)
     stopped: list[tuple[str, str]] = []
     for _ in range(50):
@@ -108,7 +108,7 @@ def test_a_job_is_covered_if_those_that_are_stopped_for_it_leave_room_in_the_gua
 
 
 def test_what_is_promised_to_a_covered_job_is_safe_though_others_of_its_team_borrow_meanwhile() -> None:
-    """`x` and `y` start on what is free while `r` stops for `w`, so red holds more than its guarantee with `w`."""
+    """`x` and `y` start on free instances while `r` stops for `w`, so red holds more than its guarantee with `w`."""
     policy = Policy(teams={"red": Team(guaranteed={P5: 2, G5: 2}), "blue": Team()})
     parts = (
         held("r", 9, count=2, pool=G5, team="blue"),
@@ -152,7 +152,7 @@ def test_a_job_is_no_longer_covered_once_others_of_its_team_have_used_the_guaran
 
 
 def test_a_job_is_covered_once_its_team_has_given_something_back() -> None:
-    """`j` stops `x`, which borrows of G5, and with it gives back what red is guaranteed of P5."""
+    """`j` stops `x`, which borrows G5, and thereby frees red's guaranteed P5."""
     policy = Policy(teams={"red": Team(guaranteed={P5: 1}), "blue": Team()})
     both = replace(held("x", 0, team="red"), demand={P5: 1, G5: 1})
     parts = (both, job("j", 9, pool=G5, team="red"), job("k", 0, team="red"), job("b", 5, team="blue"))

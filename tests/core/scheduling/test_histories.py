@@ -31,7 +31,7 @@ History = tuple[Policy, list[tuple[str, int, WaitingJob]]]
 
 @st.composite
 def histories(draw: st.DrawFn) -> History:
-    """Rules, and what happens one after the other; the number says to whom."""
+    """A policy, and a sequence of events; the number selects the job."""
     job = st.builds(
         WaitingJob,
         name=st.just(""),
@@ -96,7 +96,7 @@ def preemption_comes_to_an_end(snapshot: Snapshot) -> None:
 
 
 def every_job_is_served(snapshot: Snapshot) -> None:
-    """Promise 7: if nothing new comes and what runs ends, all that fits starts; nobody is preempted too often."""
+    """Promise 7: if no job arrives and running jobs end, all jobs that fit start; none is preempted too often."""
     world = World.of(snapshot)
     waits: list[WaitingJob] = []
     for _ in range(2 * (len(world.waiting) + len(world.held)) + 20):
@@ -107,7 +107,7 @@ def every_job_is_served(snapshot: Snapshot) -> None:
         if not waits:
             return
         world.now_ms += 2 * STEP_MS
-        # Whoever has run longest ends.
+        # The longest-running job ends.
         for name in sorted(world.held, key=lambda name: (world.held[name].since_ms, name))[:1]:
             world.end(name)
     raise AssertionError(f"{[job.name for job in waits]} never started")

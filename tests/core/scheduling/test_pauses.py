@@ -1,4 +1,4 @@
-"""In a paused pool nothing starts, and who waits for it is in nobody's way."""
+"""In a paused pool nothing starts, and jobs that wait for it block no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a waiting job may stop, asked of the functions themselves: bounds, ties, and who comes next."""
+"""The attempts that a waiting job may preempt: bounds, ties, and order."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def test_an_attempt_that_keeps_its_teams_guarantee_hides_nobody_behind_it() -> N
 
 
 def test_an_attempt_that_would_rank_first_again_hides_nobody_behind_it() -> None:
-    # Of its guarantee of 2 the team borrows nothing if x stops, so x would take back what it gave; y of b would not.
+    # If x stops, the team borrows nothing beyond its guarantee of 2, so x would take its instances back; y of b would
+    # not.
     policy = Policy(teams={"a": Team(guaranteed={P5: 2})})
     parts = (held("x", 0, team="a"), held("y", 1, team="b"), job("wide", 5, count=3, team="a"))
     assert preemptions(schedule(snapshot(*parts, size=4, policy=policy))) == [("y", "wide")]
@@ -94,5 +95,5 @@ def test_each_attempt_that_is_asked_about_is_one_look() -> None:
     decision = _Pass(snapshot(*(held(f"x{i}") for i in range(3)), size=3), explain=False)
     before = decision.looks.taken
     assert len(decision.preemption.victims(job("w", 9, count=3), {P5: 3})) == 3
-    # Two for each to put them in order, one for each that was asked about.
+    # Two for each to sort them, one for each that was evaluated.
     assert decision.looks.taken - before == 3 * (2 + 1)

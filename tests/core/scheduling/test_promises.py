@@ -56,7 +56,7 @@ def plain_rank(job: WaitingJob, snapshot: Snapshot) -> tuple[int, bool, int, str
 
 
 def is_protected(attempt: Allocation, snapshot: Snapshot) -> bool:
-    """Whether an attempt may not be stopped for anybody now."""
+    """Whether an attempt may not be preempted now."""
     policy = snapshot.policy
     ran_ms = snapshot.now_ms - attempt.since_ms
     left_ms = None if attempt.limit_ms is None else attempt.limit_ms - ran_ms
@@ -83,14 +83,14 @@ def cost(attempt: Allocation, snapshot: Snapshot) -> tuple[int, int, int, str]:
 
 
 def team_use(snapshot: Snapshot, team: str, *, stopping: bool = True) -> dict[str, int]:
-    """What a team holds and what is reserved for its jobs."""
+    """The instances that a team holds or that are reserved for its jobs."""
     mine = {job.name for job in snapshot.waiting if job.team == team}
     held = total(a.demand for a in snapshot.allocations if a.team == team and (stopping or not a.stopping))
     return plus(held, total(r.demand for r in snapshot.reservations if r.job in mine))
 
 
 def own(snapshot: Snapshot, job: str) -> Demand:
-    """What is reserved for a job."""
+    """The reservation of a job."""
     return next((r.demand for r in snapshot.reservations if r.job == job), {})
 
 
@@ -118,7 +118,7 @@ def capacity_holds(snapshot: Snapshot) -> None:
 
 
 def all_or_nothing(snapshot: Snapshot) -> None:
-    """Promise 2, and 6: with all it demands or not at all, and once; everybody else is told why not."""
+    """Promises 2 and 6: a job starts with all it demands or not at all, and once; all others have a reason."""
     plan = schedule(snapshot)
     waiting = {job.name: job for job in snapshot.waiting}
     for action in plan.actions:
@@ -131,20 +131,20 @@ def all_or_nothing(snapshot: Snapshot) -> None:
 
 
 def line_is_in_rank_order(snapshot: Snapshot) -> None:
-    """Where teams do not matter, holds stand by priority, with what waiting has added, then by entry, then by name."""
+    """Where teams do not matter, waits are in order of effective priority, then entry, then name."""
     if not same_team(snapshot) or any(team.guaranteed for team in snapshot.policy.teams.values()):
         return
     waiting = {job.name: job for job in snapshot.waiting}
     plan = schedule(snapshot)
     if snapshot.policy.teams and of(plan, Release):
-        # Who loses what was reserved for it falls back among its equals.
+        # A job that loses its reservation falls back among its equals.
         return
     told = [waiting[hold.job] for hold in plan.waits]
     assert told == sorted(told, key=lambda job: plain_rank(job, snapshot))
 
 
 def blocked_heads_close_their_pools(snapshot: Snapshot) -> None:
-    """Promise 3 without backfill: nobody starts behind a blocked head, except on what was freed for it."""
+    """Promise 3 without backfill: no job starts behind a blocked one, except on instances freed for it."""
     if snapshot.policy.backfill or not same_team(snapshot) or snapshot.policy.teams:
         return
     plan = schedule(snapshot)
@@ -159,21 +159,21 @@ def blocked_heads_close_their_pools(snapshot: Snapshot) -> None:
 
 
 def reserved_starts_are_kept(snapshot: Snapshot) -> None:
-    """Promise 3: if all that runs takes as long as it may, a job starts no later than it was told first."""
+    """Promise 3: if all jobs run to their limits, a job starts no later than first reported."""
     if not same_team(snapshot) or snapshot.policy.ageing or any(t.guaranteed for t in snapshot.policy.teams.values()):
-        # Who ages, or whose team uses less, may come to stand before it: that is rank, not a lower-ranked job.
+        # An aged job, or one of a team with less use, may come to rank before it: that is no lower-ranked job.
         return
     if any(count < 0 for count in free(snapshot).values()):
-        # Who pays for a pool that was shrunk below its use is settled anew as it empties.
+        # Which jobs wait for a pool that was shrunk below its use is decided again as it empties.
         return
     plan = schedule(snapshot)
     told = _told_for_sure(snapshot, plan)
     if not told:
         return
     world, last_ms = World.of(snapshot), max(told.values())
-    # A victim that comes back to the line may outrank who was told; that is no lower-ranked job.
+    # A requeued victim may outrank the job; that is no lower-ranked job.
     world.unwanted |= set(world.held)
-    # A victim may come back before those who are behind its preemptor: that is rank as well.
+    # A requeued victim may rank before jobs behind its preemptor: that is rank as well.
     world.victims_return = False
     world.apply(plan)
     _end_at_limits(world)
@@ -185,9 +185,9 @@ def reserved_starts_are_kept(snapshot: Snapshot) -> None:
 
 
 def _told_for_sure(snapshot: Snapshot, plan: Plan) -> dict[str, int]:
-    """The starts that no job of higher rank may come before: of its pools, all who are ahead know when they start."""
+    """The starts that no job of higher rank can delay: all jobs ahead in its pools have known starts."""
     waiting = {job.name: job for job in snapshot.waiting}
-    # What is reserved or being freed for a job may be taken over by a job of higher rank, and all behind shift.
+    # Reservations and earmarks may be taken over by a job of higher rank, which shifts all jobs behind.
     owed = {r.job for r in snapshot.reservations} | {a.freed_for for a in snapshot.allocations}
     if owed & waiting.keys():
         return {}
@@ -212,7 +212,7 @@ def _ends_ms(attempt: Allocation) -> int:
 
 
 def _play_on(world: World, last_ms: int) -> None:
-    """To the next moment at which something can change; who has reached its limit then ends."""
+    """Advance to the next moment with a change; jobs at their limits then end."""
     moments = [_ends_ms(attempt) for attempt in world.held.values()]
     moments += [attempt.since_ms + world.policy.min_run_time_ms for attempt in world.held.values()]
     moments += [job.not_before_ms for job in world.waiting.values()]
@@ -275,7 +275,7 @@ def nobody_is_held_who_delays_nobody(snapshot: Snapshot) -> None:
 
 
 def starts_that_can_be_known_are_known(snapshot: Snapshot) -> None:
-    """Promise 3: the first blocked jobs have reserved starts if the limits of all that runs say when they come."""
+    """Promise 3: the first blocked jobs have reserved starts if the limits of all running jobs prove them."""
     plan = schedule(snapshot)
     if not snapshot.policy.backfill or plan.actions or any(a.stopping for a in snapshot.allocations):
         return
@@ -296,12 +296,12 @@ def starts_that_can_be_known_are_known(snapshot: Snapshot) -> None:
 
 
 def only_who_may_be_preempted_is(snapshot: Snapshot) -> None:
-    """Promise 5: strictly lower priority, or borrowed from the guarantee of whoever reclaims it."""
+    """Promise 5: strictly lower priority, or borrowed from the guarantee of the team that reclaims it."""
     plan = schedule(snapshot)
     victims = {a.attempt: a for a in snapshot.allocations}
     waiting = {job.name: job for job in snapshot.waiting}
     stopped = [action for action in plan.actions if isinstance(action, Preempt)]
-    # Whatever happens in which order, a team has at the end at least what it had at each moment of it.
+    # In any order of events, a team has at the end at least what it had at each moment.
     gets = [waiting[name] for name in {*of(plan, Start), *(h.job for h in plan.waits if _is_sure(h))}]
     for action in stopped:
         victim, job = victims[action.attempt], waiting[action.for_job]
@@ -335,7 +335,7 @@ def _is_sure(hold: Wait) -> bool:
 
 
 def protected_attempts_run_on(snapshot: Snapshot) -> None:
-    """Promise 5: who may not be preempted, has just started, or has been preempted often enough, is no victim."""
+    """Promise 5: an attempt that is not preemptible, has just started, or was preempted often enough, is no victim."""
     stopped = set(of(schedule(snapshot), Preempt))
     assert not [a.job for a in snapshot.allocations if a.job in stopped and is_protected(a, snapshot)]
 
@@ -345,7 +345,7 @@ def no_victim_is_needless(snapshot: Snapshot) -> None:
     victims = [action for action in schedule(snapshot).actions if isinstance(action, Preempt)]
     demand_of = {a.attempt: a.demand for a in snapshot.allocations}
     if any(size < 0 for size in free(snapshot).values()) or any(t.limit for t in snapshot.policy.teams.values()):
-        # What pays for a pool shrunk below its use, or for a limit, is earmarked for nobody.
+        # Instances freed for a pool shrunk below its use, or for a limit, are not earmarked.
         return
     for name in {action.for_job for action in victims}:
         mine = [action for action in victims if action.for_job == name]
@@ -356,7 +356,7 @@ def no_victim_is_needless(snapshot: Snapshot) -> None:
 
 
 def no_cheaper_single_victim_would_have_done(snapshot: Snapshot) -> None:
-    """Promise 5: the documented order. Nobody who comes before the dearest victim would have been enough alone."""
+    """Promise 5: the documented order. No attempt before the most expensive victim would have sufficed alone."""
     victims = [action for action in schedule(snapshot).actions if isinstance(action, Preempt)]
     if len({action.for_job for action in victims}) != 1 or snapshot.policy.teams:
         return
@@ -376,7 +376,7 @@ def no_cheaper_single_victim_would_have_done(snapshot: Snapshot) -> None:
 
 
 def preemptors_start_when_all_has_stopped(snapshot: Snapshot) -> None:
-    """Promise 5: what is freed for a job is enough for it (useful), and is still there when it is free (held).
+    """Promise 5: the instances freed for a job suffice for it (useful), and stay reserved for it (held).
 
     A job that its team's guarantee covers once the attempts have stopped may take it over (decision 33).
     """
@@ -412,13 +412,13 @@ def what_is_freed_is_earmarked_whole(snapshot: Snapshot) -> None:
 
 
 def leftovers_are_released(snapshot: Snapshot) -> None:
-    """Promise 5: what is reserved for somebody who has left goes."""
+    """Promise 5: the reservation of a job that has left is released."""
     waiting = {job.name for job in snapshot.waiting}
     assert {r.job for r in snapshot.reservations if r.job not in waiting} <= set(of(schedule(snapshot), Release))
 
 
 def guarantees_are_given(snapshot: Snapshot) -> None:
-    """Guarantees: the first in line of a team waits within it for no single attempt that is borrowed and movable."""
+    """Guarantees: the first job of a team within it waits for no single borrowed and preemptible attempt."""
     plan = schedule(snapshot)
     policy = snapshot.policy
     if plan.actions or not policy.preemption or any(a.stopping for a in snapshot.allocations) or snapshot.reservations:
@@ -566,7 +566,7 @@ def test_a_team_gets_back_what_others_have_borrowed(snapshot: Snapshot) -> None:
 def test_the_victims_of_one_preemption_are_a_smallest_set_when_all_are_alike(
     counts: list[int], need: int, priority: int
 ) -> None:
-    """With equal priorities and no work lost, giving victims back leaves a set of which none is needless."""
+    """With equal priorities and no work lost, dropping victims leaves a set without unneeded ones."""
     pool = POOLS[0]
     allocations = tuple(
         Allocation(job=f"r{i}", attempt=f"r{i}", demand={pool: count}, priority=0, since_ms=NOW_MS)

@@ -1,4 +1,4 @@
-"""Reserved starts that were once told and not kept."""
+"""Reserved starts that were once reported and not kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What starts, who is preempted, and why the others wait."""
+"""Starts, preemptions, and reasons of waits."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ def test_what_was_being_freed_for_a_job_that_starts_anyway_is_for_the_next_in_ra
 
 
 def test_of_needless_victims_the_dearest_is_given_back_first() -> None:
-    """Either of `cheap` and `dear` is needless beside `wide`, but not both."""
+    """Either of `cheap` and `dear` is unneeded beside `wide`, but not both."""
     running = (held("cheap", 0), held("dear", 1), held("wide", 2, count=3))
     plan = schedule(snapshot(*running, job("w", 9, count=4), size=5))
     assert preemptions(plan) == [("cheap", "w"), ("wide", "w")]

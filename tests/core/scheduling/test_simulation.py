@@ -1,4 +1,4 @@
-"""How a queue goes on from event to event."""
+"""The simulation of a queue from event to event."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_a_course_goes_on_from_a_snapshot() -> None:
         (NOW_MS + 20, "completed", "v"),
         (NOW_MS + 20, "started", "s"),
         (NOW_MS + 30, "completed", "r"),
-        # It wrote no checkpoints, so it runs again what it had run and what was left.
+        # It wrote no checkpoints, so it runs its whole run time again.
         (NOW_MS + 20 + NOW_MS + 40, "completed", "s"),
     ]
 

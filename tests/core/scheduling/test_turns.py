@@ -1,4 +1,4 @@
-"""Who comes before whom in what others wait for: take-overs, borrowing, and that a decision is complete.
+"""The order of jobs that wait for the same instances: take-overs, borrowing, and complete decisions.
 
 Like those of ``test_promises`` these are predicates, and ``test_mutations`` shows that each notices a broken rule.
 """
@@ -55,7 +55,7 @@ def only_who_is_ahead_takes_over(snapshot: Snapshot) -> None:
 
 
 def nobody_borrows_what_is_reclaimed(snapshot: Snapshot) -> None:
-    """Guarantees: where borrowers are stopped for the first in line of a team, nobody else starts to borrow."""
+    """Guarantees: where borrowers are stopped for the first job of a team, no other job starts to borrow."""
     waiting = {job.name: job for job in snapshot.waiting}
     live = [(a.team, a.demand) for a in snapshot.allocations if not a.stopping]
     use = TeamUse([*live, *((waiting[r.job].team, r.demand) for r in snapshot.reservations if r.job in waiting)])
@@ -80,7 +80,7 @@ def nobody_borrows_what_is_reclaimed(snapshot: Snapshot) -> None:
 
 
 def _is_first(job: WaitingJob, snapshot: Snapshot) -> bool:
-    """Whether nobody of its team who waits for some of the same stands before it."""
+    """Whether no job of its team that waits for some of the same pools ranks before it."""
     return all(
         plain_rank(job, snapshot) <= plain_rank(other, snapshot)
         for other in snapshot.waiting

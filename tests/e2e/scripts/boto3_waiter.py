@@ -1,4 +1,4 @@
-"""How somebody trains with nothing but boto3: create, look, wait, read the logs.
+"""Training with boto3 only: create, describe, wait, read the logs.
 
 python boto3_waiter.py NAME ROLE BUCKET INSTANCE_TYPE
 """

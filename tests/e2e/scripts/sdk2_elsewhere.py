@@ -1,4 +1,4 @@
-"""What somebody does with the SageMaker SDK 2 that is no training job: processing and tuning.
+"""Other uses of the SageMaker SDK 2 than training jobs: processing and tuning.
 
 python sdk2_elsewhere.py NAME ROLE SOURCES BUCKET INSTANCE_TYPE
 """
@@ -46,7 +46,7 @@ def tune(role: str, sources: str, bucket: str, instance_type: str) -> None:
 
 
 def main(_name: str, role: str, sources: str, bucket: str, instance_type: str) -> None:
-    """Try both, and print what SageMaker says."""
+    """Try both, and print SageMaker's responses."""
     try:
         process(role, instance_type)
         print("processing: taken")

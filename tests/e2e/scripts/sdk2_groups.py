@@ -1,4 +1,4 @@
-"""How somebody trains with the SageMaker SDK 2 on two kinds of instances at once.
+"""Training with the SageMaker SDK 2 on two kinds of instances at once.
 
 python sdk2_groups.py NAME ROLE SOURCES BUCKET INSTANCE_TYPE OTHER_INSTANCE_TYPE
 """
@@ -12,7 +12,7 @@ from sagemaker.pytorch import PyTorch
 
 
 def main(name: str, role: str, sources: str, bucket: str, instance_type: str, other_type: str) -> None:
-    """Train, follow the logs, and say where the model is."""
+    """Train, follow the logs, and print where the model is."""
     estimator = PyTorch(
         entry_point="train.py",
         source_dir=sources,

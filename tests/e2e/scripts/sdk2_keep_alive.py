@@ -1,4 +1,4 @@
-"""How somebody trains with the SageMaker SDK 2 who keeps the instances for the next run.
+"""Training with the SageMaker SDK 2 and a warm pool for the next run.
 
 python sdk2_keep_alive.py NAME ROLE SOURCES BUCKET INSTANCE_TYPE
 """
@@ -11,7 +11,7 @@ from sagemaker.pytorch import PyTorch
 
 
 def main(name: str, role: str, sources: str, bucket: str, instance_type: str) -> None:
-    """Train, follow the logs, and say where the model is."""
+    """Train, follow the logs, and print where the model is."""
     estimator = PyTorch(
         entry_point="train.py",
         source_dir=sources,

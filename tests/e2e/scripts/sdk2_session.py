@@ -1,4 +1,4 @@
-"""How somebody trains with the SageMaker SDK 2 whose script does know the queue: the session is the queue's.
+"""Training with the SageMaker SDK 2 in a script that uses the queue's session.
 
 python sdk2_session.py NAME ROLE SOURCES BUCKET INSTANCE_TYPE
 """
@@ -13,7 +13,7 @@ from headway_client import QueueTrainingJobSession
 
 
 def main(name: str, role: str, sources: str, bucket: str, instance_type: str) -> None:
-    """Hand in a training job, and say under which name."""
+    """Submit a training job, and print its name."""
     estimator = PyTorch(
         entry_point="train.py",
         source_dir=sources,

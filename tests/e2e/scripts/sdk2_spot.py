@@ -1,4 +1,4 @@
-"""How somebody trains with the SageMaker SDK 2 on spot instances, with checkpoints.
+"""Training with the SageMaker SDK 2 on spot instances, with checkpoints.
 
 python sdk2_spot.py NAME ROLE SOURCES BUCKET INSTANCE_TYPE
 """
@@ -11,7 +11,7 @@ from sagemaker.pytorch import PyTorch
 
 
 def main(name: str, role: str, sources: str, bucket: str, instance_type: str) -> None:
-    """Train, follow the logs, and say where the model is."""
+    """Train, follow the logs, and print where the model is."""
     estimator = PyTorch(
         entry_point="train.py",
         source_dir=sources,

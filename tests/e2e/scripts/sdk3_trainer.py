@@ -1,4 +1,4 @@
-"""How somebody trains with the SageMaker SDK 3.
+"""Training with the SageMaker SDK 3.
 
 python sdk3_trainer.py NAME ROLE SOURCES BUCKET INSTANCE_TYPE
 """
@@ -13,7 +13,7 @@ from sagemaker.train import ModelTrainer
 
 
 def main(name: str, role: str, sources: str, bucket: str, instance_type: str) -> None:
-    """Train, follow the logs, and say how it ended."""
+    """Train, follow the logs, and print how it ended."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")  # the SDK logs what the containers print
     trainer = ModelTrainer(
         training_image="123456789012.dkr.ecr.eu-west-1.amazonaws.com/train:1",

@@ -1,4 +1,4 @@
-"""Alarms in memory, and what they share with those of the emulator: which requests are refused, and what is told."""
+"""Alarms in memory, compared with those of the emulator: refusals and notifications."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def cloudwatch(gpu: str = "0:760", **changes: Any) -> MemoryCloudWatch:
 
 
 def evaluated(found: MemoryCloudWatch, until_s: float) -> list[AlarmTransition]:
-    """All changes, with a look each minute."""
+    """All transitions, evaluated each minute."""
     moments = range(int(START_S), int(until_s) + 1, 60)
     return [change for moment_s in moments for change in found.evaluate(moment_s)]
 
@@ -64,7 +64,7 @@ def test_a_job_that_goes_idle_late_is_told_once():
     assert changes == [("idle", "INSUFFICIENT_DATA", "OK"), ("idle", "OK", "ALARM")]
     (shown,) = found.describe(state="ALARM")
     idle_s = shown["StateUpdatedTimestamp"] - TRAINS_S - 7200
-    assert 840 <= idle_s <= 960  # three periods of five minutes, and what is left of a minute
+    assert 840 <= idle_s <= 960  # three periods of five minutes, and the rest of a minute
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_job_that_goes_idle_late_is_told_once():
         ("0:0", {"Dimensions": [{"Name": "Host", "Value": "train-2/algo-1"}]}, "ml.p5.48xlarge", "OK"),
         ("0:0", {"Namespace": "/aws/sagemaker/Endpoints"}, "ml.p5.48xlarge", "OK"),
         ("0:0", {"Unit": "Percent"}, "ml.p5.48xlarge", "ALARM"),
-        ("0:0", {"Unit": "Count"}, "ml.p5.48xlarge", "OK"),  # not what it is measured in
+        ("0:0", {"Unit": "Count"}, "ml.p5.48xlarge", "OK"),  # not its unit
     ],
 )
 def test_an_alarm_sees_its_own_metric_only(gpu, changes, instance_type, expected):

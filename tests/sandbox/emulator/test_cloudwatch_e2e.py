@@ -1,4 +1,4 @@
-"""Alarms on the utilisation of training jobs, with real SDK clients: what fires, whom it tells, who may."""
+"""Alarms on the utilization of training jobs, with real SDK clients: states, notifications, permissions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.sandbox.waiting import until
 
 pytestmark = pytest.mark.e2e
 
-# Hands on what a topic tells it, and fails at the first attempt.
+# Forwards a topic's messages, and fails at the first attempt.
 TOLD = """
 import json, os
 import boto3
@@ -87,7 +87,7 @@ def actions_of(sb: Sandbox, name: str) -> list[str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def watched(sb) -> str:
-    """Three jobs that are watched while the other tests run; the queue that is told, by its URL."""
+    """Three jobs that are watched while the other tests run; the URL of the notified queue."""
     url, arn = make_queue(sb, "watched")
     topic = sb.client("sns").create_topic(Name="watched")["TopicArn"]
     sb.client("sns").subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn)
@@ -244,7 +244,7 @@ def test_a_topic_invokes_a_function_that_lets_it_and_tries_again(sb):
         )["Datapoints"]  # fmt: skip
         return sum(float(point["Sum"]) for point in points)
 
-    # Whoever invokes a function, it is measured.
+    # Invocations are measured for any caller.
     until(lambda: measured("Invocations", "told") == 3)
     assert (measured("Errors", "told"), measured("Invocations", "closed")) == (3, 0)
 

@@ -1,4 +1,4 @@
-"""What a Query on the sandbox answers is what ministack answers when it looks at the whole partition."""
+"""A Query on the sandbox returns the same as ministack's scan of the whole partition."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _writes(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     if step == "update":
         change = {"UpdateExpression": "SET n = :n, g = :g", "ExpressionAttributeValues": {":n": number, ":g": key["p"]}}
         return step, {"Key": key, **change}
-    # Who has no key of the index does not stand in it.
+    # Items without the index's key are not in it.
     listed = draw(st.sampled_from([{}, {"g": {"S": draw(_partitions)}}, {"g": {"S": draw(_partitions)}, "n": number}]))
     return step, {"Item": {**key, **listed, "mark": {"S": draw(st.sampled_from("mn"))}}}
 

@@ -1,4 +1,4 @@
-"""CloudWatch Logs of training jobs, with real SDK clients: what they print, how it is read, who may."""
+"""CloudWatch Logs of training jobs, with real SDK clients: output, reads, permissions."""
 
 from __future__ import annotations
 

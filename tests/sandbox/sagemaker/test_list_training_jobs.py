@@ -13,7 +13,7 @@ from tests.sandbox.fleets import request
 @pytest.fixture(scope="module")
 def fleet() -> FakeSageMaker:
     """Twenty-five jobs, ten seconds apart; every third has been stopped."""
-    fleet = FakeSageMaker(settings=SageMakerSettings(rates={}))  # all is asked at one moment
+    fleet = FakeSageMaker(settings=SageMakerSettings(rates={}))  # all calls at one moment
     for number in range(25):
         fleet.create(request(f"job-{number:02}"), now=number * 10.0)
     for number in range(0, 25, 3):

@@ -18,7 +18,7 @@ def test_a_burst_is_admitted_and_then_as_many_as_the_rate_allows():
         False,
         True,
     ]
-    # No more than the burst is saved up, however long nobody calls.
+    # The bucket holds at most the burst, after any idle time.
     assert [throttle.admits("List", 1000.0) for _ in range(4)] == [True, True, True, False]
     assert all(throttle.admits("Describe", 0.0) for _ in range(100))
 

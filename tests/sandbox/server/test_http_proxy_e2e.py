@@ -376,7 +376,7 @@ def test_a_burst_is_answered_by_the_environments_that_start_first(sb):
     assert len([each for each in sb.functions() if each["function"] == "slow-start"]) <= 3 * cores
 
 
-# Tells when it starts and is ready, and answers when all may.
+# Reports its start and readiness, and answers when all may.
 TELLING_START = """
 import os, time
 marks = os.environ["MARKS"]

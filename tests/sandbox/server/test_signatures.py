@@ -1,4 +1,4 @@
-"""What a signature is refused for before anybody asks who signed."""
+"""Refusals of signatures before the signer is identified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``make sim`` says of figures: each of its verdicts can go either way."""
+"""The verdicts of ``make sim``: each can be positive or negative."""
 
 from __future__ import annotations
 

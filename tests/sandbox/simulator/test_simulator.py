@@ -1,4 +1,4 @@
-"""The simulator: reading traces, comparing policies, and what it reports."""
+"""The simulator: reading traces, comparing policies, and reports."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_pools_are_read_with_their_sizes() -> None:
         # The short one is done before the large one could start; the long one is not.
         ("easy", [0, 99, 0, 147]),
         ("headway", [0, 99, 0, 147]),
-        # The short ones go first wherever they come; at 100 the large one is the shortest, and closes the line.
+        # Short jobs start first in any order; at 100 the large one is the shortest, and blocks the queue.
         ("sjf", [0, 99, 148, 147]),
         # The article starts whatever the quota lets through.
         ("article", [0, 591, 0, 89]),
