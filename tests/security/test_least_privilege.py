@@ -139,7 +139,7 @@ def stopped(sb: Sandbox, queue: QueueView) -> bool:
 
 
 def redrive(sb: Sandbox, queue: QueueView) -> None:
-    """A few dead letters, which are shown and redriven; then so many that one redrive leaves some, and counts them."""
+    """A few dead letters, shown and redriven; then so many that one redrive leaves some, and counts them."""
     sqs = sb.client("sqs")
     urls = {url.rpartition("/")[2].removeprefix(f"{sb.info.stack}-"): url for url in sqs.list_queues()["QueueUrls"]}
     events, wakes = urls["event-dead-letters"], urls["wake-dead-letters.fifo"]
@@ -156,7 +156,7 @@ def redrive(sb: Sandbox, queue: QueueView) -> None:
 
 
 def bury(sqs: Any, events: str, wakes: str, *, first: int, count: int) -> None:
-    """Put letters into both queues: events that nobody understands, and wake-ups."""
+    """Put letters into both queues: unreadable events, and wake-ups."""
     for start in range(first, first + count, 10):
         names = [str(number) for number in range(start, start + 10)]
         ordered = {"MessageGroupId": "schedule"}
@@ -169,7 +169,7 @@ def bury(sqs: Any, events: str, wakes: str, *, first: int, count: int) -> None:
 
 @contextmanager
 def without(sb: Sandbox, role: str, action: str) -> Iterator[None]:
-    """The role lacks an action meanwhile; what is recorded then is no proof of anything, and is forgotten."""
+    """The role lacks an action in the meantime; calls recorded then prove nothing, and are dropped."""
     iam = sb.client("iam")
     (name,) = [each["RoleName"] for each in iam.list_roles()["Roles"] if f"-{role}-" in each["RoleName"]]
     (policy,) = iam.list_role_policies(RoleName=name)["PolicyNames"]

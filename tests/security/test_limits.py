@@ -1,4 +1,4 @@
-"""What the API takes at all, on a sandbox: rate, size, and one text that everybody reads in the same way."""
+"""The API's general limits, on a sandbox: rate, size, and unambiguous JSON."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def call(sb: Sandbox, method: str, path: str, body: bytes = b"", content_type: s
 
 @pytest.fixture
 def slow_stage(sb: Sandbox, queue: QueueView) -> Iterator[QueueView]:
-    """A queue whose API takes two calls at once of each method without limits of its own, and then one in 100 s."""
+    """A queue whose API accepts two calls at once of each method without separate limits, and then one in 100 s."""
     with limits(sb, {"*/*": (0.01, 2)}):
         yield queue
 
 
 @pytest.fixture
 def slow_listing(sb: Sandbox, queue: QueueView) -> Iterator[QueueView]:
-    """A queue whose API takes so few listings; other methods keep their limits."""
+    """A queue whose API accepts few listings; other methods keep their limits."""
     with limits(sb, {"/jobs/GET": (0.01, 2)}):
         yield queue
 

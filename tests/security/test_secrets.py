@@ -20,7 +20,7 @@ TOKEN = "hunter2-session-token"
 
 
 def written(sb: Sandbox) -> str:
-    """All logs: of the functions, of the API, of the sandbox itself. Those of containers belong to who wrote them."""
+    """All logs of the functions, the API and the sandbox. Those of containers belong to their users."""
     logs = sb.client("logs")
     groups = [each["logGroupName"] for each in logs.describe_log_groups()["logGroups"]]
     texts = []

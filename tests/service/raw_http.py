@@ -23,7 +23,7 @@ STATUSES = (302, 400, 401, 403, 404, 407, 408, 413, 500, 502, 503, 504)
 
 
 class RawServer:
-    """What it answers.
+    """Its responses.
 
     Attributes:
         status: the HTTP status.
@@ -73,7 +73,7 @@ class RawServer:
             thread.join()
 
     def client(self, service: str) -> Any:
-        """A client of a service that asks this server, and asks once."""
+        """A client of a service that calls this server, without retries."""
         return boto3.client(
             service,  # type: ignore[call-overload]
             region_name="eu-west-1",

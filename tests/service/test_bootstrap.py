@@ -1,4 +1,4 @@
-"""The clients of AWS spend no time on what nobody needs, and check what callers wrote."""
+"""The clients of AWS skip unneeded work, and check user input."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ CALLS = WRITES | TOLD
 
 MISSING = ["a query", "a count", "keys", "a tail", "a tally", "a listing", "the document", "a new document", "alarms"]
 MISSING += ["events", "a count of letters"]
-"""Calls whose answers have members that something is decided by."""
+"""Calls whose responses have members that decisions use."""
 
 
 @pytest.fixture(scope="module")

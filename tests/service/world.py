@@ -149,7 +149,7 @@ class World(SimulatedDeployment[Table]):
                 self.tick()
 
     def on_event(self, detail: Mapping[str, Any]) -> bool:
-        """Take in an event, as the observer does. Returns whether a tick is due."""
+        """Apply an event, as the observer does. Returns whether a tick is due."""
         sighting = parse_status(detail)
         outcome = self.observer.apply_status(sighting, self.clock())
         if outcome is StatusOutcome.NOT_OURS:

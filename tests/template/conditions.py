@@ -1,4 +1,4 @@
-"""The template as one set of parameters makes it: its conditions worked out, and what they leave out left out."""
+"""The template as resolved by one set of parameters, with its conditions applied."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def holding(template: Mapping[str, Any], given: Mapping[str, str]) -> frozenset[
 
 
 def resolved(part: Any, *holds: str) -> Any:
-    """The part with each `Fn::If` replaced by what it stands for if the conditions in `holds` hold, and no others."""
+    """The part with each `Fn::If` replaced by its value if exactly the conditions in `holds` are true."""
     match part:
         case {"Fn::If": [condition, yes, no]}:
             return resolved(yes if condition in holds else no, *holds)

@@ -15,7 +15,7 @@ RULES = Path(__file__).resolve().parents[2] / "deploy" / "rules.guard"
 
 
 def is_kept(report: str) -> bool:
-    """Whether a report on one rule says that it is kept, or not applicable.
+    """Whether a report on one rule has the result pass, or not applicable.
 
     Of a report of more than 8 KB, as only a broken rule makes, cfn_guard_rs 0.3.3 hands out the end, which is no JSON.
     """

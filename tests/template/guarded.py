@@ -1,4 +1,4 @@
-"""Prints what the guard looks at, as JSON: each template as CloudFormation gets it, by different parameters.
+"""Prints the guard's input as JSON: each template as CloudFormation gets it, by different parameters.
 
 It runs in .envs/sandbox, where the SAM transform is.
 """
@@ -19,7 +19,7 @@ NEEDED = {"VpcEndpointIds": "vpce-0123456789abcdef0"}
 
 
 def guarded() -> dict[str, dict[str, Any]]:
-    """The templates by what they are and with which parameters."""
+    """The templates by name and parameters."""
     queue = expand(ROOT / "template.yaml", NEEDED)
     return {
         "template.yaml": deployed(queue),

@@ -11,12 +11,12 @@ NOW_S = 1_800_000_000.0
 
 #: Figures of the minutes up to now, and whether the alarm rings then; None is a minute without any.
 STORIES = [
-    # A moment in which a job could start is usual, ten minutes of it are not. What is in order is not published.
+    # A moment in which a job could start is usual, ten minutes of it are not. Zeros are not published.
     ("LineStandsAlarm", [3] * 9, False),
     ("LineStandsAlarm", [3] * 10, True),
     ("LineStandsAlarm", [3] * 10 + [None] * 3, False),
     ("LineStandsAlarm", [3, None] * 15, False),
-    # The reconciler may leave a minute out while the line stands.
+    # The reconciler may skip a minute while the queue is stalled.
     ("LineStandsAlarm", [3] * 6 + [None] + [3] * 6, True),
     ("StuckAttemptsAlarm", [1] * 4, False),
     ("StuckAttemptsAlarm", [1] * 5, True),

@@ -1,4 +1,4 @@
-"""What somebody is told about."""
+"""The alarms and their notifications."""
 
 import re
 from typing import Any
@@ -51,10 +51,10 @@ VITAL = {
     *("WakeDeadLettersAlarm", "WakeQueueAgeAlarm", "TickFailedAlarm", "LineStandsAlarm"),
     # The last of these is silent if nothing is measured.
     *("ReconcileFunctionErrorsAlarm", "ReconcileMissingAlarm"),
-    # Nobody can submit.
+    # No submission succeeds.
     "ApiServerErrorsAlarm",
 }
-#: No data means that nothing runs, and nothing else would tell.
+#: No data means that nothing runs, and no other alarm would fire.
 HEARTBEATS = {name for name, (metric, _, _) in ALARMS.items() if metric == "Invocations"}
 NAMESPACES = {
     "Errors": "AWS/Lambda",

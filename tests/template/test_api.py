@@ -1,4 +1,4 @@
-"""Who may reach the API, and how often."""
+"""Access to the API, and its rate limits."""
 
 import json
 import re
@@ -96,7 +96,7 @@ def test_the_resource_policy_allows_only_the_account_so_that_callers_need_a_poli
 def test_everybody_whose_arn_is_not_given_is_denied_whatever_their_own_policy_says(policy, template):
     deny = policy["OnlyTheseCallers"]
     assert (deny["Principal"], deny["Action"], deny["Resource"]) == ("*", "execute-api:Invoke", "execute-api:/*")
-    # Not like any of these: so that who has no ARN at all is denied too.
+    # "Not like any of these", so that callers without an ARN are denied too.
     assert list(deny["Condition"]) == ["StringNotLike"]
     assert endpoints(deny["Condition"]["StringNotLike"]["aws:PrincipalArn"]) == ["*"]
     assert template["Parameters"]["CallerArns"]["Default"] == "*"

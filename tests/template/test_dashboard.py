@@ -33,7 +33,7 @@ def body_of(of_type, *holds):
 
 @pytest.fixture(scope="session")
 def text(of_type):
-    """The body with all alarms, what it refers to by its name in the template."""
+    """The body with all alarms; references by their names in the template."""
     return re.sub(r"\$\{([\w:.]+)\}", r"\1", body_of(of_type, "HasAllAlarms"))
 
 

@@ -1,4 +1,4 @@
-"""With which key what is kept is encrypted. The sandbox encrypts nothing."""
+"""The keys of stored data. The sandbox encrypts nothing."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How the functions are woken, and where what they could not handle goes."""
+"""How the functions are invoked, and where failed messages go."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What each function is, runs on, is told and leaves behind."""
+"""Each function's settings, runtime, environment and logs."""
 
 import ast
 import re

@@ -16,7 +16,7 @@ FIRST = (*ROLE, "Policies", 0, "PolicyDocument", "Statement", 0)
 TABLE = ("Resources", "JobsTable")
 KEPT = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
 
-# What is put where, and the rule that has to notice. The last of a path is set; None takes it away.
+# The change, and the rule that has to detect it. The last element of a path is set; None removes it.
 BROKEN = {
     "another name of the table": (TABLE, "Properties.TableName", "jobs", "nothing_replaces_the_table"),
     "another key": (TABLE, "Properties.KeySchema", [{"AttributeName": "pk"}], "nothing_replaces_the_table"),

@@ -1,4 +1,4 @@
-"""The private network: who reaches what through its endpoints. tests/e2e/test_templates.py makes it."""
+"""The private network: access through its endpoints. tests/e2e/test_templates.py creates it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ACCOUNT = {"StringEquals": {"aws:PrincipalAccount": "AWS::AccountId"}}
 
 
 class Plain(BaseLoader):
-    """Reads CloudFormation's short forms as what they are about: `!Ref X` as X."""
+    """Reads CloudFormation's short forms as their arguments: `!Ref X` as X."""
 
 
 def about(loader: Any, _tag: str, node: Node) -> Any:

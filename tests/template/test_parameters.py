@@ -1,4 +1,4 @@
-"""What the person who deploys is asked, is kept from, and is told."""
+"""The parameters of a deployment: prompts, constraints and descriptions."""
 
 import re
 

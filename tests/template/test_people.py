@@ -57,7 +57,7 @@ def calls(statement: dict[str, Any]) -> list[str]:
 
 
 def granting(policies: dict[str, list[dict[str, Any]]], method: str, path: str) -> dict[str, list[str]]:
-    """The statements that let somebody call a route, by policy."""
+    """The statements that allow a route, by policy."""
     wanted = f"{method.upper()}{path.replace('{name}', 'a-job').replace('{pool}', 'ml.g5.xlarge')}"
     found = {
         name: [each["Sid"] for each in statements if any(fnmatchcase(wanted, call) for call in calls(each))]

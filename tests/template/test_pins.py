@@ -54,7 +54,7 @@ def test_make_lock_compiles_every_file_of_pins(root):
 
 
 def test_no_file_names_the_host_of_a_registry(root):
-    # Whoever builds this may use an index of their own. Written apart, lest this file should be one that names them.
+    # Builders may use their own index. The names are split, as this file must not contain them.
     hosts = ("pypi" + ".org", "python" + "hosted.org", "npm" + "js.org")
     command = ["git", "grep", "--untracked", "-l", "-i", "-F", *(part for host in hosts for part in ("-e", host))]
     found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)

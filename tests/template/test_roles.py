@@ -160,12 +160,12 @@ def test_a_star_for_a_resource_has_its_reason_beside_it(text):
 
 
 def of_jobs(role: dict[str, Any]) -> list[dict[str, Any]]:
-    """The statements of a role but the one that says in which training plans jobs may be started."""
+    """The statements of a role except the one on training plans."""
     return [statement for statement in statements(role) if statement.get("Sid") != "UseTrainingPlans"]
 
 
 def test_jobs_may_be_started_in_any_training_plan_of_this_account_and_region_by_the_scheduler_alone(of_type):
-    """Beside the permission to start the job itself, which asks for the queue's mark."""
+    """Beside the permission to start the job itself, which requires the queue's mark."""
     using = {
         name: statement
         for name in ACTIONS
@@ -193,7 +193,7 @@ def test_sagemaker_is_limited_to_training_jobs_of_this_account_and_region(of_typ
 def test_only_jobs_with_a_mark_of_this_queue_are_started_and_stopped(of_type, name):
     mark = {"Fn::Sub": "${JobsTable}/*"}
     needs = {
-        # An action that is granted beside it marks nothing but what is being created.
+        # An action that is granted beside it marks only what is being created.
         "sagemaker:AddTags": {
             "StringLike": {"aws:RequestTag/headway:attempt": mark},
             "StringEquals": {"sagemaker:TaggingAction": "CreateTrainingJob"},

@@ -38,7 +38,7 @@ def test_what_cannot_be_told_comes_again_from_where_it_failed_for_a_time_and_is_
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert mapping["BisectBatchOnFunctionError"] is True
     assert 0 < mapping["MaximumRetryAttempts"] <= 10_000
-    # DynamoDB keeps the records for a day: before that is over, a letter has to say that they were not told.
+    # DynamoDB keeps the records for a day: before its end, a dead letter has to name unpublished ones.
     assert 3600 <= mapping["MaximumRecordAgeInSeconds"] < DAY_S
     assert mapping["DestinationConfig"] == {"OnFailure": {"Destination": {"Fn::GetAtt": ["EventDeadLetters", "Arn"]}}}
 

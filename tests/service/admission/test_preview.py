@@ -1,4 +1,4 @@
-"""A configuration document tried out: what it would say to a request, and what about it is hardly meant."""
+"""The trial of a configuration document: its effect on a request, and its warnings."""
 
 from __future__ import annotations
 

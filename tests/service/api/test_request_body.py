@@ -1,4 +1,4 @@
-"""A body is one JSON text that everybody reads in the same way."""
+"""A body is one JSON text that all parsers read in the same way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of DynamoDB mean to us what they mean to botocore and boto3; they are only read quicker."""
+"""Responses of DynamoDB are decoded as by botocore and boto3, only faster."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ WRITES = [Check(key=Key("p", "s"), requires=Equals("version", 1)), Check(key=Key
 
 
 class Answering:
-    """A client, and what it is answered."""
+    """A client, and its responses."""
 
     def __init__(self) -> None:
         self.client = offline_session().client("dynamodb")

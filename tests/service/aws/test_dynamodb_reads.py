@@ -1,4 +1,4 @@
-"""What the table asks of DynamoDB: which reads have to be consistent, and how pages that end at 1 MB are read on."""
+"""The table's calls of DynamoDB: consistent reads, and pages that end at 1 MB."""
 
 from __future__ import annotations
 

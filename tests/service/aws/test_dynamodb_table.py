@@ -1,4 +1,4 @@
-"""What DynamoDB's errors mean to a write: somebody was faster, try again, or a fault. Over HTTP, through botocore."""
+"""DynamoDB's errors on writes: conflict, retry, or fault. Over HTTP, through botocore."""
 
 from __future__ import annotations
 

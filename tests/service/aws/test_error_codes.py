@@ -38,7 +38,7 @@ MODEL = SAGEMAKER.meta.service_model
 
 
 def error(code: str, status: int = 400, operation: str = "CreateTrainingJob", message: str = "no") -> ClientError:
-    """As botocore raises it: in a class of its own, if the service declares the code."""
+    """As botocore raises it: in a separate class, if the service declares the code."""
     response: Any = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": {"HTTPStatusCode": status}}
     return SAGEMAKER.exceptions.from_code(code)(response, operation)
 

@@ -1,4 +1,4 @@
-"""Who may do what: each right and each person, and no way around them for anybody."""
+"""Authorization: each permission and each caller, and no way around them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ DOCUMENT: dict[str, Any] = {
         "open": {},
     },
 }
-#: Everybody, and what they are to a job of user/ada in the team research.
+#: All callers, with their relation to a job of user/ada in the team research.
 PEOPLE = {
     "the owner": ADA,
     "a member of the team": BOB,
@@ -195,7 +195,7 @@ def test_the_maximum_of_the_team_counts_also_where_it_comes_from_who_calls(queue
         queue.submitter.submit(request("b", 11), ADA)
 
 
-# A session of another name is somebody else, though the role be the same.
+# A session of another name is another caller, even with the same role.
 _PERSON = st.sampled_from(
     [*PEOPLE.values(), person("assumed-role/R/ada"), person("assumed-role/R/bob"), person("user/x/ada")]
 )
@@ -414,7 +414,7 @@ def test_in_an_open_team_nobody_else_is_a_member() -> None:
         ("arn:aws-cn:iam::123456789012:root", "root"),
         ("arn:aws:iam::210987654321:user/ada", "210987654321:user/ada"),
         ("arn:aws:iam::210987654321:root", "210987654321:root"),
-        # A path may hold a colon; what stands behind it is not the name.
+        # A path may contain a colon; the text behind it is not the name.
         ("arn:aws:iam::123456789012:user/x:root/eve", "user/x:root/eve"),
         ("nonsense", ":nonsense"),
     ],

@@ -1,4 +1,4 @@
-"""What changed between two configuration documents is told by path."""
+"""Differences between two configuration documents are listed by path."""
 
 from __future__ import annotations
 

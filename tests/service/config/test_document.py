@@ -1,4 +1,4 @@
-"""The configuration document: bad ones are refused and say why."""
+"""The configuration document: invalid ones are refused with reasons."""
 
 from __future__ import annotations
 

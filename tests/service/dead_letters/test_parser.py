@@ -1,4 +1,4 @@
-"""What dead letters say, on letters as AWS writes them."""
+"""The contents of dead letters, as AWS writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands in an event."""
+"""The contents of an event."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_PUT_EVENTS_BYTES = 256 * 1024
 
 
 def changes_of(table: StreamedTable) -> list[JobEvent]:
-    """What the stream of a table tells."""
+    """The records of a table's stream."""
     told = [event_of(table.record(number, START_S)) for number in range(len(table.written))]
     return [change for change in told if change is not None]
 

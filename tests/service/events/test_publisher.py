@@ -1,4 +1,4 @@
-"""How changes are told: all of them, in order for each job, again if they were not taken, and by message by policy."""
+"""Publishing of changes: all of them, in order for each job, again if they were rejected, and as messages by policy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Heard(Generic[T]):
-    """An outlet that writes down what it takes, call by call.
+    """An outlet that records accepted entries, call by call.
 
     Attributes:
         plan: what becomes of the things in the next calls; all are taken in further ones.

@@ -1,4 +1,4 @@
-"""What is told of what is to come is what comes."""
+"""Forecasts come true."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OVERHEAD_MS = 1_800_000
 
 
 def limited(hours: float) -> dict[str, Any]:
-    """A StoppingCondition, so that with the overhead the job holds its instances for so many hours."""
+    """A StoppingCondition with which, including the overhead, the job holds its instances for this many hours."""
     return {"MaxRuntimeInSeconds": int(hours * 3600) - OVERHEAD_MS // 1000}
 
 

@@ -11,7 +11,7 @@ from tests.service.world import ROOT, World
 
 
 def writes_of(world: World, monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Write]]:
-    """Notes what is written from now on."""
+    """Records the writes from now on."""
     written: list[Sequence[Write]] = []
     write = world.table.write
 

@@ -1,4 +1,4 @@
-"""A held job waits and stands in no line: nobody starts it, nobody is stopped for it, nothing is kept for it."""
+"""A held job waits in no queue: it does not start, preempts nothing, and has no reservation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def world() -> World:
 
 
 def entries(world: World) -> list[Item]:
-    """What stands in the lines."""
+    """The queue entries."""
     assert isinstance(world.table, MemoryTable)
     return sorted((item for item in world.table.items() if item["pk"].startswith("line#")), key=lambda item: item["sk"])
 

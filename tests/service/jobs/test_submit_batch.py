@@ -22,7 +22,7 @@ def submitter_of(world: World, wake: Wake) -> Submitter:
 
 
 def submit(world: World, *requests: object, remaining_ms: int = 20_000) -> list[Accepted | RequestError]:
-    """Each look at the time that remains takes a second of it."""
+    """Each read of the remaining time takes a second of it."""
     left = count(remaining_ms, -1000)
     return submit_all(
         requests,

@@ -17,7 +17,7 @@ G5 = "ml.g5.xlarge"
 LONG = {"SANDBOX_RUN_SECONDS": "90000"}
 
 MAX_PROJECTED = 20
-"""Attributes that DynamoDB takes in one index (API reference, Projection: NonKeyAttributes)."""
+"""DynamoDB's limit of attributes in one index (API reference, Projection: NonKeyAttributes)."""
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_a_listing_shows_of_a_job_what_its_own_item_shows(world: World) -> None:
     world.pass_time(130)
     world.tick()
     page, _ = world.queries.jobs(JobFilter(states=frozenset(JobState)), 100, None)
-    # What is shown of a single job only.
+    # Attributes that only a single job shows.
     less = {"request_digest": "", "history": (), "attempts": (), "version": 1, "idempotency_key": None}
     for listed in (seen.job for seen in page):
         whole = JobRecord.parse(world.table.get(JobRecord.key(listed.job_name)) or {})

@@ -1,4 +1,4 @@
-"""How the queue stands, in figures."""
+"""The gauges of the queue."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_an_idle_queue_is_all_noughts_and_publishes_nothing() -> None:
 
 @given(held=st.lists(st.integers(0, 4), min_size=5, max_size=5), size=st.integers(4, 8))
 def test_what_is_published_tells_averages_and_the_fewest_free_of_all_minutes(held: list[int], size: int) -> None:
-    """A minute without a value is one in which nobody held anything, and all were free."""
+    """A minute without a value is one in which nothing was held, and all instances were free."""
     pool = PoolRecord(pool=P5, size=size, free=0)
     minutes: list[dict[str, float]] = []
     for count in held:
@@ -158,7 +158,7 @@ def test_the_oldest_is_found_whatever_its_priority() -> None:
 
 
 class Counted(MemoryTable):
-    """A table that counts what it is asked, and how many items it gives."""
+    """A table that counts its calls, and the items that it returns."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -329,11 +329,11 @@ def ledger_of(free: int, *attempts: AttemptRecord) -> Ledger:
         (ledger_of(2, attempt_of()), gauges.UNCONFIRMED_S, {}),
         (ledger_of(2, attempt_of()), gauges.UNCONFIRMED_S + 1, {P5: 2}),
         (ledger_of(2, attempt_of(seen_ms=60_000)), gauges.UNCONFIRMED_S + 1, {}),
-        # Nobody has yet said that it is there.
+        # SageMaker has not confirmed it yet.
         (ledger_of(2, attempt_of(attempt_state=LAUNCHING)), gauges.UNCONFIRMED_S + 1, {}),
         (ledger_of(1, attempt_of()), 1, {P5: 1}),
         (ledger_of(4, attempt_of()), 1, {P5: 2}),
-        # Its pool was taken out of the configuration.
+        # Its pool was removed from the configuration.
         (ledger_of(4, attempt_of(demand={G5: 1})), gauges.UNCONFIRMED_S + 1, {}),
     ],
 )

@@ -321,7 +321,7 @@ def test_a_stopped_job_that_its_owner_stops_too_ends_at_the_owners_request(clien
 
 
 class Counted:
-    """Alarms, and how often all of them are asked for."""
+    """Alarms, and the number of reads of all of them."""
 
     def __init__(self, queue: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
         self.questions = 0

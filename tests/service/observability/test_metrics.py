@@ -1,4 +1,4 @@
-"""What changes of jobs come to in figures, and the form in which CloudWatch is told."""
+"""The metrics of job events, and the form in which CloudWatch gets them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONG = {"SANDBOX_RUN_SECONDS": "90000"}
 
 
 def published(capsys: pytest.CaptureFixture[str]) -> list[Point]:
-    """What CloudWatch takes from what was printed since the last call."""
+    """The metrics that CloudWatch extracts from the output since the last call."""
     return [each for line in capsys.readouterr().out.splitlines() for each in points(line)]
 
 
@@ -94,7 +94,7 @@ def test_a_job_that_came_back_waits_from_its_last_return(capsys: pytest.CaptureF
     started = published(capsys)
     assert [value for _, value in of(started, "TimeToStart")] == [5]
     assert [value for _, value in of(started, "WorkLost")] == [900]
-    # The victim ends, the other one runs; then the victim goes on.
+    # The victim ends, the other one runs; then the victim continues.
     world.pass_time(2000)
     found = published(capsys)
     (returned,) = [s.time_ms for s in world.seen("low").job.history if s.job_state == "preempted"]

@@ -28,7 +28,7 @@ def now_ms() -> int:
 
 
 class Overtaken:
-    """A table on which somebody else applies the configuration just before our first write."""
+    """A table on which another invocation applies the configuration just before our first write."""
 
     def __init__(self, table: MemoryTable, store: MemoryConfiguration) -> None:
         self._table = table
@@ -62,7 +62,7 @@ def test_two_that_resize_a_pool_at_once_resize_it_once() -> None:
 
 def test_a_tick_finishes_what_a_broken_off_change_of_the_pools_left_undone() -> None:
     world = World(pools={P5: 2, "ml.g5.xlarge": 1})
-    # Somebody added the first pool and died.
+    # An invocation added the first pool and crashed.
     one = MemoryConfiguration({"pools": {P5: {"size": 2}}})
     one.version = 0
     apply_configuration(world.table, one, now_ms)
@@ -139,7 +139,7 @@ def test_a_job_that_goes_back_into_the_line_while_its_team_is_looked_for_keeps_t
     looked: list[str] = []
 
     class GoesBack(MemoryTable):
-        """Its job goes back into the line after that was looked at, and before the ledger is read for its attempt."""
+        """Its job is requeued after the queue was read, and before the ledger is read for its attempt."""
 
         def query(self, pk: str, **options: Any) -> Any:
             found = real.query(pk, **options)

@@ -53,7 +53,7 @@ def editor(world: World, holder: str = "me") -> ConfigEditor:
 
 
 def by_hand(world: World, document: Any = BY_HAND) -> None:
-    """Somebody edits the parameter itself."""
+    """Edit the parameter itself."""
     world.configuration.write(document if isinstance(document, str) else json.dumps(document))
 
 
@@ -91,7 +91,7 @@ def notes(world: World) -> int:
 
 
 def known(world: World) -> Any:
-    """What is in force."""
+    """The configuration in force."""
     found = find_applied(world.table)
     assert found is not None
     return found.configuration.model_dump(mode="json", exclude_unset=True)
@@ -207,7 +207,7 @@ def test_who_dies_after_the_write_has_changed_the_configuration(world: World) ->
         editor(world).replace(OTHER, made_from=1)
     world.tick()
     assert stored(world) == known(world) == OTHER
-    # The caller, who got no answer, calls again.
+    # The caller, which got no response, calls again.
     assert editor(world, "again").replace(OTHER, made_from=1).version == 2
 
 
@@ -309,7 +309,7 @@ def test_a_parameter_that_was_deleted_and_created_again_counts_though_its_versio
 
 
 def test_who_applies_an_older_version_late_changes_nothing_after_a_newer_one(world: World) -> None:
-    """A tick has read a version; before its first, or second, write somebody applies the next one."""
+    """A tick has read a version; before its first, or second, write another invocation applies the next one."""
     for writes in (0, 1, 2):
         world = World(pools={P5: 2})
         world.configured()
@@ -323,7 +323,7 @@ def test_who_applies_an_older_version_late_changes_nothing_after_a_newer_one(wor
 
 
 class _Interrupted:
-    """A table; after so many writes somebody else does something, once."""
+    """A table on which another actor acts once, after a number of writes."""
 
     def __init__(self, table: Any, writes: int, meanwhile: Callable[[], object]) -> None:
         self._table = table
@@ -359,7 +359,7 @@ def _value(document: Any, editor_name: str) -> Any:
 
 
 class _Editors:
-    """Each changes a part of the document of its own, all at once, on a queue with accidents."""
+    """Each changes a separate part of the document, all at once, on a queue with accidents."""
 
     def __init__(self) -> None:
         self.queue = Deployment(Random(0), {P5: 2, G5: 2})
@@ -417,7 +417,7 @@ class _Editors:
 _ACCIDENTS = st.sampled_from([Fault.NONE] * 3 + [each for each in Fault if each is not Fault.SLOW])
 
 
-# A writer that died had replaced an edit by hand, and the next writer reads late: what it replaces is not the newest.
+# A crashed writer had replaced a manual edit, and the next writer reads late: it does not replace the newest version.
 @example(
     order=["overheadSeconds", "time", "size", "tick", "by hand", "window"],
     steps=[0, 0, 1, 1, 1, 1, 0],

@@ -145,7 +145,7 @@ def test_a_start_that_was_decided_before_the_pause_takes_no_effect_after_it(
 def test_a_preemption_that_was_decided_before_the_pause_of_a_demanded_pool_takes_no_effect_after_it(
     world: World, pauses: PoolOperations, paused: str
 ) -> None:
-    """The pool of the victim goes on; the one that is paused is another that the preemptor waits for."""
+    """The pool of the victim is not paused; another one that the preemptor waits for is."""
     world.submit("low", 1, ResourceConfig=on(2))
     world.tick()
     world.submit("urgent", 9, ResourceConfig={**BOTH, "VolumeSizeInGB": 30})
@@ -311,7 +311,7 @@ def test_the_lease_of_somebody_who_died_passes(world: World) -> None:
         editor(world, "other").resize(P5, 3)
     world.now_s += INVOCATION_S + 1
     editor(world, "other").resize(P5, 3)
-    # Who comes back late takes nothing away from whoever holds it now.
+    # A holder that returns late does not take the lease from its current holder.
     held = editor(world, "third")._alone()
     held.__enter__()
     dying.__exit__(None, None, None)

@@ -1,4 +1,4 @@
-"""What a request holds in confidence is taken out of AWS's sentences."""
+"""Confidential values of a request are masked in AWS's messages."""
 
 from __future__ import annotations
 

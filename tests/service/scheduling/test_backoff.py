@@ -114,7 +114,7 @@ def test_a_pool_that_backs_off_already_does_not_begin_again(world: World) -> Non
     backoffs.begin({P5: 1}, "first", world.clock())
     first = pool_record(world)
     assert first.backoff_until_ms == world.clock() + FIRST_BACK_OFF_S * 1000
-    # Another invocation had a launch under way, and hears no answer either.
+    # Another invocation had a launch in progress, and gets no response either.
     PoolBackoff(world.table, lambda: 0.0).begin({P5: 1}, "second", world.clock() + 1000)
     assert pool_record(world) == first
     assert backoffs.is_backing_off({P5: 1}, first.backoff_until_ms - 1)

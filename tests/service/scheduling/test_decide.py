@@ -1,4 +1,4 @@
-"""A decision reads behind the heads of the lines only where somebody may pass them, and is the same for it."""
+"""A decision reads behind the first jobs only where they may be overtaken, and is the same as with all jobs."""
 
 from __future__ import annotations
 

@@ -319,7 +319,7 @@ def test_a_crash_beside_any_write_loses_no_job_and_doubles_none(at: int, after: 
         play(world)
     accepted = {name for name in ("low", "high", "more") if healthy.get(JobRecord.key(name)) is not None}
     install(world, healthy)
-    # The world goes on: time passes, the reconciler runs once a minute, the scheduler after it.
+    # Time passes: the reconciler runs once a minute, the scheduler after it.
     for _ in range(60):
         world.now_s += 60
         world.pass_time(0)

@@ -41,7 +41,7 @@ def job(world: World, name: str = "a") -> JobRecord:
 
 
 def intended(world: World, name: str = "a") -> AttemptRecord:
-    """The job has an intent to launch, whose lease has passed. No call is known to be without an answer."""
+    """The job has an intent to launch, whose lease has expired. No call is known to be unanswered."""
     world.submit(name)
     fail_once(world, "CreateTrainingJob", AwsError("ThrottlingException", "Rate exceeded"))
     world.tick()
@@ -275,7 +275,7 @@ def test_what_became_of_a_launch_is_logged_with_its_job_and_attempt(
 
 
 def stopping(world: World) -> AttemptRecord:
-    """An attempt trains and has to stop; SageMaker was not asked yet."""
+    """An attempt trains and has to stop; SageMaker was not called yet."""
     world.submit("a")
     world.tick()
     world.pass_time(300)

@@ -105,7 +105,7 @@ def test_freed_instances_are_held_for_the_job_they_were_freed_for(world: World) 
     world.submit("big", 5, ResourceConfig=on(2))
     world.tick()
     assert world.states("x", "y") == {"x": "stopping", "y": "stopping"}
-    # One ends at once, the other takes its time: what is free already must not go to somebody else.
+    # One ends at once, the other later: the freed instances must not go to another job.
     world.fleet.finish("x", now=world.now_s)
     world.pass_time(1)
     world.submit("small", 4)

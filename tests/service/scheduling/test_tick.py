@@ -1,4 +1,4 @@
-"""What one tick does round by round, and what it does not do."""
+"""The rounds of one tick, and their limits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def world() -> World:
 
 
 def reject(world: World, times: int, about: str) -> None:
-    """Let somebody else be first at the next writes with an item of this kind in the ledger."""
+    """Make the next writes with an item of this kind in the ledger conflict."""
     real, left = world.table.write, iter(range(times))
 
     def write(writes: Sequence[Write]) -> None:

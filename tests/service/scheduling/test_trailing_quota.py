@@ -37,7 +37,7 @@ def test_a_start_that_is_refused_for_a_job_which_has_ended_is_made_later_and_nob
     assert "SageMaker postponed the last launch" in world.seen("second").reason.message
     started: list[str] = []
     for number in range(6):
-        # Somebody who comes at the very moment when it may be started again, and one in between.
+        # One arrives at the very moment when it may be started again, and one in between.
         world.submit(f"late-{number}")
         world.pass_time(30)
         world.tick()

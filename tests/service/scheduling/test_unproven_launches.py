@@ -37,7 +37,7 @@ UNKIND: dict[str, Faults] = {
 
 @pytest.fixture(params=list(UNKIND.values()), ids=list(UNKIND))
 def world(request: pytest.FixtureRequest) -> World:
-    """A queue whose SageMaker answers in one of the ways that AWS does not rule out."""
+    """A queue whose SageMaker responds in one of the ways that AWS does not rule out."""
     world = World()
     world.fleet.faults = request.param
     return world

@@ -20,7 +20,7 @@ NO_WINDOW = Policy(backfill_window=0)
 
 
 class Counting(MemoryTable):
-    """A table that counts what is read from the lines, and notes what is asked of the ledger."""
+    """A table that counts the reads of queues, and records the reads of the ledger."""
 
     def __init__(self) -> None:
         super().__init__()

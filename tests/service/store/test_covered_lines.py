@@ -43,7 +43,7 @@ def of_red(count: int) -> AttemptRecord:
 
 
 def red_line(large: int, *small: str) -> Counting:
-    """A line of a team with so many jobs that demand 3, and others behind them that demand 1."""
+    """A team's queue with a number of jobs that demand 3, and others behind them that demand 1."""
     table = table_of("red", sizes={P5: 4})
     for number in range(large):
         waits(table, f"large{number}", 1, team="red", entered=number, p5=3)

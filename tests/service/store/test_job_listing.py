@@ -107,12 +107,12 @@ def test_one_page_reads_only_so_much_of_a_long_line_and_says_where_to_go_on(monk
     monkeypatch.setattr(MemoryTable, "listing", counted)
     found = list(pages(table, JobFilter(states=ALL, owners=frozenset({ADA})), MAX_LISTED))
     assert [[each.job_name for each in page] for page in found] == [[], [], ["rare-30000"]]
-    # Beside the line, the jobs that hold instances and those that have ended are looked at once.
+    # Beside the queue, the jobs that hold instances and the ended ones are read once.
     assert next(reads) == -(-11_001 // 500) + 2
 
 
 def explained(jobs: list[JobRecord], first: int, number: int) -> tuple[dict[str, int | None], float]:
-    """The places of so many jobs of the line from one on, and how many calls they took."""
+    """The positions of a range of jobs, and the number of calls."""
     inner = MemoryTable()
     calls: Counter[str] = Counter()
     table = MeteredTable(inner, lambda kind, count: calls.update({kind: int(count)}))

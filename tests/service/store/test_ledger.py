@@ -1,4 +1,4 @@
-"""The ledger: which queries read it, and what it answers."""
+"""The ledger: its queries and their results."""
 
 from __future__ import annotations
 

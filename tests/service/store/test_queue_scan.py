@@ -92,5 +92,5 @@ def test_an_ageing_line_is_read_page_after_page_and_each_job_once() -> None:
     for i in range(35):
         waits(table, f"b{i:02d}", 4, entered=100 + i)
     assert heads(table, 0, AGEING) == [f"a{i:02d}" for i in range(15)] + [f"b{i:02d}" for i in range(21)]
-    # Pages of 9: two of a's, three of b's, and one that finds nobody below them.
+    # Pages of 9: two of a's, three of b's, and one that finds no job below them.
     assert (table.entries, table.queries) == (9 + 6 + 3 * 9, 6)

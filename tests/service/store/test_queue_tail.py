@@ -1,4 +1,4 @@
-"""A line is read once, in few queries, and that tells of each rank how many stand ahead of it, or that it does not."""
+"""A queue is read once, in few queries, which give the number of jobs ahead of each rank, or None."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def world() -> World:
 
 @pytest.fixture
 def next_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Code that calls the size of a pool ``size``, where the code before it said ``count``."""
+    """Code that calls the size of a pool ``size``, where earlier code called it ``count``."""
 
     def renamed(item: Item) -> Item:
         if not str(item["sk"]).startswith("pool#"):

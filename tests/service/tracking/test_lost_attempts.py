@@ -1,4 +1,4 @@
-"""Attempts of this queue that it has lost its record of: whose they are, and what is done about them."""
+"""Attempts of this queue without a record: detection, adoption, and stops."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_an_attempt_that_its_job_waits_for_is_awaited() -> None:
 
 
 def forged(world: World) -> dict[str, tuple[str, str, str]]:
-    """Name, job and mark of training jobs that are not what they claim to be."""
+    """Name, job and mark of training jobs with forged claims."""
     mark = mark_of(world, "a")
     return {
         "a mark of a's first attempt on another training job": ("other", "a", mark),

@@ -28,7 +28,7 @@ STARTED = {"training_job_status": "InProgress", "secondary_status": "Starting"}
 
 @pytest.fixture
 def world() -> World:
-    """Job ``a`` has an attempt that starts; nothing was heard of it, and a minute has passed."""
+    """Job ``a`` has an attempt that starts; there was no event, and a minute has passed."""
     world = World()
     world.submit("a")
     world.tick()

@@ -25,7 +25,7 @@ LONG = {"SANDBOX_RUN_SECONDS": str(10 * HOUR_S)}
 
 
 def training(*names: str, pool: int = 2) -> World:
-    """Jobs that train for ten hours, and of which all was heard until then."""
+    """Jobs that train for ten hours, with all events until then."""
     world = World(pools={P5: pool})
     for name in names:
         world.submit(name, Environment=LONG)

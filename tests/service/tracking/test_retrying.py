@@ -27,7 +27,7 @@ def world_of(**retries: Any) -> World:
 
 
 def fail(world: World, name: str, reason: str, after_s: float = 300) -> None:
-    """The job's attempt fails after some time, and the world hears of it."""
+    """The job's attempt fails after some time, and its event is delivered."""
     world.tick()
     attempt = world.seen(name).job.live_attempt
     assert attempt is not None

@@ -1,4 +1,4 @@
-"""Jobs that spot interrupts too often, or that wait for spot instances in vain, go on with instances on demand."""
+"""Jobs that spot interrupts too often, or that get no spot instances, continue on demand."""
 
 from __future__ import annotations
 

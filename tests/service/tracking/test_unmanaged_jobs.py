@@ -1,4 +1,4 @@
-"""Training jobs that did not come through the queue: seen, charged, told of, stopped if the policy says so."""
+"""Unmanaged training jobs: detected, charged, published, stopped if the policy requires it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def configure(world: World, **configuration: Any) -> None:
 
 
 def create(world: World, name: str = "rogue", **changes: Any) -> None:
-    """Somebody calls CreateTrainingJob past the queue."""
+    """Call CreateTrainingJob without the queue."""
     world.fleet.create(request(name, **{"Environment": LONG, **changes}), now=world.now_s)
 
 
@@ -266,7 +266,7 @@ def test_an_attempt_that_is_launched_and_ends_while_its_name_is_looked_at_is_not
         assert world.states("a") == {"a": "completed"}
 
     def replace() -> None:
-        """What was described is gone, and the queue has launched an attempt of that name."""
+        """The described training job is gone, and the queue has launched an attempt of that name."""
         world.fleet.finish("a", now=world.now_s)
         world.fleet.delete("a", now=world.now_s)
         world.now_s += 1
@@ -620,7 +620,7 @@ def test_the_end_of_a_rogue_job_that_two_hear_of_is_given_back_once() -> None:
     world.fleet.finish("rogue", now=world.now_s)
     (*_, detail) = world.fleet.advance(world.now_s)
     other = UnmanagedJobs(world.table, world.training_jobs, world.marks)
-    # The other one has read the record, then this one hears of the end.
+    # The other one has read the record, then this one gets the end.
     interrupt(other, "_known", lambda: world.on_event(detail))
     assert other.refresh("rogue", world.clock()) is False
     assert (rogues(world), free(world)) == ({}, 2)

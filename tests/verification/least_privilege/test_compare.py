@@ -1,4 +1,4 @@
-"""The comparison of policies with what runs asked for: it has to notice each way in which a policy can be wrong."""
+"""The comparison of policies with recorded calls: it has to detect each kind of wrong policy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REASON = Reason(sid="Logs", actions=frozenset({"logs:PutLogEvents"}), because="L
 
 
 def template(*statements, **role):
-    """A template with one function, whose role has these statements and another one's that is no function's."""
+    """A template with one function, whose role has these statements, and a role that no function has."""
     policies = [{"PolicyName": "p", "PolicyDocument": {"Statement": [*STATEMENTS, *statements]}}]
     other = {"Policies": [{"PolicyDocument": {"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}}]}
     return {

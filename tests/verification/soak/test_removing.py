@@ -30,7 +30,7 @@ LISTED = Trialled(name="jobs are listed", is_duel=False)
 
 
 class Here(Executor):
-    """Does at once what it is given."""
+    """Runs its tasks at once."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -66,7 +66,7 @@ def test_a_condition_that_a_trial_notices_is_told_at_once(no_patches: None) -> N
 
 def test_a_condition_that_nothing_notices_makes_it_fail_unless_there_is_a_reason(no_patches: None) -> None:
     said: list[str] = []
-    # One submission only: nobody else uses the name.
+    # One submission only: the name is used once.
     lone = Trialled(name="a job is submitted", is_duel=False)
     assert not removal(said, only="enqueue: ").run([lone], [], 1)
     assert "MISSED  enqueue: the job does not exist" in said[0]

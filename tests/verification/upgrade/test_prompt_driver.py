@@ -1,4 +1,4 @@
-"""Questions on a terminal are told from other lines, and answered."""
+"""Prompts on a terminal are distinguished from other lines, and answered."""
 
 from __future__ import annotations
 

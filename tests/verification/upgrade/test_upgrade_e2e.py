@@ -13,7 +13,7 @@ PAGE = (Path(__file__).parents[3] / "docs/how-to/release.md").read_text(encoding
 
 
 def questions_on_the_page() -> list[tuple[str, str]]:
-    """What `docs/how-to/release.md` says is asked, and the answers that it gives."""
+    """The prompts in `docs/how-to/release.md`, and its answers."""
     (block,) = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     asked = [re.fullmatch(r"(.*\[.*\]): ?(.*)", line) for line in block.splitlines()]
     return [(match[1], match[2]) for match in asked if match]
