@@ -17,7 +17,7 @@ from pathlib import Path
 
 SUMS = "archives.sha256"
 _CODE = re.compile(r"^(\s+(?:CodeUri|ContentUri): )(\w+)$", re.MULTILINE)
-_FIRST_TIME = (1980, 1, 1, 0, 0, 0)  # the first that a zip can tell
+_FIRST_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest that a zip can store
 
 
 def main() -> int:

@@ -1,8 +1,8 @@
-"""Asks a database of vulnerabilities about pinned requirements, by pip-audit, and tells an answer from none.
+"""Checks pinned requirements for known vulnerabilities with pip-audit, and distinguishes a result from none.
 
     python -m deploy.audit FILE...
 
-Exit 0: it knows of none. 1: it knows of some, which are printed. 3: it could not be asked, or not about all. pip-audit
+Exit 0: none known. 1: some known, which are printed. 3: the database could not be read, or not for all. pip-audit
 itself ends with 1 in the last two cases alike.
 """
 
@@ -22,21 +22,21 @@ _PIP_AUDIT = (
 
 
 def main(paths: Sequence[str] | None = None) -> int:
-    """Ask about the pins in the files that are named."""
+    """Check the pins in the named files for known vulnerabilities."""
     requirements = [part for path in paths or sys.argv[1:] for part in ("--requirement", path)]
     # Arguments of our own, no shell.
     done = subprocess.run([*_PIP_AUDIT, *requirements], capture_output=True, text=True, check=False)  # noqa: S603
     try:
         answer = json.loads(done.stdout)
     except ValueError:
-        why = (done.stderr.strip().splitlines() or ["pip-audit said nothing"])[-1]
-        print(f"Nothing is known: the database could not be asked ({why})", file=sys.stderr)
+        why = (done.stderr.strip().splitlines() or ["pip-audit printed nothing"])[-1]
+        print(f"The result is unknown: the database could not be read ({why})", file=sys.stderr)
         return UNKNOWN
     return report(answer["dependencies"])
 
 
 def report(dependencies: Sequence[dict[str, Any]]) -> int:
-    """Print what pip-audit's answer says of each package; the exit status."""
+    """Print pip-audit's result for each package; return the exit status."""
     found = [(package, flaw) for package in dependencies for flaw in package.get("vulns", [])]
     skipped = [package for package in dependencies if "skip_reason" in package]
     for package, flaw in found:

@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def fitting(pythons: Iterable[str], tag: str) -> str | None:
-    """The first of some interpreters that is there and whose bytecode has this tag."""
+    """The first existing interpreter whose bytecode has this tag."""
     for python in pythons:
         try:
             # The interpreter is the builder's to name.
@@ -79,9 +79,9 @@ def compile_folder(folder: Path, python: str, *, at: str) -> None:
         at: where they will be, which tracebacks name.
 
     Raises:
-        subprocess.CalledProcessError: a module is no Python of that version; it was told which.
+        subprocess.CalledProcessError: a module is not valid Python of that version; its output names it.
     """
-    # Neither what a user has set up nor what lies around may have a say, nor the seed of hashes, by which sets are laid
+    # Without user settings and the current folder, and with a fixed hash seed, by which sets are laid
     # out. -P: the folder that this runs in is not searched.
     command = [python, "-s", "-S", "-P", "-W", "ignore", "-m", "compileall", "-q"]
     where = ["-s", str(folder.resolve()), "-p", at, str(folder.resolve())]

@@ -1,10 +1,10 @@
-"""Checks that the layers hold what is pinned and what is in the checkout, and nothing else.
+"""Checks that the layers contain the pinned packages and the checkout's sources, and nothing else.
 
     python -m deploy.contents .aws-sam/build     (exit 1 with a sentence for each thing that is wrong)
 
 pip has compared each wheel with its pinned hash; a wheel's RECORD has the hash of each of its files. So a file of the
-layer that is as its RECORD says is as it was pinned. Bytecode is written afterwards, of the files that have passed here
-(`deploy.bytecode`); what is there before is refused like any other file that nobody knows.
+layer that matches its RECORD matches its pin. Bytecode is written afterwards, of the checked files
+(`deploy.bytecode`); earlier bytecode is refused like any other unknown file.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def wrong_copies(built: Path, source: Path) -> Iterator[str]:
 def too_large(build: Path) -> Iterator[str]:
     """Whether the layers and the functions together pass the limit of one function and its layers.
 
-    The dependencies layer, nearly all of it, has a far lower limit of its own in its Makefile.
+    The dependencies layer, nearly all of it, has a separate, far lower limit in its Makefile.
     """
     size = sum(path.stat().st_size for path in files(build) if path.suffix != ".zip")
     if size > LAMBDA_LIMIT_BYTES:

@@ -4,7 +4,7 @@
     python -m deploy.guard protect samconfig.toml prod
 
 `check` reads the change set that `sam deploy --no-execute-changeset` has left, before anything is touched. `protect`
-gives the stack its policy, by which CloudFormation refuses the same to everybody. Both go by stack-policy.json.
+sets the stack's policy, by which CloudFormation refuses the same changes for all callers. Both use stack-policy.json.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """The stack that sam deploys; in which region and with which profile, as far as its configuration says so."""
+    """The stack that sam deploys, with its region and profile as far as its configuration sets them."""
 
     stack: str
     region: str | None
@@ -74,7 +74,7 @@ def read_config(config: Path, env: str) -> Target:
 
 
 def protected() -> dict[str, set[str]]:
-    """What stack-policy.json lets nobody do, by logical id: ``Update:Modify``, ``:Replace`` and ``:Delete``."""
+    """The actions that stack-policy.json denies, by logical id: ``Update:Modify``, ``:Replace`` and ``:Delete``."""
     found: dict[str, set[str]] = {}
     for statement in json.loads(POLICY.read_text(encoding="utf-8"))["Statement"]:
         if statement["Effect"] == "Deny":
@@ -103,11 +103,11 @@ def read_changes(formation: CloudFormationClient, stack: str) -> Sequence[Mappin
 
 
 def find_losses(changes: Iterable[Mapping[str, Any]], kept: Mapping[str, Collection[str]]) -> Iterator[str]:
-    """A sentence for each change by which the stack would lose what one of its resources keeps.
+    """Yield a sentence for each change by which the stack would lose the contents of a resource.
 
     Args:
         changes: the resource changes of a change set.
-        kept: what may not be done, by logical id, as :func:`protected` gives it.
+        kept: the forbidden actions by logical id, as :func:`protected` returns them.
     """
     for change in changes:
         name = change["LogicalResourceId"]
@@ -116,8 +116,7 @@ def find_losses(changes: Iterable[Mapping[str, Any]], kept: Mapping[str, Collect
             why = f" ({', '.join(causes)})" if causes else ""
             yield (
                 f"Refused: this update would {_DONE[action]} {name}, {change.get('PhysicalResourceId', '')}{why}. "
-                f"Nothing was changed. Take that change back, or say REPLACE={name} if the queue shall go on without "
-                "what is in it."
+                f"Nothing was changed. Revert that change, or deploy with REPLACE={name} to continue without its contents."
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import Distribution
 
 # Each lets a company run the code and pass it on without giving away its own. MPL-2.0 (certifi, in the client only)
-# asks for changes of its own files to be published, no more.
+# requires only that changes of its own files are published.
 ALLOWED = frozenset({"Apache-2.0", "BSD-3-Clause", "MIT", "MIT-0", "MPL-2.0", "PSF-2.0"})
 # What packages write where they name no SPDX expression (PEP 639).
 _SPDX = {

@@ -1,4 +1,4 @@
-"""The pins of what is deployed, and the distributions that a folder holds."""
+"""The pins of the deployed packages, and the distributions in a folder."""
 
 from __future__ import annotations
 

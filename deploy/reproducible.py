@@ -1,4 +1,4 @@
-"""Builds what is deployed a second time, elsewhere and under other circumstances, and compares the archives' bytes.
+"""Builds the deployed archives again in another environment, and compares their bytes.
 
     python -m deploy.reproducible     (after `make build`; exit 1 where an archive differs)
 

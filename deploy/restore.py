@@ -7,7 +7,7 @@
 `copy` makes a table's items those of another one; the table itself stays, with its stream, its name and its settings.
 First it pauses everything: the queue launches nothing before its patrol has looked at all training jobs. `guard` does
 only that, for a table that was restored under its own name. `unknown` lists the training jobs that the queue has
-started since the state that the table was put back to, and says what becomes of each.
+started since the state that was restored, and prints what happens to each.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Copied:
 
 
 def copy(source: Table, target: Table, second: datetime | None = None) -> Copied:
-    """Make the target's items those of the source. It can be run again: what is alike is left alone.
+    """Copy the source's items to the target. It can be repeated: equal items are skipped.
 
     Args:
         source: the table as it was.
@@ -136,9 +136,9 @@ def guarded(
     Args:
         now_ms: now.
         second: the time that the table is put back to, if that is known.
-        restored: the pause of everything at that time, if there was one. It goes on afterwards.
-        present: the one that is in the table now. If it is of an earlier run of this script, and somebody has paused
-            everything since, that goes on, too.
+        restored: the pause of all pools at that time, if there was one. It continues afterwards.
+        present: the current one. If it is from an earlier run of this script, and all pools were paused
+            since, that pause continues too.
     """
     stays = None
     if restored is not None and (restored.restored_ms is None or restored.stays):
@@ -205,7 +205,7 @@ def read_marked(sagemaker: SageMakerClient, since: datetime, queue: str) -> Iter
 
 
 def find_unknown(training_jobs: Iterable[TrainingJob], items: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """For each training job that the items do not know of: a line that says what becomes of it."""
+    """A line on each training job without an item, with what happens to it."""
     jobs = {job.job_name: job for job in (JobRecord.parse(item) for item in items if item["sk"] == "job")}
     for each in training_jobs:
         job = jobs.get(each.job)

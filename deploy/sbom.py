@@ -1,4 +1,4 @@
-"""Writes bills of materials (CycloneDX 1.6, JSON): what is deployed, and what the client needs.
+"""Writes bills of materials (CycloneDX 1.6, JSON) of the deployed code and of the client.
 
     python -m deploy.sbom build/sbom     (after `make build`)
 
@@ -24,7 +24,7 @@ from deploy.pins import LAYER_PINS, Pin, installed_in, normalised, read_pins
 BUILD = Path(".aws-sam/build")
 TESTED_PINS = Path("requirements/dev.txt")
 Document = dict[str, Any]
-# What conditions of dependencies are judged by: Lambda's runtime for what is deployed.
+# The environment markers: Lambda's runtime for the deployed code.
 _LAMBDA: Final = {
     "python_version": "3.13",
     "python_full_version": "3.13.0",

@@ -81,7 +81,7 @@ def test_a_job_that_was_accepted_and_trained_once_is_in_order():
     ("looks", "sentence"),
     [
         ([look(job("a", "pending"))], "a is still pending"),
-        ([look(job("a", "completed"))], "a is completed, and nobody trained it"),
+        ([look(job("a", "completed"))], "a is completed, but never trained"),
         ([DONE, look(job("a", "completed", "pending"))], "a was completed and is pending"),
         (
             [look(job("a", "completed", "completed"))],

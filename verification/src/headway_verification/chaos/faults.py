@@ -130,7 +130,7 @@ class FaultPlan:
     def _tell_again(self) -> None:
         for event in self._random.sample(self._events, k=min(3, len(self._events))):
             self._functions.begin(OBSERVE, event)
-            self.counted["old events told again"] += 1
+            self.counted["old events delivered again"] += 1
 
     def _disturb_events(self) -> None:
         random = self._random

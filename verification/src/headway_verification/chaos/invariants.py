@@ -92,7 +92,7 @@ class Invariants:
             if ("liveAttempt" in job) != (state in HOLDING):
                 yield Violation(f"{name} is {state} with the attempt {job.get('liveAttempt')}", name)
             if state == "completed" and name not in trained:
-                yield Violation(f"{name} is completed, and nobody trained it", name)
+                yield Violation(f"{name} is completed, but never trained", name)
             if self._ended.get(name, state) != state:
                 yield Violation(f"{name} was {self._ended[name]} and is {state}", name)
             if state in FINAL:

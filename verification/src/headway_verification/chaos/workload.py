@@ -132,7 +132,7 @@ class Workload:
                 self._count(f"{what}: refused, as the job has ended or the name is taken")
                 return None
             except (BusyError, NotReachableError, ServerFaultError):
-                self._count("asked again after an accident")
+                self._count("retried after an accident")
                 self._home.wait(_RETRY_S)
         with self._lock:
             self.unheard.append(f"{what} {name}")

@@ -21,7 +21,7 @@ class Fault(StrEnum):
     MISSING = "missing"
     UNUSED = "unused"
     TOO_WIDE = "too wide"
-    NEEDLESS_REASON = "needless reason"
+    NEEDLESS_REASON = "unneeded reason"
     INCOMPLETE = "incomplete"
 
 

@@ -126,7 +126,7 @@ class Invariants:
     def _read(self) -> tuple[_Items, list[Mapping[str, Any]], Mapping[tuple[str, str], Mapping[str, Any]]]:
         jobs, lines, ledger = {}, [], {}
         for item in self._table.items():
-            _require(item.get("schemaVersion") == SCHEMA, f"{item['pk']} {item['sk']} does not say which shape it has")
+            _require(item.get("schemaVersion") == SCHEMA, f"{item['pk']} {item['sk']} has no schema version")
             part, _, _ = item["pk"].partition("#")
             if part == "job" and item["sk"] == "job":
                 jobs[item["jobName"]] = item
@@ -191,7 +191,9 @@ class Invariants:
             rogue = rogues.get(training_job.name)
             # A name may come again, and times go through the wire as milliseconds.
             if rogue is not None and abs(rogue["createdMs"] - training_job.created * 1000) < 2 and not self.too_late_s:
-                _require(not is_own(training_job), f"{training_job.name} is the queue's own, and taken for rogue")
+                _require(
+                    not is_own(training_job), f"{training_job.name} is the queue's own, but is recorded as unmanaged"
+                )
 
     def _check_limits(self, attempts: _Items, now_s: float) -> None:
         """No team holds more than its limit, or than it held when that was lowered.
@@ -240,7 +242,7 @@ class Invariants:
                 name not in self._stopped or state not in {*_WAITING, "running"}, f"{name} was stopped, and is {state}"
             )
             _require(state in _WAITING or not job.get("held"), f"{name} is {state}, and somebody holds it")
-            _require(state != "completed" or name in self._trained, f"{name} is completed, and nobody trained it")
+            _require(state != "completed" or name in self._trained, f"{name} is completed, but never trained")
             before = self._ended.get(name)
             _require(before in {None, state}, f"{name} was {before} and is {state}")
             if state not in _WAITING and state not in _HOLDING:
@@ -314,11 +316,11 @@ class Invariants:
         for name, job in jobs.items():
             self._check_underuse(job, now_s)
             moves = sum(step["reason"]["code"] == "OnDemand" for step in job["history"])
-            _require(moves <= self._is_spot(name), f"{name} goes on on demand, as it did before")
+            _require(moves <= self._is_spot(name), f"{name} continues on demand, as it did before")
         for training_job in self._fleet.jobs(now=now_s):
             name = training_job.tags.get(JOB_TAG, "")
             if is_own(training_job) and name in jobs and self._is_spot(name) and not training_job.spot:
-                _require(jobs[name].get("onDemand"), f"{training_job.name} runs on demand, and nobody said so")
+                _require(jobs[name].get("onDemand"), f"{training_job.name} runs on demand, without a record")
 
     def _check_underuse(self, job: Mapping[str, Any], now_s: float) -> None:
         """An attempt with low utilization has an alarm that fires, or fired at the monitor's last run."""
@@ -334,7 +336,7 @@ class Invariants:
                 alarm["StateValue"] == "ALARM" or alarm["StateUpdatedTimestamp"] > now_s - LONGEST_INVOCATION_S
                 for alarm in alarms
             )
-            _require(fires, f"{job['jobName']} trains well, and is said to use too little")
+            _require(fires, f"{job['jobName']} trains well, but is reported for low utilization")
 
     def _is_spot(self, job: str) -> bool:
         return bool(self._request(job).get("EnableManagedSpotTraining"))
@@ -380,7 +382,7 @@ class Invariants:
             if _stands_in_line(job)
             for pool in job["demand"]
         )
-        _require(there == wanted, f"the lines are off: {there - wanted} too many, {wanted - there} missing")
+        _require(there == wanted, f"the queue entries are wrong: {there - wanted} too many, {wanted - there} missing")
 
     def check_end(self, accepted: Collection[str], now_s: float) -> None:
         """What holds when everything has come to rest.

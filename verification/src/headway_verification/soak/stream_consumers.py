@@ -142,7 +142,7 @@ class StreamConsumers:
         if version in map(str, heard):
             return
         if heard and int(version) < heard[-1]:
-            raise Violated(f"the bus heard of {name}/{heard[-1]} before {name}/{version}")
+            raise Violated(f"the bus got {name}/{heard[-1]} before {name}/{version}")
         heard.append(int(version))
 
     # -------------------------------------------------------------------------------------------------- what must hold
@@ -158,6 +158,6 @@ class StreamConsumers:
                 continue
             name, version = after["jobName"], int(after["version"])
             if version not in self._events[name]:
-                raise Violated(f"nobody was told of {name}/{version}: {after['reason']['code']}")
+                raise Violated(f"no event for {name}/{version}: {after['reason']['code']}")
             if after["reason"]["code"] in NOTIFIED_BY_DEFAULT and f"{name}/{version}" not in self._mail:
-                raise Violated(f"nobody got a message on {name}/{version}: {after['reason']['code']}")
+                raise Violated(f"no message for {name}/{version}: {after['reason']['code']}")

@@ -195,7 +195,7 @@ class Scenario:
         self._expect(self._stack.items(TABLE) == items, "all its items are kept", deleted)
         self._expect(not self._stack.leftovers(), f"nothing else runs: {self._stack.leftovers()}", deleted)
         kinds = sorted({fate.kind for fate in kept})
-        self._say(f"{len(gone)} resources are gone, the table is there with its {items} items")
+        self._say(f"{len(gone)} resources are gone, the table exists with its {items} items")
         self._say(f"kept: {', '.join(kinds)}")
 
     def _deploy_again(self) -> None:
@@ -205,7 +205,7 @@ class Scenario:
         again = self._workplace.deploy()
         self._expect(again.status != 0 and "already exists" in again.text, "a table is not made over another", again)
         self._expect(self._stack.items(TABLE) == items, "it keeps its items", again)
-        self._say("CloudFormation refuses: the table is there already. Its items are untouched")
+        self._say("CloudFormation refuses: the table exists already. Its items are unchanged")
         self._expect(self._workplace.delete().status == 0, "what is left of the stack can be deleted", again)
         self._stack.forget()
         table_adoption.adopt(self._sandbox, self._workplace)
@@ -233,14 +233,14 @@ class Scenario:
         self._expect(any(why in reason for reason in reasons), f"the reason is: {why}", said)
 
     def _expect_refusal(self, said: PromptDriver, why: str) -> None:
-        self._expect(said.status != 0 and why in said.text, f"make deploy refuses and says: {why}", said)
+        self._expect(said.status != 0 and why in said.text, f"make deploy refuses: {why}", said)
 
     def _expect_answers(self, traffic: Traffic) -> None:
         answers = traffic.answers()
         missing = ", ".join(f"{count} {kind}" for kind, count in sorted(answers.unanswered.items())) or "none"
         silence = f"{answers.longest_silence_s:.1f} s"
         if answers.longest_silence_s > MOST_SILENCE_S:
-            self.violations.append(f"the API answered nobody for {silence}; without an answer: {missing}")
+            self.violations.append(f"the API did not respond for {silence}; no response: {missing}")
         self._say(
             f"the API answered {answers.answered} readers, the longest silence was {silence}; not answered: {missing}"
         )

@@ -51,6 +51,6 @@ def _literal(template: str, table: str) -> str:
     }
     for computed, word in words.items():
         if computed not in template:
-            raise DeployFailed(f"The packaged template does not say {computed.split(':', 1)[0]} as it did.")
+            raise DeployFailed(f"The packaged template does not contain {computed.split(':', 1)[0]} as before.")
         template = template.replace(computed, word, 1)
     return template
