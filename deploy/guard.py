@@ -116,7 +116,8 @@ def find_losses(changes: Iterable[Mapping[str, Any]], kept: Mapping[str, Collect
             why = f" ({', '.join(causes)})" if causes else ""
             yield (
                 f"Refused: this update would {_DONE[action]} {name}, {change.get('PhysicalResourceId', '')}{why}. "
-                f"Nothing was changed. Revert that change, or deploy with REPLACE={name} to continue without its contents."
+                f"Nothing was changed. Revert that change, or deploy with REPLACE={name} to continue without the "
+                "contents."
             )
 
 

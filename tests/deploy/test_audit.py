@@ -33,7 +33,7 @@ def test_a_flaw_is_told_with_the_version_that_mends_it(capsys: pytest.CaptureFix
     assert "six 1.17.0: PYSEC-1, mended in 1.18.0" in capsys.readouterr().out
 
 
-def test_a_database_that_does_not_answer_is_told(
+def test_a_database_that_does_not_respond_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def unreachable(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
@@ -42,4 +42,4 @@ def test_a_database_that_does_not_answer_is_told(
 
     monkeypatch.setattr(subprocess, "run", unreachable)
     assert audit.main(["pins.txt"]) == audit.UNKNOWN
-    assert "could not be asked (ERROR: connection refused)" in capsys.readouterr().err
+    assert "could not be read (ERROR: connection refused)" in capsys.readouterr().err
