@@ -37,7 +37,7 @@ class RequestError(HeadwayError):
 
 
 class InvalidRequest(RequestError):
-    """The request is not one that SageMaker or the queue would accept."""
+    """The request is not valid for SageMaker or the queue."""
 
 
 class InvalidConfiguration(RequestError):
@@ -47,7 +47,7 @@ class InvalidConfiguration(RequestError):
 
 
 class RequestTooLarge(RequestError):
-    """The request is larger than the queue keeps."""
+    """The request is larger than the queue's limit."""
 
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
     code = "RequestTooLarge"
@@ -61,14 +61,14 @@ class UnsupportedMediaType(RequestError):
 
 
 class ImpossibleDemand(RequestError):
-    """No pool could ever give what the job demands."""
+    """No pool could ever satisfy the job's demand."""
 
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     code = "ImpossibleDemand"
 
 
 class RuleViolation(RequestError):
-    """The request breaks rules of the configuration; names every field, and the rule that it breaks."""
+    """The request breaks rules of the configuration; lists each field with the broken rule."""
 
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     code = "RuleViolation"
@@ -89,14 +89,14 @@ class JobNotFound(RequestError):
 
 
 class PoolNotFound(RequestError):
-    """There is no such pool; names those that there are."""
+    """The pool does not exist; lists the existing ones."""
 
     status = HTTPStatus.NOT_FOUND
     code = "PoolNotFound"
 
 
 class RogueJobNotFound(RequestError):
-    """The queue knows no live training job of that name that did not come through it."""
+    """There is no live unmanaged training job of that name."""
 
     status = HTTPStatus.NOT_FOUND
     code = "RogueJobNotFound"
@@ -117,7 +117,7 @@ class JobEnded(RequestError):
 
 
 class ConfigurationChanged(RequestError):
-    """The configuration has changed since the version that the document was made from; names each change."""
+    """The configuration has changed since the version that the document is based on; lists each change."""
 
     status = HTTPStatus.PRECONDITION_FAILED
     code = "ConfigurationChanged"
@@ -145,14 +145,14 @@ class RestoreUnfinished(RequestError):
 
 
 class QueueFull(RequestError):
-    """As many jobs wait as may wait. It stays so until some have started or were stopped, so it is no 429 or 503."""
+    """The queue is full. That lasts until jobs start or are stopped, so the status is neither 429 nor 503."""
 
     status = HTTPStatus.CONFLICT
     code = "QueueFull"
 
 
 class RetryLater(RequestError):
-    """Too many writers at once, or a service that gave no clear answer; the same call may succeed a moment later."""
+    """Too many concurrent writers, or a service without a clear response; the same call may succeed a moment later."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "Busy"

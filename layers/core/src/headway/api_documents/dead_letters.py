@@ -19,7 +19,7 @@ class LetterQueue(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetter(ApiDocument):
-    """A message that was put aside because no function could process it."""
+    """A message that no function could process."""
 
     id: str
     queue: LetterQueue

@@ -49,4 +49,4 @@ class Configuration(ApiDocument):
 
     settings: Annotated[Mapping[str, Any], Member("The configuration document.", name="document")]
     version: int
-    problem: Annotated[str | None, Member("What is wrong with the stored document, if it is not in effect.")]
+    problem: Annotated[str | None, Member("The problem of the stored document, if it is not in effect.")]

@@ -21,7 +21,7 @@ class Error(ApiDocument):
     """Why a call was refused."""
 
     code: str
-    message: Annotated[str, Member("One sentence that says what to change.")]
+    message: Annotated[str, Member("A sentence with what to change.")]
     fields: tuple[WrongField, ...]
 
 

@@ -62,7 +62,7 @@ IdempotencyKey = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key",
-        description="By it a call that is sent again is known, so that it is answered as the first one was.",
+        description="A repeated call with the same key gets the response of the first one.",
         min_length=1,
         max_length=MAX_KEY_CHARS,
         pattern=r"^[A-Za-z0-9_.:-]+$",

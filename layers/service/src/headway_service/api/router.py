@@ -22,7 +22,7 @@ VERSION_HEADER = "Headway-Version"
 _HEADERS: Any = {VERSION_HEADER: {"description": "Version of the queue.", "schema": {"type": "string"}}}
 _RETRY_AFTER: Any = {"Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}}
 _FORBIDDEN = "API Gateway's own: the call is not signed, or no IAM policy allows it."
-_THROTTLED = "API Gateway's own: there are more calls than the stage lets through."
+_THROTTLED = "API Gateway's own: the calls exceed the rate limit of the method."
 _INTERNAL_ERROR = "`InternalError`: An error of the queue; its log has the details."
 
 

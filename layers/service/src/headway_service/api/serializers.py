@@ -121,7 +121,7 @@ def pool_document(use: PoolUse) -> PoolDocument:
 
 
 def rogue_document(rogue: UnmanagedJobRecord) -> RogueJob:
-    """A training job that did not come through the queue."""
+    """An unmanaged training job: one that did not come through the queue."""
     return RogueJob(
         name=rogue.training_job_name,
         status=rogue.training_job_status,

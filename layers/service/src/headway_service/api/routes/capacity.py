@@ -38,7 +38,7 @@ def show_capacity(request: Request) -> Capacity:
 
 @router.call("GET /rogue-jobs", {HTTPStatus.OK: "The first 100 by name."})
 def list_rogue_jobs(request: Request) -> RogueJobs:
-    """List training jobs that did not come through the queue."""
+    """List unmanaged training jobs."""
     rogues, more = container(request).job_queries.unmanaged_jobs()
     return RogueJobs(jobs=tuple(rogue_document(rogue) for rogue in rogues), more=more)
 
@@ -51,8 +51,8 @@ def list_rogue_jobs(request: Request) -> RogueJobs:
     RogueJobNotFound,
 )
 def stop_rogue_job(name: RogueName, request: Request) -> tuple[RogueJob, int]:
-    """Have a training job stopped that did not come through the queue.
+    """Stop an unmanaged training job.
 
-    Or one that the queue has lost its record of. Asking again is no error.
+    Or one whose record the queue has lost. A repeated call is no error.
     """
     return rogue_document(container(request).unmanaged_job_stops.ask(name, caller(request).name)), HTTPStatus.ACCEPTED

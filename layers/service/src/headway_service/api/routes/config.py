@@ -32,7 +32,7 @@ IfMatch = Annotated[
     str | None,
     Header(
         alias="If-Match",
-        description="The version that the document was made from, in quotes; `*` replaces whatever there is.",
+        description="The version that the document is based on, in quotes; `*` replaces any version.",
         pattern=r'^(\*|"[0-9]{1,15}")$',
     ),
 ]
@@ -43,7 +43,7 @@ IfMatch = Annotated[
 def show_configuration(request: Request) -> Response[Configuration]:
     """Show the configuration in force.
 
-    The document carries its version, so that it can be changed and put as it is. The version is the `ETag`, too.
+    The document contains its version, so that it can be edited and put. The version is the `ETag`, too.
     """
     given = container(request)
     return _answer(get_with_problem(given.table, given.store, given.clock))

@@ -23,7 +23,7 @@ def list_dead_letters(request: Request) -> DeadLetters:
     return DeadLetters(letters=tuple(letter_document(letter) for letter in letters), more=more)
 
 
-@router.call("POST /dead-letters/redrive", {HTTPStatus.OK: "What was handed over, and what stays."}, NotAllowed)
+@router.call("POST /dead-letters/redrive", {HTTPStatus.OK: "The redriven letters, and those that stay."}, NotAllowed)
 def redrive_dead_letters(request: Request) -> Redrive:
     """Send dead letters to their functions again."""
     who = caller(request)

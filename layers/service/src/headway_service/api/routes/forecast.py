@@ -105,8 +105,8 @@ def explain_job(name: Annotated[str, Path(description="The name of the job.")], 
 @router.call("GET /forecast", {HTTPStatus.OK: "The forecast."}, InvalidRequest, JobNotFound)
 def forecast_starts(
     request: Request,
-    job: Annotated[str | None, Query(min_length=1, description="Only of this job.")] = None,
-    limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="At most so many.")] = MAX_LISTED,
+    job: Annotated[str | None, Query(min_length=1, description="Only this job.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="The most entries to return.")] = MAX_LISTED,
 ) -> Forecast:
     """Forecast when waiting jobs start."""
     return forecast_document(request_context.forecast_service(request).forecast(job, limit))
@@ -114,7 +114,7 @@ def forecast_starts(
 
 @router.call(
     "POST /what-if",
-    {HTTPStatus.OK: "What they would do."},
+    {HTTPStatus.OK: "Their effects."},
     InvalidRequest,
     NameInUse,
     NotAllowed,
@@ -126,7 +126,7 @@ def forecast_starts(
 def what_if(changes: Annotated[Changes, Body()], request: Request) -> WhatIf:
     """Show the effect of changes.
 
-    They are applied in order to the queue as it is, and decisions are run forward. Nothing is changed.
+    They are applied in order to the current queue, and decisions are simulated. Nothing is changed.
     """
     return what_if_document(
         request_context.forecast_service(request).what_if(

@@ -54,20 +54,20 @@ _NOT_ENDED = frozenset(JobState) - TERMINAL
 _ADMISSION = (InvalidRequest, RequestTooLarge, UnsupportedMediaType, NotAllowed, RuleViolation, ImpossibleDemand)
 _TRAINING_REQUEST = "A CreateTrainingJob request, with boto3's parameter names."
 _SUBMITTED: Mapping[int, str] = {
-    HTTPStatus.CREATED: "The job, which this call made, or an earlier one with the same key.",
-    HTTPStatus.OK: "The job of the same request, which is in the queue already; or what would come of the request.",
+    HTTPStatus.CREATED: "The job that this call, or an earlier one with the same key, has created.",
+    HTTPStatus.OK: "The job of an equal request that is in the queue already; or the result of the dry run.",
 }
 
 
 class PriorityChange(BaseModel):
-    """The priority that a job gets."""
+    """The new priority of a job."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     priority: Annotated[int, Field(description="0 to 9999, or up to the configured maximum.")]
 
 
 class Batch(BaseModel):
-    """Requests to be submitted."""
+    """Requests to submit."""
 
     model_config = ConfigDict(extra="forbid")
     requests: Annotated[list[Any], Field(min_length=1, max_length=MAX_BATCH, description="CreateTrainingJob requests.")]
@@ -102,7 +102,7 @@ def submit_job(
 
 @router.call(
     "POST /job-batches",
-    {HTTPStatus.OK: "What became of each request, in their order."},
+    {HTTPStatus.OK: "The result of each request, in their order."},
     InvalidRequest,
     UnsupportedMediaType,
     NotAllowed,
@@ -114,7 +114,7 @@ def submit_jobs(
 ) -> BatchResults:
     """Submit up to 100 jobs.
 
-    Each is taken or refused by itself. Those that there was no time for come back with status 503: send them again.
+    Each is accepted or refused separately. Requests that there was no time for have status 503: submit them again.
     """
     results = submit_all(
         batch.requests,
@@ -133,24 +133,27 @@ def list_jobs(
     *,
     request: Request,
     state: Annotated[
-        list[JobState] | None, Query(description="May be repeated; without it all that have not ended.")
+        list[JobState] | None, Query(description="May be repeated; by default all states that are not terminal.")
     ] = None,
-    mine: Annotated[bool, Query(description="Only the caller's.")] = False,
+    mine: Annotated[bool, Query(description="Only the caller's jobs.")] = False,
     owner: Annotated[
-        str | None, Query(min_length=1, max_length=MAX_ARN_CHARS, description="Only of whoever has this ARN.")
+        str | None, Query(min_length=1, max_length=MAX_ARN_CHARS, description="Only jobs of the owner with this ARN.")
     ] = None,
     team: Annotated[
-        str | None, Query(min_length=1, max_length=MAX_NAME_CHARS, description="Only of this team.")
+        str | None, Query(min_length=1, max_length=MAX_NAME_CHARS, description="Only jobs of this team.")
     ] = None,
     name_contains: Annotated[
         str | None,
         Query(
-            alias="nameContains", min_length=1, max_length=MAX_NAME_CHARS, description="Only with this in their name."
+            alias="nameContains",
+            min_length=1,
+            max_length=MAX_NAME_CHARS,
+            description="Only jobs whose names contain this.",
         ),
     ] = None,
-    limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="At most so many.")] = MAX_LISTED,
+    limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="The most entries to return.")] = MAX_LISTED,
     next_token: Annotated[
-        str | None, Query(alias="nextToken", max_length=1000, description="From the page before.")
+        str | None, Query(alias="nextToken", max_length=1000, description="The token of the previous page.")
     ] = None,
 ) -> JobPage:
     """List jobs.

@@ -42,7 +42,7 @@ class Why(BaseModel):
     reason: Annotated[
         str,
         Field(
-            description="Why, in one line; shown to everyone whose jobs wait.",
+            description="The reason, in one line; shown to the owners of waiting jobs.",
             max_length=MAX_REASON_CHARS,
             pattern=rf"^[^{_HIDDEN}]*[^{_HIDDEN}\s][^{_HIDDEN}]*$",
         ),
@@ -50,13 +50,13 @@ class Why(BaseModel):
 
 
 class Drain(Why):
-    """How a pool is drained, and why."""
+    """The way and the reason of a drain."""
 
     stop: Annotated[bool, Field(description="Whether running jobs are stopped and requeued.")] = False
 
 
 class Resize(BaseModel):
-    """What a pool has from now on."""
+    """The new size of a pool."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
     size: Annotated[int, Field(ge=0, le=MAX_POOL_SIZE, description="Instances.")]
@@ -77,7 +77,7 @@ def pause_pool(pool: PoolName, why: Annotated[Why, Body()], request: Request) ->
 
 @router.call("POST /pools/<pool>/drain", {HTTPStatus.OK: "The pool, paused."}, *_PAUSING, PoolNotFound)
 def drain_pool(pool: PoolName, drain: Annotated[Drain, Body()], request: Request) -> PoolUse:
-    """Pause a pool so that it gets empty.
+    """Pause a pool to drain it.
 
     Running jobs continue to their end, or are stopped and requeued.
     """
@@ -87,7 +87,7 @@ def drain_pool(pool: PoolName, drain: Annotated[Drain, Body()], request: Request
 
 @router.call("POST /pools/<pool>/resume", {HTTPStatus.OK: "The pool."}, InvalidRequest, NotAllowed, PoolNotFound)
 def resume_pool(pool: PoolName, request: Request) -> PoolUse:
-    """Let jobs start again in a pool that was paused."""
+    """Resume a paused pool."""
     container(request).pool_operations.resume(pool, caller(request).name)
     return _show(request, pool)
 
@@ -106,14 +106,14 @@ def resize_pool(pool: PoolName, change: Annotated[Resize, Body()], request: Requ
 
 @router.call("POST /pause", {HTTPStatus.OK: "Each pool."}, *_PAUSING)
 def pause_everything(why: Annotated[Why, Body()], request: Request) -> Capacity:
-    """Pause all pools, those too that are added later."""
+    """Pause all pools, including pools that are added later."""
     container(request).pool_operations.pause(PauseRecord.EVERYTHING, caller(request).name, why.reason)
     return _show_all(request)
 
 
 @router.call("POST /resume", {HTTPStatus.OK: "Each pool."}, NotAllowed, RestoreUnfinished)
 def resume_everything(request: Request) -> Capacity:
-    """End the pause of all pools. One that was paused by itself stays so."""
+    """Resume all pools, except those that were paused separately."""
     container(request).pool_operations.resume(PauseRecord.EVERYTHING, caller(request).name)
     return _show_all(request)
 

@@ -1,4 +1,4 @@
-"""A training job that did not come through the queue."""
+"""An unmanaged training job: one that did not come through the queue."""
 
 from __future__ import annotations
 
