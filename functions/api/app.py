@@ -67,7 +67,12 @@ def _refuse(error: RequestError) -> Response[str]:
 
 @app.exception_handler(RequestValidationError)  # type: ignore[untyped-decorator]
 def _refuse_malformed(error: RequestValidationError) -> Response[str]:
-    fields = [FieldError(field=_field_at(problem["loc"]), message=str(problem["msg"])) for problem in error.errors()]
+    problems = error.errors()
+    if app.current_event.path.startswith("/jobs/") and any(problem["loc"] == ("path", "name") for problem in problems):
+        return _answer(
+            JobNotFound("no job can have this name: names have up to 63 letters, digits and hyphens; list the queue")
+        )
+    fields = [FieldError(field=_field_at(problem["loc"]), message=str(problem["msg"])) for problem in problems]
     return _answer(InvalidRequest(f"{fields[0].field}: {fields[0].message}", fields))
 
 

@@ -117,3 +117,18 @@ def test_a_name_that_no_job_can_have_is_404(functions: Functions, method: str, p
 def test_a_malformed_idempotency_key_is_refused(functions: Functions, key: str) -> None:
     status, answer = functions.http("POST", "/jobs", request("a"), headers={"Idempotency-Key": key})
     assert (status, answer["error"]["fields"][0]["field"]) == (400, "Idempotency-Key")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "query", "body"),
+    [
+        ("GET", "/forecast", {"job": ["x" * 3000]}, None),
+        ("POST", "/what-if", {}, {"changes": [{"change": "withdraw", "jobName": "x" * 3000}]}),
+        ("POST", "/what-if", {}, {"changes": [{"change": "reprioritise", "jobName": "x" * 3000, "priority": 1}]}),
+    ],
+)
+def test_a_name_that_no_job_can_have_is_refused_outside_of_the_path(
+    functions: Functions, method: str, path: str, query: dict[str, list[str]], body: Any
+) -> None:
+    status, answer = functions.http(method, path, body, query=query)
+    assert (status, answer["error"]["code"]) == (400, "InvalidRequest")

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from typing import Annotated, cast
 
 from aws_lambda_powertools.event_handler import Request
-from aws_lambda_powertools.event_handler.openapi.params import Header
+from aws_lambda_powertools.event_handler.openapi.params import Header, Path
 from aws_lambda_powertools.utilities.data_classes import APIGatewayProxyEvent
 
 from headway_service.bootstrap import Container
 from headway_service.config.authorization import Caller, known_caller
 from headway_service.forecast.service import ForecastService
+from headway_service.sagemaker_api.names import MAX_NAME_CHARS, NAME_PATTERN
 
 MAX_KEY_CHARS = 128
 """The longest idempotency key."""
@@ -57,6 +58,9 @@ def call(request: Request) -> str:
     event = request.resolved_event
     return f"{event.http_method} {event.path}"
 
+
+JobName = Annotated[str, Path(description="The name of the job.", max_length=MAX_NAME_CHARS, pattern=NAME_PATTERN)]
+"""The job that a call is about. There is no job of any other name, so the response to one is 404."""
 
 IdempotencyKey = Annotated[
     str | None,

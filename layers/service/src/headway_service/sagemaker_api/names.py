@@ -7,6 +7,9 @@ import hashlib
 MAX_NAME_CHARS = 63
 """TrainingJobName's maximum (service model of CreateTrainingJob)."""
 
+NAME_PATTERN = r"^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$"
+"""TrainingJobName's pattern (service model of CreateTrainingJob)."""
+
 
 def attempt_name(job: str, number: int) -> str:
     """The name of a job's n-th attempt.

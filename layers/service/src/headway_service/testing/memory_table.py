@@ -40,6 +40,10 @@ _Place = tuple[str, str, str]
 _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 _LAST = chr(0x10FFFF)
 
+MAX_PARTITION_KEY_BYTES = 2048
+MAX_SORT_KEY_BYTES = 1024
+"""DynamoDB refuses calls with longer keys (developer guide, "Service, account, and table quotas")."""
+
 _PLAIN_MARSHAL = 2
 """The newest format in which a value that comes twice is written twice."""
 
@@ -58,12 +62,14 @@ class MemoryTable:
 
     def get(self, key: Key) -> Item | None:
         """See :class:`headway_service.ports.table.Table`."""
+        _check_key(key.pk, key.sk)
         with self._lock:
             item = self._items.get(key)
             return None if item is None else _copy(item)
 
     def query(self, pk: str, *, prefix: str = "", after: str = "", limit: int) -> tuple[Item, ...]:
         """See :class:`headway_service.ports.table.Table`."""
+        _check_key(pk)
         with self._lock:
             keys = self._sort_keys.get(pk, [])
             first = max(bisect_left(keys, prefix), bisect_right(keys, after))
@@ -182,6 +188,17 @@ class MemoryTable:
             self._items.pop(key, None)
         else:
             self._items[key] = item
+
+
+def _check_key(pk: str, sk: str = "") -> None:
+    """Fail like DynamoDB, whose ValidationException is a fault of the caller's code.
+
+    Args:
+        pk: the partition key.
+        sk: the sort key; empty for all of a partition.
+    """
+    if len(pk.encode()) > MAX_PARTITION_KEY_BYTES or len(sk.encode()) > MAX_SORT_KEY_BYTES:
+        raise ValueError(f"a key is too long for DynamoDB: {pk[:20]}… {sk[:20]}…")
 
 
 def _copy(item: Mapping[str, Any]) -> dict[str, Any]:

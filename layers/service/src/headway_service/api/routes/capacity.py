@@ -14,7 +14,7 @@ from headway_service.api.request_context import caller, container
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.serializers import pool_document, rogue_document
 from headway_service.errors import InvalidRequest, NotAllowed, RogueJobNotFound
-from headway_service.sagemaker_api.names import MAX_NAME_CHARS
+from headway_service.sagemaker_api.names import MAX_NAME_CHARS, NAME_PATTERN
 
 router = DocumentedRouter("Capacity")
 
@@ -23,8 +23,7 @@ RogueName = Annotated[
     Path(
         description="The name of the training job.",
         max_length=MAX_NAME_CHARS,
-        # TrainingJobName's pattern (service model of CreateTrainingJob).
-        pattern=r"^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$",
+        pattern=NAME_PATTERN,
     ),
 ]
 """The training job that a call is about."""

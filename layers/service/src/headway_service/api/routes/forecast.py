@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
 from aws_lambda_powertools.event_handler import Request
-from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
+from aws_lambda_powertools.event_handler.openapi.params import Body, Query
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -14,6 +14,7 @@ from headway.api_documents.forecast import Explanation, Forecast, WhatIf
 from headway.scheduling import forecast
 from headway.scheduling.ordering import MAX_PRIORITY
 from headway_service.api import request_context
+from headway_service.api.request_context import JobName
 from headway_service.api.router import DocumentedRouter
 from headway_service.api.serializers import explanation_document, forecast_document, what_if_document
 from headway_service.config.document import MAX_POOL_SIZE, InstanceType
@@ -28,6 +29,7 @@ from headway_service.errors import (
     UnsupportedMediaType,
 )
 from headway_service.forecast import service
+from headway_service.sagemaker_api.names import MAX_NAME_CHARS, NAME_PATTERN
 from headway_service.store.job_listing import MAX_LISTED
 
 router = DocumentedRouter("Foresight")
@@ -55,7 +57,7 @@ class Withdraw(_Change):
     """A waiting job leaves the queue."""
 
     change: Literal["withdraw"]
-    job_name: str
+    job_name: Annotated[str, Field(max_length=MAX_NAME_CHARS, pattern=NAME_PATTERN)]
 
     def as_asked(self) -> service.Edit:
         """It for the service."""
@@ -66,7 +68,7 @@ class Reprioritise(_Change):
     """A job, waiting or running, gets another priority."""
 
     change: Literal["reprioritise"]
-    job_name: str
+    job_name: Annotated[str, Field(max_length=MAX_NAME_CHARS, pattern=NAME_PATTERN)]
     priority: Annotated[int, Field(ge=0, le=MAX_PRIORITY)]
 
     def as_asked(self) -> service.Edit:
@@ -97,7 +99,7 @@ class Changes(BaseModel):
 
 
 @router.call("GET /jobs/<name>/explanation", {HTTPStatus.OK: "The explanation."}, JobNotFound)
-def explain_job(name: Annotated[str, Path(description="The name of the job.")], request: Request) -> Explanation:
+def explain_job(name: JobName, request: Request) -> Explanation:
     """Explain why a job is where it is, and when it is expected to start or end."""
     return explanation_document(request_context.forecast_service(request).explain(name))
 
@@ -105,7 +107,7 @@ def explain_job(name: Annotated[str, Path(description="The name of the job.")], 
 @router.call("GET /forecast", {HTTPStatus.OK: "The forecast."}, InvalidRequest, JobNotFound)
 def forecast_starts(
     request: Request,
-    job: Annotated[str | None, Query(min_length=1, description="Only this job.")] = None,
+    job: Annotated[str | None, Query(min_length=1, max_length=MAX_NAME_CHARS, description="Only this job.")] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="The most entries to return.")] = MAX_LISTED,
 ) -> Forecast:
     """Forecast when waiting jobs start."""

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import Request
-from aws_lambda_powertools.event_handler.openapi.params import Body, Path, Query
+from aws_lambda_powertools.event_handler.openapi.params import Body, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from headway.api_documents.batches import BatchResults
@@ -17,6 +17,7 @@ from headway.lifecycle import TERMINAL, JobState
 from headway_service.api.request_context import (
     SUBMITTED,
     IdempotencyKey,
+    JobName,
     call,
     caller,
     container,
@@ -47,8 +48,6 @@ router = DocumentedRouter("Jobs")
 
 MAX_ARN_CHARS = 2048
 """The longest ARN (API reference of IAM, arnType)."""
-
-JobName = Annotated[str, Path(description="The name of the job.")]
 
 _NOT_ENDED = frozenset(JobState) - TERMINAL
 _ADMISSION = (InvalidRequest, RequestTooLarge, UnsupportedMediaType, NotAllowed, RuleViolation, ImpossibleDemand)
