@@ -19,6 +19,9 @@ from schemathesis import Case, GenerationMode, HookContext
 NAMES = tuple(f"fuzz-{number}" for number in range(12))
 """So few that calls meet jobs which others have made."""
 
+NAME_CHARS = (64, 1025, 2049, 4000)
+"""Lengths beyond those of names, and of DynamoDB's keys."""
+
 POOL = "ml.p5.48xlarge"
 POOLS = {POOL: {"size": 2}}
 
@@ -42,10 +45,14 @@ schemathesis.auth.set_from_requests(Signature())
 @schemathesis.hook
 def map_case(context: HookContext, case: Case) -> Case:
     """Make most valid cases such as reach the inside: about jobs that may exist, with requests that may be accepted."""
-    if case.meta is None or case.meta.generation.mode is not GenerationMode.POSITIVE:
-        return case
     # Of the case alone, so that a seed gives the same run.
     draw = random.Random(repr((case.path_parameters, case.query, case.body)))
+    if case.meta is None or case.meta.generation.mode is not GenerationMode.POSITIVE:
+        for given in (case.path_parameters or {}, case.query or {}):
+            for name in ("name", "job"):
+                if name in given and draw.random() < 0.2:
+                    given[name] = "x" * draw.choice(NAME_CHARS)
+        return case
     if "name" in (case.path_parameters or {}) and draw.random() < 0.8:
         case.path_parameters["name"] = draw.choice(NAMES)
     if isinstance(case.body, dict) and draw.random() < 0.8:

@@ -50,6 +50,24 @@ def test_the_limits_of_the_stage_are_the_templates(sb: Sandbox):
     assert found["/what-if/POST"] == found["/jobs/{name}/explanation/GET"] == (5, 10)
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/jobs/{}", 404, "JobNotFound"),
+        ("DELETE", "/jobs/{}", 404, "JobNotFound"),
+        ("POST", "/jobs/{}/hold", 404, "JobNotFound"),
+        ("POST", "/jobs/{}/release", 404, "JobNotFound"),
+        ("GET", "/jobs/{}/explanation", 404, "JobNotFound"),
+        ("GET", "/forecast?job={}", 400, "InvalidRequest"),
+    ],
+)
+def test_a_name_longer_than_a_key_of_the_table_is_refused(
+    sb: Sandbox, method: str, path: str, status: int, code: str
+) -> None:
+    answer = call(sb, method, path.format("x" * 2100))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+
+
 def statuses(sb: Sandbox, method: str, path: str) -> list[int]:
     """Of five calls at once; each 429 is API Gateway's."""
     with ThreadPoolExecutor(5) as callers:
