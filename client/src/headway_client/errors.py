@@ -206,3 +206,7 @@ class BatchRefusedError(ClientError):
         super().__init__(
             f"{len(refused)} of {len(self.results)} jobs were refused, and {accepted} are in the queue. {listed}{more}"
         )
+
+    def __reduce__(self) -> tuple[type[BatchRefusedError], tuple[tuple[BatchResult, ...]]]:
+        """Pickle by the results, from which the message is made."""
+        return (type(self), (self.results,))

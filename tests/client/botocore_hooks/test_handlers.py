@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, ParamValidationError
+from botocore.exceptions import ClientError, ParamValidationError, WaiterError
 
 from headway.errors import HeadwayError
 from headway_client.errors import BusyError, NotReachableError, ServerFaultError
@@ -77,6 +77,37 @@ def test_not_being_allowed_is_access_denied(client: Any, server: ContractServer)
     with pytest.raises(ClientError) as caught:
         client.create_training_job(**request())
     assert caught.value.response["Error"]["Code"] == "AccessDeniedException"
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments"),
+    [
+        ("describe_training_job", {"TrainingJobName": "job1"}),
+        ("stop_training_job", {"TrainingJobName": "job1"}),
+        ("list_training_jobs", {}),
+        ("list_tags", {"ResourceArn": "arn:aws:sagemaker:eu-west-1:123456789012:training-job/job1"}),
+    ],
+)
+def test_a_caller_that_is_not_allowed_gets_access_denied_from_every_operation(
+    client: Any, server: ContractServer, operation: str, arguments: dict[str, str]
+):
+    client.create_training_job(**request("job1"))
+    server.fail(Fault(status=403, body=b'{"message": "Forbidden"}'))
+
+    with pytest.raises(ClientError) as caught:
+        getattr(client, operation)(**arguments)
+    assert caught.value.response["Error"]["Code"] == "AccessDeniedException"
+    assert caught.value.operation_name.lower() == operation.replace("_", "")
+
+
+def test_a_waiter_of_a_caller_that_is_not_allowed_raises_a_waiter_error(client: Any, server: ContractServer):
+    client.create_training_job(**request("job1"))
+    server.fail(Fault(status=403, body=b'{"message": "Forbidden"}'))
+
+    with pytest.raises(WaiterError, match="AccessDeniedException"):
+        client.get_waiter("training_job_completed_or_stopped").wait(
+            TrainingJobName="job1", WaiterConfig={"Delay": 0, "MaxAttempts": 1}
+        )
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from headway_client.botocore_hooks import describe_response, list_response
 from headway_client.botocore_hooks.job_cache import QueueJobs
 from headway_client.botocore_hooks.progress import MAX_FOLLOWED_JOBS, Notify, Progress
 from headway_client.botocore_hooks.responses import Response, answer, error_response, refusal
-from headway_client.errors import ClientError
+from headway_client.errors import ClientError, NotAllowedError
 from headway_client.models import Job, JobDetails
 from headway_client.request_tags import has_priority, with_priority
 from headway_client.ttl_cache import TtlCache
@@ -93,7 +93,11 @@ class _Handlers:
         name = params.get("TrainingJobName")
         if not isinstance(name, str):
             return  # left to botocore's validation
-        details = self._jobs.find(name)
+        try:
+            details = self._jobs.find(name)
+        except NotAllowedError as error:
+            context[_CONTEXT_KEY] = error
+            return  # answered before the call
         if details is None:
             context[_CONTEXT_KEY] = name
             return  # not in the queue: SageMaker answers
@@ -104,14 +108,16 @@ class _Handlers:
             params["TrainingJobName"] = attempt.name
 
     def _describe(self, *, model: Any, context: dict[str, Any], **_: Any) -> Response | None:
-        details: JobDetails | str | None = context.get(_CONTEXT_KEY)
+        details: JobDetails | NotAllowedError | str | None = context.get(_CONTEXT_KEY)
+        if isinstance(details, NotAllowedError):
+            return refusal(details)
         if not isinstance(details, JobDetails) or describe_response.shown_attempt(details) is not None:
             return None
         members = model.output_shape.members
         return answer(describe_response.describe(details, region=context["client_region"], members=members))
 
     def _rename(self, *, http_response: Any, parsed: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
-        details: JobDetails | str | None = context.get(_CONTEXT_KEY)
+        details: JobDetails | NotAllowedError | str | None = context.get(_CONTEXT_KEY)
         if isinstance(details, str) and http_response.status_code >= 300:
             self._jobs.forget_foreign(details)
         if not isinstance(details, JobDetails) or http_response.status_code >= 300:
@@ -137,14 +143,21 @@ class _Handlers:
     def _list_tags(self, *, context: dict[str, Any], **_: Any) -> Response | None:
         # SDK 2 lists tags to attach an estimator. SageMaker has none for a job that was never launched.
         name = str(context[_CONTEXT_KEY].get("ResourceArn")).partition(":training-job/")[2]
-        details = self._jobs.find(name)
+        try:
+            details = self._jobs.find(name)
+        except NotAllowedError as error:
+            return refusal(error)
         if details is None or describe_response.shown_attempt(details) is not None:
             return None
         return answer({"Tags": [dict(tag) for tag in details.request.get("Tags", [])]})
 
     def _list(self, *, params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
         token = params.get("NextToken")
-        jobs = self._jobs.list_recent(recent=token is not None)
+        try:
+            jobs = self._jobs.list_recent(recent=token is not None)
+        except NotAllowedError as error:
+            context[_CONTEXT_KEY] = error
+            return  # answered before the call
         page = list_response.JobPage(summaries=[], next_token=None)
         if token is None or list_response.is_own_token(token):
             try:
@@ -159,14 +172,16 @@ class _Handlers:
         context[_CONTEXT_KEY] = _Listing(jobs=jobs, page=page)
 
     def _answer_list(self, *, context: dict[str, Any], **_: Any) -> Response | None:
-        listing: _Listing | None = context.get(_CONTEXT_KEY)
+        listing: _Listing | NotAllowedError | None = context.get(_CONTEXT_KEY)
+        if isinstance(listing, NotAllowedError):
+            return refusal(listing)
         if listing is None or listing.page.next_token is None:
             return None
         return answer({"TrainingJobSummaries": [], "NextToken": listing.page.next_token})
 
     def _merge_lists(self, *, http_response: Any, parsed: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
-        listing: _Listing | None = context.get(_CONTEXT_KEY)
-        if listing is None or http_response.status_code >= 300:
+        listing: _Listing | NotAllowedError | None = context.get(_CONTEXT_KEY)
+        if not isinstance(listing, _Listing) or http_response.status_code >= 300:
             return
         own = list_response.names_of(listing.jobs)
         others = [each for each in parsed.get("TrainingJobSummaries", []) if each["TrainingJobName"] not in own]
