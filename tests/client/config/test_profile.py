@@ -72,12 +72,14 @@ def resolve(environment: Mapping[str, str] | None = None, **flags: Any) -> Conne
         ({"HEADWAY_PROFILE": "test"}, {}, "https://queue.example.com/v1"),
         ({"HEADWAY_PROFILE": "test"}, {"profile": "local"}, "http://127.0.0.1:4566/v1"),
         ({"HEADWAY_ENDPOINT": "https://env/v1", "AWS_REGION": "r"}, {}, "https://env/v1"),
-        ({"HEADWAY_ENDPOINT": "https://env/v1"}, {"profile": "test"}, "https://env/v1"),
+        ({"HEADWAY_ENDPOINT": "https://env/v1"}, {"profile": "test"}, "https://queue.example.com/v1"),
+        ({"HEADWAY_ENDPOINT": "https://env/v1"}, {"profile": "empty"}, "https://env/v1"),
+        ({"HEADWAY_ENDPOINT": "https://env/v1", "HEADWAY_PROFILE": "test", "AWS_REGION": "r"}, {}, "https://env/v1"),
         ({"HEADWAY_ENDPOINT": "https://env/v1", "AWS_REGION": "r"}, {"endpoint": "https://flag/v1"}, "https://flag/v1"),
         ({"HEADWAY_ENDPOINT": "", "HEADWAY_PROFILE": ""}, {}, "https://abc.execute-api.eu-west-1.amazonaws.com/v1"),
     ],
 )
-def test_the_endpoint_is_taken_from_flag_then_environment_then_profile(
+def test_the_endpoint_is_taken_from_flags_then_variables_then_the_default_profile(
     profiles: Path, environment: Mapping[str, str], flags: Mapping[str, str], expected: str
 ):
     assert resolve(environment, **flags).endpoint == expected
@@ -88,7 +90,9 @@ def test_the_endpoint_is_taken_from_flag_then_environment_then_profile(
     [
         ({}, {"profile": "test", "region": "flag"}, "flag"),
         ({"HEADWAY_REGION": "env"}, {"profile": "test", "region": "flag"}, "flag"),
-        ({"HEADWAY_REGION": "env"}, {"profile": "test"}, "env"),
+        ({"HEADWAY_REGION": "env"}, {"profile": "test"}, "eu-north-1"),
+        ({"HEADWAY_REGION": "env"}, {"profile": "local", "endpoint": "https://queue/v1"}, "env"),
+        ({"HEADWAY_REGION": "env", "HEADWAY_PROFILE": "test"}, {}, "env"),
         ({"AWS_REGION": "aws"}, {"profile": "test"}, "eu-north-1"),
         # The API's host name contains its region ...
         ({"AWS_REGION": "aws"}, {}, "eu-west-1"),
@@ -117,6 +121,8 @@ def test_an_api_id_belongs_to_the_endpoint_of_its_profile(profiles: Path):
     assert resolve().api_id == "abc"
     assert resolve(endpoint="https://queue/v1", region="r").api_id is None
     assert resolve({"HEADWAY_API_ID": "env"}).api_id == "env"
+    assert resolve({"HEADWAY_API_ID": "env"}, profile="test").api_id is None
+    assert resolve({"HEADWAY_API_ID": "env"}, profile="test", endpoint="https://queue/v1").api_id == "env"
 
 
 def test_plain_keys_are_taken_for_this_machine_only(profiles: Path, tmp_path: Path):

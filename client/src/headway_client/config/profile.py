@@ -166,9 +166,11 @@ def resolve_connection(
     """
     env = os.environ if environment is None else environment
     start = folder or Path.cwd()
-    explicit = endpoint or env.get("HEADWAY_ENDPOINT")
     named = profile or env.get("HEADWAY_PROFILE")
     chosen = _profile(named, env, start) or Profile(source="")
+    # A profile that the caller names wins over variables: a forgotten one must not select another queue.
+    wins = profile is not None and chosen.endpoint is not None
+    explicit = endpoint or (None if wins else env.get("HEADWAY_ENDPOINT"))
     note = None
     if not explicit and chosen.endpoint is None and not named:
         chosen, note = _sandbox_as_last_resort(chosen, start)
@@ -181,28 +183,24 @@ def resolve_connection(
             f"{chosen.source} has an AWS key in plain text, which is accepted only for a sandbox on this machine, not "
             f"for {url}. Remove aws_access_key_id and aws_secret_access_key there, and set aws_profile."
         )
+    regions = (env.get("HEADWAY_REGION"), None if explicit else chosen.region)
+    api_ids = (env.get("HEADWAY_API_ID"), None if explicit else chosen.api_id)
     return Connection(
         endpoint=url,
         region=_region(
             url,
-            (region, env.get("HEADWAY_REGION"), None if explicit else chosen.region),
+            (region, *(reversed(regions) if wins else regions)),
             (chosen.region, env.get("AWS_REGION"), env.get("AWS_DEFAULT_REGION"), fallback_region),
         ),
         aws_profile=chosen.aws_profile,
         # A profile's API id is for the profile's endpoint only.
-        api_id=env.get("HEADWAY_API_ID") or (None if explicit else chosen.api_id),
+        api_id=chosen.api_id if wins and not endpoint else api_ids[0] or api_ids[1],
         keys=keys,
         note=note,
-        source=_endpoint_source(endpoint, env, chosen),
+        source="--endpoint" if endpoint else "HEADWAY_ENDPOINT" if explicit else chosen.source,
         # The same is true of a sandbox's AWS endpoint and dummy keys.
         aws_endpoint=chosen.aws_endpoint if keys is not None else None,
     )
-
-
-def _endpoint_source(endpoint: str | None, env: Mapping[str, str], chosen: Profile) -> str:
-    if endpoint:
-        return "--endpoint"
-    return "HEADWAY_ENDPOINT" if env.get("HEADWAY_ENDPOINT") else chosen.source
 
 
 def is_loopback(endpoint: str) -> bool:

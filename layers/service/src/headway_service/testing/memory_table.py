@@ -40,8 +40,8 @@ _Place = tuple[str, str, str]
 _encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 _LAST = chr(0x10FFFF)
 
-MAX_PARTITION_KEY_BYTES = 2048
-MAX_SORT_KEY_BYTES = 1024
+_MAX_PARTITION_KEY_BYTES = 2048
+_MAX_SORT_KEY_BYTES = 1024
 """DynamoDB refuses calls with longer keys (developer guide, "Service, account, and table quotas")."""
 
 _PLAIN_MARSHAL = 2
@@ -197,7 +197,7 @@ def _check_key(pk: str, sk: str = "") -> None:
         pk: the partition key.
         sk: the sort key; empty for all of a partition.
     """
-    if len(pk.encode()) > MAX_PARTITION_KEY_BYTES or len(sk.encode()) > MAX_SORT_KEY_BYTES:
+    if len(pk.encode()) > _MAX_PARTITION_KEY_BYTES or len(sk.encode()) > _MAX_SORT_KEY_BYTES:
         raise ValueError(f"a key is too long for DynamoDB: {pk[:20]}… {sk[:20]}…")
 
 
