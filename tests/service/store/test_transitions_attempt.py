@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from headway.lifecycle import JobState
+from headway_service.errors import Conflict
 from headway_service.store import transitions
 from headway_service.store.policy_actions import PolicyAction
-from headway_service.store.records.attempt import NOBODY, AttemptRecord
+from headway_service.store.records.attempt import NOBODY, AttemptRecord, StopCause
 from tests.service.store.builders import LAUNCHING, NOW_MS, REASON, SEEN, WAS, attempt, job, records, waiting
 
 
@@ -37,6 +39,17 @@ def test_only_a_watch_is_noted_as_told(watch: str, notified: tuple[str, ...]) ->
     action = PolicyAction(reason=REASON, watch=watch)
     _, put = records(transitions.apply_policy_action(job(), attempt(notified=("before",)), action, NOW_MS))
     assert AttemptRecord.parse(put.item).notified == notified
+
+
+@pytest.mark.parametrize("state", [JobState.PENDING, JobState.PREEMPTED, JobState.RUNNING])
+@pytest.mark.parametrize("cause", [None, StopCause.REQUEUE])
+def test_a_policy_action_on_an_attempt_that_its_job_no_longer_has_is_a_conflict(
+    state: JobState, cause: StopCause | None
+) -> None:
+    moved_on = job(state, live_attempt="a-r2" if state is JobState.RUNNING else None)
+    action = PolicyAction(reason=REASON, cause=cause)
+    with pytest.raises(Conflict):
+        transitions.apply_policy_action(moved_on, attempt(), action, NOW_MS)
 
 
 def test_only_what_was_accepted_a_moment_ago_is_taken_to_start() -> None:

@@ -12,6 +12,7 @@ from random import Random
 import pytest
 
 from headway_service.observability.logging import logger
+from headway_service.scheduling.executor import Executor
 from headway_verification.soak import __main__ as soak
 from headway_verification.soak.call_log import keep
 from headway_verification.soak.cooperative_scheduler import CooperativeScheduler, Process
@@ -62,6 +63,14 @@ def test_without_a_safeguard_a_life_breaks_a_promise_and_only_what_is_named_happ
         nothing = soak.lived(whole.seed, [])
         assert (nothing.violation, nothing.accidents.total()) == (None, 0)
         assert not any(who == "people" for _, who, _ in nothing.log)
+
+
+def test_a_tick_that_fails_breaks_a_promise_though_its_handler_only_logs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> bool:
+        raise TypeError("a fault")
+
+    monkeypatch.setattr(Executor, "recover", fail)
+    assert soak.lived(1).violation == "a tick failed: TypeError('a fault')"
 
 
 def breaks_with(needed: set[int], lives: list[Collection[int]]) -> Callable[[Collection[int]], Outcome]:

@@ -104,6 +104,7 @@ class Deployment(SimulatedDeployment[StreamedTable]):
         self.log: list[tuple[float, str, str]] = []
         self.accepted: set[str] = set()
         self.failures: Counter[tuple[str, str]] = Counter()
+        self._failed_tick: Exception | None = None
         self.answers: Counter[int] = Counter()
         self.accidents = accidents or FaultPlan(random)
         self.processes = CooperativeScheduler(random, self.accidents.violence.switch)
@@ -260,7 +261,8 @@ class Deployment(SimulatedDeployment[StreamedTable]):
         """See :class:`SimulatedDeployment`. A tick may give up for a retry only."""
         self.failures["schedule", type(error).__name__] += 1
         if not isinstance(error, RetryLater):
-            raise Violated(f"a tick failed: {error!r}") from error
+            # The handler logs all errors of a tick, so it is raised when its invocation has ended.
+            self._failed_tick = error
 
     # ----------------------------------------------------------------------------------------------- what drives it
 
@@ -306,6 +308,8 @@ class Deployment(SimulatedDeployment[StreamedTable]):
     def _settle(self, process: Process) -> None:
         what = "is killed" if process.killed else f"fails: {process.error!r}" if process.error else "ends"
         self.note(process.name, what)
+        if self._failed_tick is not None:
+            raise Violated(f"a tick failed: {self._failed_tick!r}") from self._failed_tick
         if isinstance(process.error, Violated):
             raise process.error
         if process.error is not None:

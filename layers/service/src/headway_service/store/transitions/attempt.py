@@ -11,6 +11,7 @@ from headway.lifecycle import (
 )
 from headway.model import Demand, WaitingJob
 from headway.reasons import Reason
+from headway_service.errors import Conflict
 from headway_service.ports.table import Check, Equals, Write
 from headway_service.ports.training_jobs import TrainingJobStatus
 from headway_service.store.policy_actions import PolicyAction, on_drain
@@ -183,7 +184,12 @@ def apply_policy_action(job: JobRecord, attempt: AttemptRecord, action: PolicyAc
         attempt: its running attempt.
         action: the policy action.
         now_ms: now.
+
+    Raises:
+        Conflict: the attempt no longer holds the job's instances; the job was requeued since the attempt was read.
     """
+    if job.live_attempt != attempt.attempt_name:
+        raise Conflict([0])
     if action.cause is None:
         notified = (*attempt.notified, *([action.watch] if action.watch else []))
         moved = note_step(job, job.job_state, action.reason, now_ms, attempt=attempt.attempt_name)
